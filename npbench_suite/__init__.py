@@ -1,0 +1,1 @@
+"""The NPBench programs, as plain NumPy, with initial data, samples and JAX ports."""

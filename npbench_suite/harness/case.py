@@ -1,0 +1,26 @@
+"""A job's kernel and its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from npbench_suite.harness.job import Job
+
+
+def kernel_of(job: Job) -> Any:
+    """The record of the job's kernel (`npbench_suite.kernel.Kernel`)."""
+    return import_module(job.suite).load(job.kernel)
+
+
+def preset_arguments(job: Job, kernel: Any) -> dict[str, Any]:
+    """The program's arguments at the job's preset, by name and in the program's order."""
+    return dict(kernel.initialize(**kernel.sizes(job.preset)))
+
+
+def copies(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with arrays of their own, for programs that update them in place."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}

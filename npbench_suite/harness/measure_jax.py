@@ -1,0 +1,65 @@
+"""A JAX port's gradient: jitted, in 64-bit mode, inputs on the device beforehand, results waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from npbench_suite.harness.case import kernel_of, preset_arguments
+from npbench_suite.harness.job import Job, Run
+from npbench_suite.harness.objective import save_gradients, weights
+from npbench_suite.harness.stopwatch import first_call, repeated
+
+
+def measure(job: Job) -> Iterator[Run]:
+    """Gradient time of the port that the competitor names; its gradients are saved when the job asks for them."""
+    jax.config.update("jax_enable_x64", True)
+    kernel = kernel_of(job)
+    port = getattr(kernel, job.competitor.partition(":")[2])
+    arguments = preset_arguments(job, kernel)
+    active, passive, fixed = split(arguments, kernel.wrt)
+    call = jax.jit(jax.grad(objective(port, fixed)))
+    seconds, plain = first_call(lambda: jax.block_until_ready(call(active, passive)))
+    run = Run.of(job).with_times("gradient", seconds, [])
+    yield run
+    if job.gradients:
+        shapes = jax.eval_shape(lambda a, p: port(**{**a, **p, **fixed}), active, passive)
+        factors = weights([np.broadcast_to(np.zeros((), shape.dtype), shape.shape) for shape in shapes])
+        # The weights are an argument: as constants of the program they would slow its compilation.
+        weighted = jax.jit(jax.grad(objective(port, fixed)))(active, passive, factors)
+        save_gradients(job.gradients, {"sum": steepest(plain), "weighted": steepest(weighted)})
+        run = replace(run, gradients=job.gradients)
+        del weighted
+        yield run
+    del plain
+    times = repeated(lambda: jax.block_until_ready(call(active, passive)), job.repeat, job.budget)
+    yield run.with_times("gradient", seconds, times)
+
+
+def split(arguments: Mapping[str, Any], wrt: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Arrays to differentiate, other arrays (both on the device), and the numbers that the port sees as constants."""
+    arrays = {name: jnp.asarray(value) for name, value in arguments.items() if isinstance(value, np.ndarray)}
+    fixed = {name: value for name, value in arguments.items() if name not in arrays}
+    passive = {name: value for name, value in arrays.items() if name not in wrt}
+    return {name: arrays[name] for name in wrt}, passive, fixed
+
+
+def objective(port: Callable[..., tuple[Any, ...]], fixed: Mapping[str, Any]) -> Callable[..., Any]:
+    """The sum of the port's outputs, or their sum with weights, as a function of the arrays."""
+    def value(active: dict[str, Any], passive: dict[str, Any], factors: list[Any] | None = None) -> Any:
+        outputs = port(**{**active, **passive, **fixed})
+        if factors is None:
+            return sum(jnp.sum(jnp.real(output)) for output in outputs)
+        return sum(jnp.sum(jnp.real(jnp.conj(w) * output)) for w, output in zip(factors, outputs, strict=True))
+
+    return value
+
+
+def steepest(gradient: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """JAX's complex gradient is the conjugate of the direction of steepest ascent."""
+    return {name: np.conj(np.asarray(array)) for name, array in gradient.items()}

@@ -1,0 +1,1 @@
+"""JAX ports, one file per program; imported only when a port is called."""

@@ -1,0 +1,1 @@
+"""One NPBench program per file; each file ends with its `KERNEL`."""

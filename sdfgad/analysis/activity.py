@@ -1,0 +1,71 @@
+"""Which arrays carry derivatives: those that depend on an input asked for and that an output depends on."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite
+from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
+from sdfgad.ir.walk import statements
+from sdfgad.rules import registry
+
+
+def active_arrays(program: Program, wrt: Iterable[str], outputs: Iterable[str]) -> frozenset[str]:
+    """Names of the floating and complex arrays on some path from `wrt` to `outputs`."""
+    edges = list(_flows(program.body))
+    return frozenset(_reach(wrt, edges) & _reach(outputs, [(b, a) for a, b in edges]))
+
+
+def varied_arrays(program: Program, wrt: Iterable[str]) -> frozenset[str]:
+    """Names of the arrays that depend on `wrt`."""
+    return frozenset(_reach(wrt, list(_flows(program.body))))
+
+
+def differentiable_loads(e: Expr) -> set[str]:
+    """Arrays whose change moves the expression to first order."""
+    found: set[str] = set()
+    seen: set[Expr] = set()
+
+    def visit(n: Expr) -> None:
+        if n in seen or n.dtype.kind not in "fc":
+            return
+        seen.add(n)
+        if isinstance(n, Load):
+            found.add(n.array)
+        elif isinstance(n, Call) and n.fn not in registry.without_gradient():
+            for a in n.args[1:] if n.fn == "select" else n.args:
+                visit(a)
+
+    visit(e)
+    return found
+
+
+def _flows(block: Block) -> Iterable[tuple[str, str]]:
+    """(read array, written array) for every differentiable dependence."""
+    for stmt in statements(block):
+        if isinstance(stmt, Lib):
+            yield from ((i.array, o.array) for i in stmt.ins for o in stmt.outs if o.dtype.kind in "fc")
+        elif isinstance(stmt, Map):
+            yield from _map_flows(stmt)
+
+
+def _map_flows(stmt: Map) -> Iterable[tuple[str, str]]:
+    local: dict[str, Expr] = {}
+    for part in stmt.body:
+        e = rewrite(part.expr, lambda n: local.get(n.name) if isinstance(n, Local) else None)
+        if isinstance(part, Let):
+            local[part.name] = e
+        elif isinstance(part, Store):
+            yield from ((name, part.array) for name in differentiable_loads(e))
+
+
+def _reach(start: Iterable[str], edges: list[tuple[str, str]]) -> set[str]:
+    after: dict[str, set[str]] = {}
+    for a, b in edges:
+        after.setdefault(a, set()).add(b)
+    reached, todo = set(), list(start)
+    while todo:
+        name = todo.pop()
+        if name not in reached:
+            reached.add(name)
+            todo.extend(after.get(name, ()))
+    return reached

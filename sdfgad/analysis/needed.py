@@ -1,0 +1,195 @@
+"""What the reverse sweep needs, and which overwrites destroy it.
+
+The reverse sweep undoes the program statement by statement, so at the adjoint of a statement memory must hold what it
+held when the statement ran, as far as the adjoint looks. A write is *recorded* (the elements it overwrites are stored
+first and put back when the reverse sweep passes it) exactly when something it may destroy is needed: to-be-recorded
+analysis (Hascoet, Naumann, Pascual 2005) on regions instead of names, so a factorisation, whose factors are final when
+they are read, records nothing.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sdfgad.analysis.access import (
+    AFTER,
+    BEFORE,
+    Access,
+    Site,
+    index_accesses,
+    overwrites,
+    range_accesses,
+    reads_of,
+    same_instance_overlap,
+    sites,
+    view_access,
+    writes_of,
+)
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
+from sdfgad.ir.walk import children, statements
+from sdfgad.rules.linearise import Linearised, Tangents, linearise
+
+
+@dataclass(frozen=True)
+class Needed:
+    """linear: the linear program of each active statement. recorded: numbers of the writes of a statement to store.
+
+    Both are keyed by `id` of the statement. reads: every access of the reverse sweep to values of the program.
+    why: for each recorded write, one read it would destroy.
+    """
+
+    linear: Mapping[int, Linearised]
+    recorded: Mapping[int, tuple[int, ...]]
+    reads: tuple[Access, ...]
+    why: Mapping[tuple[int, int], Access]
+
+
+def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array]) -> Needed:
+    """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`."""
+    place = sites(program.body)
+    own = _writes_by_array(program.body, place)
+    linear: dict[int, Linearised] = {}
+    reads: dict[int, list[Access]] = {}
+    for stmt in statements(program.body):
+        site = place[id(stmt)]
+        reads[id(stmt)] = list(_control_reads(stmt, site))
+        if isinstance(stmt, (Map, Lib)) and any(tangents.name(a.array) for a in writes_of(stmt, site)):
+            chosen, found = _linearise_best(stmt, tangents, site, own, temporaries)
+            linear[id(stmt)] = chosen
+            reads[id(stmt)] += found
+    records = _Recorder(program, place, reads)
+    records.walk(program.body, frozenset())
+    flat = tuple(a for found in reads.values() for a in found)
+    return Needed(linear, {k: tuple(sorted(v)) for k, v in records.saved.items()}, flat, records.why)
+
+
+def _writes_by_array(block: Block, place: Mapping[int, Site]) -> dict[str, list[Access]]:
+    found: dict[str, list[Access]] = {}
+    for stmt in statements(block):
+        for a in writes_of(stmt, place[id(stmt)]):
+            found.setdefault(a.array, []).append(a)
+    return found
+
+
+def _control_reads(stmt: Stmt, site: Site) -> Iterator[Access]:
+    """Conditions, bounds and indices: the reverse sweep evaluates them again, loops from their end."""
+    if isinstance(stmt, If):
+        yield from (Access(a.array, a.index, a.domain, site, AFTER) for a in reads_of(stmt, site))
+    elif isinstance(stmt, (Loop, While)):
+        if isinstance(stmt, Loop):
+            yield from range_accesses((stmt.range,), site, AFTER)
+        if stmt.trips:
+            yield Access(stmt.trips, (), (), site, AFTER)
+    elif isinstance(stmt, Map):
+        yield from range_accesses(stmt.domain, site, BEFORE)
+        for part in stmt.body:
+            if isinstance(part, Store):
+                yield from index_accesses(part.index, stmt.domain, site, BEFORE)
+    elif isinstance(stmt, Lib):
+        for view in (*stmt.ins, *stmt.outs):
+            yield from index_accesses((*view.index, *view.shape), view_access(view, site, BEFORE).domain, site, BEFORE)
+
+
+def _linearise_best(stmt: Map | Lib, tangents: Tangents, site: Site, writes: Mapping[str, list[Access]],
+                    temporaries: Mapping[str, Array]) -> tuple[Linearised, list[Access]]:
+    """Read the answer instead of the operands when the answer survives, or when the operands do not survive either."""
+    plain = linearise(stmt, tangents, answer=False)
+    plain_reads = _linear_reads(stmt, plain, site, tangents, temporaries)
+    other = linearise(stmt, tangents, answer=True)
+    if plain.after or not other.after:
+        return plain, plain_reads
+    other_reads = _linear_reads(stmt, other, site, tangents, temporaries)
+    if _reads_what_it_destroys(stmt, site, other_reads) or not (
+            _survive(other_reads, writes) or not _survive(plain_reads, writes)):
+        return plain, plain_reads
+    return other, other_reads
+
+
+def _survive(reads: list[Access], writes: Mapping[str, list[Access]]) -> bool:
+    return not any(overwrites(r, w) for r in reads for w in writes.get(r.array, ()))
+
+
+def _reads_what_it_destroys(stmt: Stmt, site: Site, reads: list[Access]) -> bool:
+    return any(r.moment == BEFORE and r.array == w.array and same_instance_overlap(r, w)
+               for r in reads for w in writes_of(stmt, site))
+
+
+def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, tangents: Tangents,
+                  temporaries: Mapping[str, Array]) -> list[Access]:
+    """Accesses of the linear program to values of the primal program."""
+    written = writes_of(stmt, site)
+    names = {tangents.name(a.array) for a in written} | set(temporaries)
+    found = []
+    for part in (*lin.prep, *lin.linear):
+        for a in reads_of(part, site):
+            if a.array in names or tangents.is_tangent(a.array):
+                continue
+            answer = lin.after and any(w.array == a.array and (isinstance(stmt, Lib) or w.index == a.index) for w in written)
+            found.append(Access(a.array, a.index, a.domain, site, AFTER if answer else BEFORE))
+    return found
+
+
+def _covers(stmt: Stmt, number: int, write: Access, array: Array) -> bool:
+    """Whether the write replaces every element of the array."""
+    if isinstance(stmt, Map) and [p for p in stmt.body if isinstance(p, Store)][number].op is not None:
+        return False
+    trips = [r.trips for r in write.domain]
+    if None in trips or math.prod(t for t in trips if t is not None) != math.prod(array.shape):
+        return False
+    names = [i.affine[0] for i in write.index if i.affine is not None and len(i.affine[0]) == 1]
+    distinct = {v for form in names for v in form}
+    return all(len(r.start.symbols | r.stop.symbols) == 0 for r in write.domain) and len(distinct) == len(write.domain)
+
+
+class _Recorder:
+    """Forward walk with the set of arrays whose present contents are needed."""
+
+    def __init__(self, program: Program, place: Mapping[int, Site], reads: Mapping[int, list[Access]]) -> None:
+        self.program = program
+        self.place = place
+        self.reads = reads
+        self.by_array: dict[str, list[Access]] = {}
+        for found in reads.values():
+            for a in found:
+                self.by_array.setdefault(a.array, []).append(a)
+        self.saved: dict[int, set[int]] = {}
+        self.why: dict[tuple[int, int], Access] = {}
+        self.verdict: dict[tuple[int, int], Access | None] = {}
+
+    def walk(self, block: Block, live: frozenset[str]) -> frozenset[str]:
+        for stmt in block:
+            live = self.statement(stmt, live)
+        return live
+
+    def statement(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
+        reads = self.reads[id(stmt)]
+        live |= {a.array for a in reads if a.moment == BEFORE}
+        if isinstance(stmt, If):
+            live = self.walk(stmt.then, live) | self.walk(stmt.orelse, live)
+        elif isinstance(stmt, (Loop, While)):
+            before: frozenset[str] | None = None
+            while before != live:
+                before, live = live, live | self.walk(children(stmt)[0], live)
+        else:
+            live = self.computation(stmt, live)
+        return live | {a.array for a in reads if a.moment == AFTER}
+
+    def computation(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
+        for number, write in enumerate(writes_of(stmt, self.place[id(stmt)])):
+            if write.array not in live:
+                continue
+            victim = self.victim(stmt, number, write)
+            if victim is not None:
+                self.saved.setdefault(id(stmt), set()).add(number)
+                self.why[(id(stmt), number)] = victim
+            if _covers(stmt, number, write, self.program.arrays[write.array]):
+                live -= {write.array}
+        return live
+
+    def victim(self, stmt: Stmt, number: int, write: Access) -> Access | None:
+        """A needed value this write may destroy."""
+        key = (id(stmt), number)
+        if key not in self.verdict:
+            self.verdict[key] = next((r for r in self.by_array.get(write.array, ()) if overwrites(r, write)), None)
+        return self.verdict[key]

@@ -1,0 +1,101 @@
+"""Whether a system of linear constraints over the integers can hold. Conservative: "yes" when it cannot tell.
+
+Equalities are eliminated by substitution, the rest by Fourier-Motzkin with integer tightening (W. Pugh, "The Omega
+test", 1991, without the dark shadow).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import gcd
+
+Row = tuple[Mapping[str, int], int]  # sum(coefficient * variable) + constant
+
+_LIMIT = 400
+
+
+@dataclass
+class System:
+    """Constraints `row == 0` and `row >= 0`."""
+
+    zero: list[Row] = field(default_factory=list)
+    nonnegative: list[Row] = field(default_factory=list)
+
+    def feasible(self) -> bool:
+        """False only when no integer point satisfies every constraint."""
+        rows = _eliminate_equalities(list(self.zero), list(self.nonnegative))
+        return rows is not None and _fourier_motzkin(rows)
+
+
+def _eliminate_equalities(zero: list[Row], rows: list[Row]) -> list[Row] | None:
+    while zero:
+        coefficients, constant = _clean(zero.pop())
+        if not coefficients:
+            if constant:
+                return None
+            continue
+        divisor = gcd(*coefficients.values())
+        if constant % divisor:
+            return None
+        var = min(coefficients, key=lambda v: abs(coefficients[v]))
+        row = (coefficients, constant)
+        zero = [_cancel(other, row, var) for other in zero]
+        rows = [_cancel(other, row, var) for other in rows]
+    return rows
+
+
+def _clean(row: Row) -> Row:
+    return {v: c for v, c in row[0].items() if c}, row[1]
+
+
+def _cancel(row: Row, equality: Row, var: str) -> Row:
+    """Remove `var` from `row` by adding a multiple of the equality; the row keeps its direction."""
+    a, b = row[0].get(var, 0), equality[0][var]
+    if not a:
+        return row
+    scale, factor = abs(b), -a * (1 if b > 0 else -1)
+    return _combine(row, scale, equality, factor)
+
+
+def _combine(p: Row, a: int, q: Row, b: int) -> Row:
+    coefficients = {v: a * p[0].get(v, 0) + b * q[0].get(v, 0) for v in {*p[0], *q[0]}}
+    return _clean((coefficients, a * p[1] + b * q[1]))
+
+
+def _tighten(row: Row) -> Row:
+    coefficients, constant = _clean(row)
+    if not coefficients:
+        return coefficients, constant
+    divisor = gcd(*coefficients.values())
+    return {v: c // divisor for v, c in coefficients.items()}, constant // divisor
+
+
+def _fourier_motzkin(rows: list[Row]) -> bool:
+    rows = [_tighten(r) for r in rows]
+    while True:
+        strongest: dict[tuple, int] = {}
+        for coefficients, constant in rows:
+            if not coefficients:
+                if constant < 0:
+                    return False
+                continue
+            key = tuple(sorted(coefficients.items()))
+            strongest[key] = min(constant, strongest.get(key, constant))
+        rows = [(dict(k), c) for k, c in strongest.items()]
+        if not rows or len(rows) > _LIMIT:
+            return True
+        var = _cheapest(rows)
+        below = [r for r in rows if r[0].get(var, 0) > 0]
+        above = [r for r in rows if r[0].get(var, 0) < 0]
+        rows = [r for r in rows if not r[0].get(var, 0)]
+        rows += [_tighten(_combine(p, -q[0][var], q, p[0][var])) for p in below for q in above]
+
+
+def _cheapest(rows: list[Row]) -> str:
+    up: dict[str, int] = {}
+    down: dict[str, int] = {}
+    for coefficients, _ in rows:
+        for v, c in coefficients.items():
+            side = up if c > 0 else down
+            side[v] = side.get(v, 0) + 1
+    return min({*up, *down}, key=lambda v: up.get(v, 0) * down.get(v, 0))

@@ -1,0 +1,242 @@
+"""The public verbs. Reads as the table of contents of the pipeline: bind, derive, compile, call."""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdfgad.arguments import Bound, Spec, bind, check_aliases, is_differentiable, resolve_wrt
+from sdfgad.checkpoint.plan import Plan
+from sdfgad.config import settings
+from sdfgad.errors import OutputError, UsageError
+from sdfgad.memory import parse_bytes
+from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
+from sdfgad.results import Gradients
+
+_DEVICES = ("cpu",)
+
+
+class GradFunction:
+    """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
+
+    fn: the undecorated function. plan(*args): what a call will store, before anything runs.
+    """
+
+    def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
+                 memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
+                 value: bool = False) -> None:
+        _check_options(fn, reduce, device, plan)
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
+        self._limit, self._plan = memory_limit, plan
+        self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
+        self._known: dict[Any, Derivative] = {}
+        self._lock = threading.Lock()
+        parse_bytes(memory_limit)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=self._value)
+        tree, grads = derivative.run(bound, self._donate)
+        gradient = self._shape(grads)
+        return (_objective(tree, derivative), gradient) if self._value else gradient
+
+    def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+        """`(value, gradient)` of one call."""
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=True)
+        tree, grads = derivative.run(bound, self._donate)
+        return _objective(tree, derivative), self._shape(grads)
+
+    def plan(self, *args: Any, **keywords: Any) -> Plan:
+        """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
+        bound = bind(self.fn, args, keywords)
+        return self._derivative(bound, value=self._value).plan
+
+    def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
+        bound = bind(self.fn, args, keywords)
+        check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
+        for name, value in bound.leaves.items():
+            if isinstance(value, Spec):
+                raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
+        return bound
+
+    def _derivative(self, bound: Bound, value: bool) -> Derivative:
+        key = (bound.signature, value)
+        with self._lock:
+            if key not in self._known:
+                limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
+                wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
+                            self._plan)
+                self._known[key] = derive(self.fn, bound, wish)
+            return self._known[key]
+
+    def _shape(self, grads: dict[str, Any]) -> Any:
+        single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(grads) == 1)
+        return next(iter(grads.values())) if single and len(grads) == 1 else Gradients(grads)
+
+
+def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
+         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None,
+         donate: Sequence[str] = ()) -> Any:
+    """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
+
+    wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
+    a `Gradients`. output: what is differentiated: the return value, the name of an argument updated in place, the
+    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". memory_limit:
+    bytes, "4GB", "4GiB" or "80%". donate: arguments whose arrays may be overwritten.
+
+    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
+    UnsupportedError, UsageError, MemoryLimitError.
+    """
+    options = {"wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
+               "plan": plan, "donate": donate}
+    return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
+
+
+def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Like `grad`, but a call gives `(value, gradient)`; the value of a reduced objective is the sum of the outputs."""
+    make = functools.partial(GradFunction, value=True, **options)
+    return make if fn is None else make(fn)
+
+
+def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
+         memory_limit: Any = None, device: str = "cpu", **keywords: Any) -> Plan:
+    """What the gradient will store for these arguments or specs."""
+    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device)
+    return made.plan(*args, **keywords)
+
+
+def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
+        memory_limit: Any = None) -> tuple[Any, Callable[..., Any]]:
+    """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
+
+    With several outputs pass one seed for each, as a tuple. The pullback keeps copies of the arguments and may be
+    called any number of times.
+    """
+    fn = getattr(fn, "fn", fn)
+    bound = bind(fn, args, {})
+    check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
+    held = _snapshot(bound)
+    names = resolve_wrt(fn, bound, wrt)
+    derivative = derive(fn, bound, Wish(names, output, None, False, True, parse_bytes(memory_limit)))
+    base, outputs = primal(fn, bound, output)
+    tree, named = base.run(bound, frozenset(), outputs)
+    out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
+    single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
+
+    def pullback(*seeds: Any) -> Any:
+        given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
+        _, grads = derivative.run(held, frozenset(), _seeds(derivative, given))
+        return next(iter(grads.values())) if single else Gradients(grads)
+
+    return out, pullback
+
+
+def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, Any]:
+    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument."""
+    fn = getattr(fn, "fn", fn)
+    bound = bind(fn, tuple(args), {})
+    given = _given_tangents(bound, tangents)
+    code = _pushforward(fn, bound, tuple(given))
+    return code.run(bound, given)
+
+
+def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, compiled: same value, arguments left alone."""
+    fn = getattr(fn, "fn", fn)
+    known: dict[Any, Primal] = {}
+
+    @functools.wraps(fn)
+    def compiled(*args: Any, **keywords: Any) -> Any:
+        bound = bind(fn, args, keywords)
+        if bound.signature not in known:
+            known[bound.signature] = primal(fn, bound)[0]
+        return known[bound.signature].run(bound, frozenset())[0]
+
+    return compiled
+
+
+def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
+    """A stand-in for an array in `plan`: shape and dtype, no data."""
+    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    return Spec(extents, np.dtype(dtype))
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself; in a differentiated function no derivative flows through it."""
+    return x
+
+
+def _check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
+    if not callable(fn):
+        raise UsageError(f"{fn!r} is not a function", code="SG205")
+    if reduce not in (None, "sum"):
+        raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
+    if device not in _DEVICES:
+        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(_DEVICES)}")
+    if plan is not None and not isinstance(plan, Plan):
+        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="Plan.load(path) reads a saved one")
+
+
+def _objective(tree: Any, derivative: Derivative) -> Any:
+    wish = derivative.wish
+    if wish.reduce:
+        return sum(float(np.sum(np.real(part))) for part in tree)
+    return tree[0] if wish.output is not None else tree
+
+
+def _snapshot(bound: Bound) -> Bound:
+    leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
+    return Bound(bound.values, leaves, bound.signature)
+
+
+def _seeds(derivative: Derivative, given: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    if len(given) != len(derivative.outputs):
+        raise OutputError(f"{len(derivative.outputs)} outputs, {len(given)} seeds")
+    seeds = []
+    for seed, view in zip(given, derivative.outputs, strict=True):
+        shape = tuple(n.const or 0 for n in view.shape)
+        array = np.asarray(seed)
+        if array.shape != shape or not np.can_cast(array.dtype, view.dtype, "same_kind"):
+            raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
+                              f"{shape} and dtype {view.dtype}")
+        seeds.append(np.ascontiguousarray(array, view.dtype).reshape(shape))
+    return tuple(seeds)
+
+
+def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any]) -> dict[str, np.ndarray]:
+    if not isinstance(tangents, Mapping):
+        if len(tangents) != len(bound.values):
+            raise UsageError(f"{len(bound.values)} arguments, {len(tangents)} tangents", code="SG205")
+        tangents = dict(zip(bound.values, tangents, strict=True))
+    given = {}
+    for name, t in tangents.items():
+        if t is None:
+            continue
+        if name not in bound.leaves or not is_differentiable(bound.leaves[name]):
+            raise UsageError(f"argument {name!r} has no tangent", code="SG204")
+        if np.shape(t) != np.shape(bound.leaves[name]):
+            raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
+                             f"{np.shape(bound.leaves[name])}", code="SG205")
+        given[name] = np.asarray(t)
+    if not given:
+        raise UsageError("no tangent was given", code="SG205")
+    return given
+
+
+@functools.lru_cache(maxsize=64)
+def _known_pushforwards(fn: Callable[..., Any]) -> dict[Any, Pushforward]:
+    return {}
+
+
+def _pushforward(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...]) -> Pushforward:
+    known = _known_pushforwards(fn)
+    key = (bound.signature, names)
+    if key not in known:
+        known[key] = pushforward(fn, bound, names)
+    return known[key]

@@ -1,0 +1,117 @@
+"""From what the caller passes to the arrays a compiled program takes: binding, checking, copying."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdfgad.errors import AliasError, DtypeError, UsageError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A stand-in for an array: a shape and a dtype."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The arguments of one call by parameter name, and the arrays among them by array name."""
+
+    values: Mapping[str, Any]
+    leaves: Mapping[str, Any]
+    signature: tuple[Any, ...]
+
+
+def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
+    """Match arguments to parameters as Python would; UsageError when it would not."""
+    try:
+        bound = inspect.signature(fn).bind(*args, **keywords)
+    except TypeError as error:
+        raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
+    bound.apply_defaults()
+    leaves: dict[str, Any] = {}
+    signature = tuple((name, _signature(name, value, leaves)) for name, value in bound.arguments.items())
+    return Bound(dict(bound.arguments), leaves, signature)
+
+
+def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
+    """What the compiled program depends on: shape and dtype of numbers, the value of everything else."""
+    if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
+        leaves[name] = value
+        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic))
+    if isinstance(value, (float, complex)) and not isinstance(value, bool):
+        leaves[name] = value
+        return type(value).__name__
+    if isinstance(value, (tuple, list)):
+        return (type(value).__name__, *(_signature(f"{name}_{k}", v, leaves) for k, v in enumerate(value)))
+    if callable(value):
+        return (id(value), getattr(value, "__qualname__", ""))
+    return (type(value).__name__, repr(value))
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether a leaf carries a gradient."""
+    if isinstance(value, (float, complex)):
+        return True
+    return np.dtype(value.dtype).kind in "fc"
+
+
+def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
+    """Names of the leaves to differentiate: given by name or position, or every floating or complex array."""
+    parameters = list(bound.values)
+    if wrt is None:
+        found = tuple(n for n, v in bound.leaves.items() if is_differentiable(v) and not isinstance(v, (float, complex)))
+        if not found:
+            raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
+                             help=f"the arguments are {', '.join(parameters)}")
+        return found
+    names = []
+    for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
+        names += _leaves_of(_parameter_name(fn, entry, parameters), bound)
+    if len(set(names)) != len(names):
+        raise UsageError(f"wrt names an argument twice: {', '.join(names)}", code="SG204")
+    return tuple(names)
+
+
+def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -> str:
+    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+        if not -len(parameters) <= entry < len(parameters):
+            raise UsageError(f"wrt={entry}: {fn.__name__} has {len(parameters)} arguments", code="SG204")
+        return parameters[entry]
+    if not isinstance(entry, str) or entry not in parameters:
+        raise UsageError(f"wrt={entry!r}: no argument of this name", code="SG204",
+                         help=f"the arguments are {', '.join(parameters)}")
+    return entry
+
+
+def _leaves_of(name: str, bound: Bound) -> list[str]:
+    found = [n for n in bound.leaves if n == name or (n.startswith(name + "_") and name not in bound.leaves)]
+    if not found or not all(is_differentiable(bound.leaves[n]) for n in found):
+        value = bound.values[name]
+        kind = value.dtype.name if hasattr(value, "dtype") else type(value).__name__
+        raise DtypeError(f"wrt={name!r}: an argument of type {kind} carries no gradient",
+                         help="only floating and complex arrays and numbers do")
+    return found
+
+
+def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
+    seen = [(n, a) for n, a in arrays if a.size]
+    for k, (name, a) in enumerate(seen):
+        for other, b in seen[:k]:
+            if np.may_share_memory(a, b) and np.shares_memory(a, b):
+                raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
+
+
+def as_input(value: Any, shape: tuple[int, ...], dtype: np.dtype, copy: bool) -> np.ndarray:
+    """A C-contiguous array of exactly this dtype; a fresh one when the program writes it."""
+    if copy:
+        return np.array(value, dtype=dtype, order="C", copy=True).reshape(shape)
+    array = np.ascontiguousarray(value, dtype=dtype).reshape(shape)
+    return array if array.flags.aligned else array.copy()

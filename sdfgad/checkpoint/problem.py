@@ -1,0 +1,53 @@
+"""The question the planner answers, as a frozen value: what is needed, what it costs, what is there anyway."""
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Item:
+    """A value the reverse sweep needs and a later statement overwrites.
+
+    name: unique, `array@line`. bytes: storage for every version kept, None when the count is known only at run time.
+    where: file and line that overwrites it. because: the line that needs it. recomputable: whether the emission can
+    rebuild it from values that survive; cost: extra elements computed if it does.
+    """
+
+    name: str
+    array: str
+    bytes: int | None
+    file: str
+    line: int
+    because: str
+    recomputable: bool
+    cost: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """items: what a plan decides. base: bytes alive whatever is decided, by array name."""
+
+    target: str
+    items: tuple[Item, ...]
+    base: Mapping[str, int]
+
+    @property
+    def base_bytes(self) -> int:
+        return sum(self.base.values())
+
+    @property
+    def store_all_bytes(self) -> int:
+        """Peak when everything is stored; growable tapes, whose size is unknown, are not in it."""
+        return self.base_bytes + sum(i.bytes or 0 for i in self.items)
+
+    def to_json(self) -> str:
+        """The problem as text; `from_json` reads it back."""
+        return json.dumps({"target": self.target, "items": [asdict(i) for i in self.items], "base": dict(self.base)})
+
+    @staticmethod
+    def from_json(text: str) -> Problem:
+        raw: dict[str, Any] = json.loads(text)
+        return Problem(raw["target"], tuple(Item(**i) for i in raw["items"]), raw["base"])

@@ -1,0 +1,272 @@
+"""The command ``sdfgad``. Data goes to stdout, progress and errors to stderr; dace is loaded by commands that need it.
+
+Exit codes: 0 ok, 1 internal error, 2 usage, 3 memory limit infeasible, 4 unsupported, 5 gradient mismatch, 6 toolchain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.table import Table
+
+import sdfgad
+from sdfgad.config import settings
+from sdfgad.errors import (
+    GradientMismatchError,
+    MemoryLimitError,
+    PlanNotExecutable,
+    SdfgadError,
+    ToolchainError,
+    UnsupportedError,
+    UsageError,
+    explain,
+)
+from sdfgad.memory import format_bytes, parse_bytes
+from sdfgad.target import Target, load_target, read_sizes
+
+_EXIT_CODES: tuple[tuple[type[SdfgadError], int], ...] = (
+    (UsageError, 2), (MemoryLimitError, 3), (PlanNotExecutable, 3), (UnsupportedError, 4), (GradientMismatchError, 5),
+    (ToolchainError, 6),
+)
+_STATUS_STYLES = (("pass", "green"), ("warn", "yellow"), ("fail", "red"))
+_PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body>{body}</body></html>
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the console script: errors become one message and an exit code, an internal error a traceback."""
+    try:
+        code = group.main(args=arguments, prog_name="sdfgad", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        code = 130
+    except SdfgadError as error:
+        click.echo(f"sdfgad.{type(error).__name__} {error}", err=True)
+        code = exit_code(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def exit_code(error: SdfgadError) -> int:
+    """The exit code of a command that ends with ``error``."""
+    return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(sdfgad.__version__, prog_name="sdfgad")
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens, to stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
+@click.option("--no-color", is_flag=True, help="Plain text; NO_COLOR=1 does the same.")
+def group(verbose: bool, quiet: bool, no_color: bool) -> None:
+    """Gradients of ordinary NumPy programs, compiled, inside a memory limit.
+
+    \b
+    Example:
+      sdfgad check model.py:cost
+      sdfgad plan model.py:cost --memory-limit 4GB
+    """
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+    level = "info" if verbose else "error" if quiet else settings().log
+    logger = logging.getLogger("sdfgad")
+    logger.addHandler(RichHandler(console=Console(stderr=True), show_path=False, show_time=False))
+    logger.setLevel(level.upper())
+
+
+def _target_options(command: Any) -> Any:
+    """The options that say what to differentiate, shared by the commands that take a TARGET."""
+    for option in reversed((
+        click.argument("target"),
+        click.option("-s", "--size", "sizes", multiple=True, metavar="NAME=VALUE", help="Size for the example "
+                     "arguments, e.g. -s N=512."),
+        click.option("--preset", default="", help="Sizes of an npbench kernel: S, M, L or paper."),
+        click.option("--args", "arguments", default="", metavar="MODULE:FUNCTION", help="Function that returns the "
+                     "arguments; default: example_<name>() or example_arguments() beside the target."),
+        click.option("--wrt", default="", metavar="NAMES", help="Arguments to differentiate, separated by commas."),
+        click.option("--output", default="", metavar="NAME", help="Argument updated in place, or position of a "
+                     "returned value."),
+    )):
+        command = option(command)
+    return command
+
+
+@group.command()
+@_target_options
+@click.option("--method", default="", help="How to compare, e.g. taylor or fd.")
+def check(target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, method: str) -> None:
+    """Compare the gradient of TARGET with finite differences; exit code 5 if it is wrong.
+
+    TARGET is file.py:function, module:function or npbench:kernel.
+
+    \b
+    Example:
+      sdfgad check model.py:cost -s n=16
+      sdfgad check npbench:jacobi_2d
+    """
+    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset)
+    options = _differentiation(loaded, wrt, output) | ({"method": method} if method else {})
+    click.echo(str(sdfgad.check_grads(loaded.program, *loaded.arguments, **options)))
+
+
+@group.command()
+@_target_options
+@click.option("--memory-limit", default="", help='For example 4GB, 4GiB or 80%.')
+@click.option("--device", default="", help="cpu (default) or gpu.")
+@click.option("--json", "json_file", default="", metavar="FILE|-", help="Write the plan as JSON; - is stdout.")
+@click.option("--html", "html_file", default="", metavar="FILE", help="Write one self-contained page.")
+@click.option("--save", "save_file", default="", metavar="FILE", help="Write the plan for grad(plan=...).")
+def plan(
+    target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, memory_limit: str,
+    device: str, json_file: str, html_file: str, save_file: str,
+) -> None:
+    """Show what the gradient of TARGET stores and recomputes, and its predicted peak memory.
+
+    \b
+    Example:
+      sdfgad plan model.py:cost --memory-limit 4GB --json plan.json
+    """
+    parse_bytes(memory_limit or None)
+    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset)
+    options = _differentiation(loaded, wrt, output)
+    options |= {"memory_limit": memory_limit} if memory_limit else {}
+    options |= {"device": device} if device else {}
+    made = _plan_of(loaded, options)
+    if html_file:
+        _write(html_file, _PAGE.format(title=target, body=made._repr_html_()))
+    for file in filter(None, (save_file, json_file)):
+        _write(file, made.to_json())
+    if json_file != "-":
+        click.echo(str(made))
+
+
+def _plan_of(loaded: Target, options: dict[str, Any]) -> Any:
+    """A decorated target plans with its own options unless the command line gives some."""
+    if not options and hasattr(loaded.function, "plan"):
+        return loaded.function.plan(*loaded.arguments)
+    return sdfgad.plan(loaded.program, *loaded.arguments, **options)
+
+
+def _differentiation(loaded: Target, wrt: str, output: str) -> dict[str, Any]:
+    """``wrt`` and ``output``: what the user asks for, else what the target says, else left to the library."""
+    names = tuple(name.strip() for name in wrt.split(",") if name.strip()) or loaded.wrt
+    asked: Any = int(output) if output.isdigit() else output or loaded.output
+    # A kernel of the benchmark stands for the sum of its outputs.
+    reduce = {"reduce": "sum"} if loaded.wrt is not None else {}
+    return ({"wrt": names} if names else {}) | ({"output": asked} if asked is not None else {}) | reduce
+
+
+def _write(file: str, text: str) -> None:
+    """To stdout for ``-``, else to ``file`` by one rename, so that no half-written file is ever seen."""
+    if file == "-":
+        click.echo(text)
+        return
+    final = Path(file)
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=final.parent, suffix=final.suffix, delete=False) as scratch:
+            scratch.write(text)
+        os.replace(scratch.name, final)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error}", help="give a file in a folder that exists") from error
+
+
+class _Bench(click.Command):
+    """``sdfgad bench`` hands its arguments to the benchmark suite, which is loaded only then."""
+
+    def invoke(self, context: click.Context) -> Any:
+        command = import_module("npbench_suite.harness.cli").bench
+        return command.main(args=context.args, prog_name="sdfgad bench", standalone_mode=False)
+
+
+group.add_command(_Bench(
+    "bench", short_help="Gradients of the NPBench programs, checked and timed.", add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False},
+))
+
+
+@group.command()
+@click.option("--json", "as_json", is_flag=True, help="Print only JSON.")
+def doctor(as_json: bool) -> None:
+    """Check compiler, BLAS, solver, cache, memory, CUDA and MPI, and show the settings with their origin."""
+    report = import_module("sdfgad.doctor").examine()
+    if as_json:
+        click.echo(json.dumps(report.to_json(), indent=2))
+    else:
+        _print_report(report)
+    sys.exit(0 if report.ok else 6)
+
+
+def _print_report(report: Any) -> None:
+    console = Console(highlight=False)
+    table = Table("status", "check", "result", box=None, pad_edge=False)
+    styles = dict(_STATUS_STYLES)
+    for item in report.checks:
+        text = f"{item.detail}\nfix: {item.fix}" if item.fix else item.detail
+        table.add_row(f"[{styles[item.status]}]{item.status}[/]", item.name, _plain(text))
+    console.print(table)
+    origins = Table("setting", "value", "from", box=None, pad_edge=False)
+    for name, origin in report.settings.items():
+        origins.add_row(name, _plain(str(origin.value)), _plain(origin.source))
+    console.print()
+    console.print(origins)
+
+
+def _plain(text: str) -> str:
+    """Square brackets in a message are no markup."""
+    return text.replace("[", r"\[")
+
+
+@group.group()
+def cache() -> None:
+    """The compiled programs on disk."""
+
+
+@cache.command("info")
+@click.option("--json", "as_json", is_flag=True, help="Print only JSON.")
+def cache_info(as_json: bool) -> None:
+    """Folder, number of programs and size."""
+    info = sdfgad.cache.info()
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(info) | {"path": str(info.path)}))
+    else:
+        click.echo(f"{info.path}: {info.entries} entries, {format_bytes(info.bytes)}")
+
+
+@cache.command("clear")
+def cache_clear() -> None:
+    """Remove all compiled programs."""
+    removed = sdfgad.cache.clear()
+    click.echo(f"removed {removed.entries} entries, {format_bytes(removed.bytes)}")
+
+
+@cache.command("path")
+def cache_path() -> None:
+    """Print the folder."""
+    click.echo(sdfgad.cache.path)
+
+
+@group.command("explain")
+@click.argument("code")
+def explain_code(code: str) -> None:
+    """Say what an error CODE such as SG121 means."""
+    click.echo(explain(code))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Compiled programs on disk, one folder per content key, shared by all processes of the user.
+
+Layout below :attr:`Cache.path`: ``entries/<key>`` finished folders, ``building/`` folders in the making, ``locks/``.
+A folder becomes an entry by one rename, so an entry that exists is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from sdfgad.config import settings
+from sdfgad.errors import ToolchainError, UsageError
+
+ENTRIES, BUILDING, LOCKS = "entries", "building", "locks"
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What the cache holds."""
+
+    path: Path
+    entries: int
+    bytes: int
+
+
+class Cache:
+    """The user's view, public as ``sdfgad.cache``."""
+
+    @property
+    def path(self) -> Path:
+        """The cache folder; it need not exist yet."""
+        return Path(settings().cache_dir or platformdirs.user_cache_dir("sdfgad", appauthor=False)).expanduser()
+
+    def info(self) -> CacheInfo:
+        """Number of entries and their size on disk."""
+        entries = list(_entries(self.path))
+        return CacheInfo(self.path, len(entries), sum(_size(folder) for folder in entries))
+
+    def clear(self) -> CacheInfo:
+        """Remove every entry that nobody is building right now; returns what was removed."""
+        if not self.path.is_dir():
+            return CacheInfo(self.path, 0, 0)
+        _make_folders(self.path)
+        removed = [(_size(entry), entry) for entry in _entries(self.path) if _remove(self.path, entry)]
+        _sweep(self.path)
+        return CacheInfo(self.path, len(removed), sum(size for size, _ in removed))
+
+    def __repr__(self) -> str:
+        return f"<sdfgad.cache at {self.path}>"
+
+
+cache = Cache()
+
+
+def key_of(*parts: Any) -> str:
+    """Content key of ``parts``: numbers, texts, bytes, None, arrays, and tuples, lists, sets or dicts of those."""
+    digest = hashlib.sha256()
+    for piece in _pieces(parts):
+        digest.update(len(piece).to_bytes(8, "little"))
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def entry(key: str) -> Path | None:
+    """The finished folder of ``key``, if there is one."""
+    folder = cache.path / ENTRIES / key
+    return folder if folder.is_dir() else None
+
+
+def publish(key: str, build: Callable[[Path], None]) -> Path:
+    """The folder of ``key``, made by ``build(folder)`` if need be.
+
+    One process builds, the others wait and get its result. If ``build`` raises or is interrupted, nothing stays.
+    """
+    if (done := entry(key)) is not None:
+        return done
+    root = cache.path
+    _make_folders(root)
+    with FileLock(root / LOCKS / f"{key}.lock"):
+        if (done := entry(key)) is not None:
+            return done
+        # Whoever holds the lock is the only builder: what lies about for this key was left by a killed process.
+        _discard(root, f"{key}.*")
+        with _scratch_folder(root, key) as folder:
+            build(folder)
+            _finish(folder, root / ENTRIES / key)
+    return root / ENTRIES / key
+
+
+@contextmanager
+def _scratch_folder(root: Path, key: str) -> Iterator[Path]:
+    """A folder on the cache's own file system; gone at the end unless it was renamed."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{key}.", dir=root / BUILDING))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _finish(folder: Path, final: Path) -> None:
+    try:
+        os.rename(folder, final)
+    except OSError:
+        # A second builder is possible when `clear` removed the lock file in between; both results are equal.
+        if not final.is_dir():
+            raise
+
+
+def _make_folders(root: Path) -> None:
+    try:
+        for name in (ENTRIES, BUILDING, LOCKS):
+            (root / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ToolchainError(f"the cache folder {root} cannot be written: {error}", code="SG507",
+                             help="name another one with SDFGAD_CACHE_DIR") from error
+
+
+def _entries(root: Path) -> Iterator[Path]:
+    folder = root / ENTRIES
+    return (path for path in sorted(folder.iterdir()) if path.is_dir()) if folder.is_dir() else iter(())
+
+
+def _remove(root: Path, entry: Path) -> bool:
+    """Take the entry out of sight by a rename first: no process ever sees half an entry."""
+    lock = FileLock(root / LOCKS / f"{entry.name}.lock")
+    try:
+        with lock.acquire(blocking=False), _scratch_folder(root, "removed") as grave:
+            os.rename(entry, grave / entry.name)
+            (root / LOCKS / f"{entry.name}.lock").unlink(missing_ok=True)
+    except (Timeout, FileNotFoundError):
+        return False
+    return True
+
+
+def _sweep(root: Path) -> None:
+    """Remove what killed builds left: folders in the making whose lock is free."""
+    for folder in sorted((root / BUILDING).glob("*.*")):
+        try:
+            with FileLock(root / LOCKS / f"{folder.name.partition('.')[0]}.lock").acquire(blocking=False):
+                shutil.rmtree(folder, ignore_errors=True)
+        except Timeout:
+            continue
+
+
+def _discard(root: Path, pattern: str) -> None:
+    for folder in (root / BUILDING).glob(pattern):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    return sum(_file_size(file) for file in folder.rglob("*"))
+
+
+def _file_size(file: Path) -> int:
+    """0 for a folder, and for a file that another process removes at this moment."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _pieces(part: Any) -> Iterator[bytes]:
+    """A prefix code of ``part``: type, then content; containers give their length, sets and dicts are sorted."""
+    yield type(part).__name__.encode()
+    if part is None or isinstance(part, bool | int | float | complex):
+        yield repr(part).encode()
+    elif isinstance(part, str | os.PathLike):
+        yield os.fspath(part).encode()
+    elif isinstance(part, bytes):
+        yield part
+    elif isinstance(part, Mapping):
+        yield from _pieces(sorted((key_of(name), key_of(value)) for name, value in part.items()))
+    elif isinstance(part, set | frozenset):
+        yield from _pieces(sorted(key_of(item) for item in part))
+    elif isinstance(part, tuple | list):
+        yield str(len(part)).encode()
+        for item in part:
+            yield from _pieces(item)
+    elif hasattr(part, "dtype") and hasattr(part, "tobytes"):
+        yield f"{part.dtype.str}{part.shape}".encode()
+        yield part.tobytes()
+    else:
+        raise UsageError(f"{type(part).__name__} values cannot be part of a cache key", code="SG109")

@@ -1,0 +1,208 @@
+"""C++ text of names, types, literals and integer indices.
+
+Prefixes keep every generated name apart from C++ keywords, macros and each other: `v_` containers, `p_` pointers to them,
+`r_` zero-dimensional containers held in a local, `s_` symbols, `l_` locals of a map body.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
+from sdfgad.ir.program import Array, Range
+
+CTYPES: Mapping[str, str] = MappingProxyType({
+    "float64": "double", "float32": "float", "complex128": "dace::complex128", "complex64": "dace::complex64",
+    "int64": "int64_t", "int32": "int32_t", "int16": "int16_t", "int8": "int8_t",
+    "uint64": "uint64_t", "uint32": "uint32_t", "uint16": "uint16_t", "uint8": "uint8_t", "bool": "bool"})
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the text of an expression depends on: the containers, the intervals of the symbols in scope, and which
+    zero-dimensional containers live in a C++ local."""
+
+    arrays: Mapping[str, Array]
+    bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
+    registers: frozenset[str] = frozenset()
+
+    def inside(self, ranges: Iterable[Range]) -> Frame:
+        """The frame inside loops over `ranges`, outer ones first."""
+        bounds = dict(self.bounds)
+        for r in ranges:
+            bounds[r.var] = range_bounds(r, bounds)
+        return replace(self, bounds=bounds)
+
+
+def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
+    """The interval of a range's variable."""
+    (first, first_high), (last_low, last) = r.start.bounds(env), r.stop.bounds(env)
+    if r.step > 0:
+        return first, None if last is None else last - 1
+    return None if last_low is None else last_low + 1, first_high
+
+
+def most_trips(r: Range, env: Mapping[str, Bounds]) -> int | None:
+    """An upper bound of the number of iterations."""
+    if r.trips is not None:
+        return r.trips
+    low, high = (r.stop - r.start if r.step > 0 else r.start - r.stop).bounds(env)
+    return None if high is None else max(0, -(-high // abs(r.step)))
+
+
+def surely_runs(r: Range, env: Mapping[str, Bounds]) -> bool:
+    """Whether the range has at least one iteration wherever `env` holds."""
+    low, _ = (r.stop - r.start if r.step > 0 else r.start - r.stop).bounds(env)
+    return low is not None and low > 0
+
+
+def identifier(name: str) -> str:
+    """`name` as the tail of a C++ identifier."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}_" for c in name)
+
+
+def container(name: str) -> str:
+    return "v_" + identifier(name)
+
+
+def pointer(name: str) -> str:
+    return "p_" + identifier(name)
+
+
+def register(name: str) -> str:
+    return "r_" + identifier(name)
+
+
+def symbol(name: str) -> str:
+    return "s_" + identifier(name)
+
+
+def local(name: str) -> str:
+    return "l_" + identifier(name)
+
+
+def ctype(dtype: np.dtype) -> str:
+    """The C++ type of one element."""
+    return CTYPES[dtype.name]
+
+
+def literal(value: bool | int | float | complex, dtype: np.dtype) -> str:
+    """A constant of the given type, exactly."""
+    kind = dtype.kind
+    if kind == "b":
+        return "true" if value else "false"
+    if kind in "iu":
+        return _integer(int(value.real), dtype)
+    part = np.dtype({"complex128": "float64", "complex64": "float32"}.get(dtype.name, dtype.name))
+    if kind == "c":
+        number = complex(value)
+        return f"{ctype(dtype)}({_real(number.real, part)}, {_real(number.imag, part)})"
+    return _real(float(value.real), part)
+
+
+def _integer(value: int, dtype: np.dtype) -> str:
+    if value == -(2**63):
+        return "(-9223372036854775807L - 1)"
+    text = f"{value}{'UL' if dtype.name == 'uint64' else 'L' if dtype.itemsize == 8 else ''}"
+    return f"({ctype(dtype)})({text})" if dtype.itemsize < 4 or dtype.kind == "u" else f"({text})" if value < 0 else text
+
+
+def _real(value: float, dtype: np.dtype) -> str:
+    suffix = "f" if dtype.itemsize == 4 else ""
+    if math.isnan(value):
+        return f'__builtin_nan{suffix}("")'
+    if math.isinf(value):
+        return f"(-__builtin_inf{suffix}())" if value < 0 else f"__builtin_inf{suffix}()"
+    text = repr(float(value)) if dtype.itemsize == 8 else repr(float(np.float32(value)))
+    if math.isinf(np.float32(value)) and suffix:
+        return _real(math.copysign(math.inf, value), dtype)
+    text += "" if "." in text or "e" in text else ".0"
+    return f"({text}{suffix})" if value < 0 or text.startswith("-") else text + suffix
+
+
+def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Distance in elements between neighbours along each dimension, C order."""
+    out: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        out.append(step)
+        step *= n
+    return tuple(reversed(out))
+
+
+def flat(array: Array, index: tuple[Ix, ...]) -> Ix:
+    """The offset of one element in its array."""
+    total = ix(0)
+    for i, step in zip(index, strides(array.shape), strict=True):
+        total = total + i * step
+    return total
+
+
+def access(frame: Frame, name: str, index: tuple[Ix, ...]) -> str:
+    """One element of a container, as an lvalue."""
+    if name in frame.registers:
+        return register(name)
+    return f"{pointer(name)}[{index_text(frame, flat(frame.arrays[name], index))}]"
+
+
+def index_text(frame: Frame, index: Ix) -> str:
+    """An index expression, as a sum without outer parentheses."""
+    index = index.simplify(frame.bounds)
+    text = ""
+    for atoms, factor in index.terms:
+        parts = [_atom(frame, a) for a in atoms]
+        if abs(factor) != 1 or not atoms:
+            parts.insert(0, str(abs(factor)))
+        text += (" - " if factor < 0 else " + ") + "*".join(parts)
+    return (text[3:] if text.startswith(" + ") else "-" + text[3:]) if text else "0"
+
+
+def _atom(frame: Frame, atom: Atom) -> str:
+    if isinstance(atom, str):
+        return symbol(atom)
+    if isinstance(atom, Elem):
+        return f"int64_t({access(frame, atom.array, atom.parts)})"
+    a, b = (index_text(frame, p) for p in atom.parts)
+    if isinstance(atom, (Min, Max)):
+        return f"sg::{'least' if isinstance(atom, Min) else 'greatest'}({a}, {b})"
+    low, divisor_low = atom.parts[0].bounds(frame.bounds)[0], atom.parts[1].bounds(frame.bounds)[0]
+    plain = low is not None and low >= 0 and divisor_low is not None and divisor_low > 0
+    if isinstance(atom, FloorDiv):
+        return f"(int64_t({a}) / ({b}))" if plain else f"sg::floordiv(int64_t({a}), int64_t({b}))"
+    if not isinstance(atom, Mod):
+        raise TypeError(f"unknown index atom {atom!r}")
+    return f"(int64_t({a}) % ({b}))" if plain else f"sg::mod(int64_t({a}), int64_t({b}))"
+
+
+class Writer:
+    """Lines of code with indentation, and names for temporaries."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._depth = 0
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def open(self, head: str = "") -> None:
+        """Begin a block behind `head`."""
+        self.line(f"{head} {{" if head else "{")
+        self._depth += 1
+
+    def close(self, tail: str = "") -> None:
+        self._depth -= 1
+        self.line("}" + tail)
+
+    def fresh(self, stem: str = "t") -> str:
+        """A name not used before in this piece of code."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)

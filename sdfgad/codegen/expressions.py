@@ -1,0 +1,194 @@
+"""C++ text of scalar expressions. Shared nodes become const locals; a select evaluates only the branch taken."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, literal, local
+from sdfgad.errors import InvariantError
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
+from sdfgad.ir.walk import expr_reads
+
+_INFIX = MappingProxyType({
+    "add": "+", "sub": "-", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&&",
+    "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^"})
+_BOOL_INFIX = MappingProxyType({"add": "||", "mul": "&&", "maximum": "||", "minimum": "&&"})
+_FUNCTIONS: Mapping[str, str] = MappingProxyType({
+    **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan", "isinf",
+                               "isfinite", "real", "imag", "conj", "shl", "shr", "exp2", "expm1", "log2", "log1p")},
+    **{f: f"std::{f}" for f in ("sqrt", "cbrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf",
+                                "hypot", "copysign", "floor", "ceil", "trunc", "rint")},
+    "arcsin": "std::asin", "arccos": "std::acos", "arctan": "std::atan", "arcsinh": "std::asinh",
+    "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
+_ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))
+LARGEST_EXPANDED_POWER = 32
+
+
+def combine(op: str, target: str, value: str, kind: str) -> str:
+    """The statement `target op= value` for a dtype kind."""
+    if op == "+":
+        return f"{target} = {target} || {value};" if kind == "b" else f"{target} += {value};"
+    if op == "*":
+        return f"{target} = sg::mul({target}, {value});" if kind == "c" else f"{target} *= {value};"
+    return f"{target} = sg::{'maximum' if op == 'max' else 'minimum'}({target}, {value});"
+
+
+def operands(node: Expr) -> tuple[Expr, ...]:
+    return node.args if isinstance(node, Call) else ()
+
+
+def certain(node: Expr) -> tuple[Expr, ...]:
+    """The operands that are evaluated whenever the node is."""
+    return operands(node)[:1] if isinstance(node, Call) and node.fn == "select" else operands(node)
+
+
+def topological(roots: Iterable[Expr], parts: Callable[[Expr], tuple[Expr, ...]]) -> list[Expr]:
+    """Distinct nodes reachable through `parts`, operands first."""
+    seen: set[Expr] = set()
+    out: list[Expr] = []
+    stack: list[tuple[Expr, Iterator[Expr]]] = []
+    for root in roots:
+        stack.append((root, iter(())))
+        while stack:
+            node, rest = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                rest = iter(parts(node))
+            following = next(rest, None)
+            if following is not None:
+                stack.append((node, rest))
+                if following not in seen:
+                    stack.append((following, iter(())))
+            elif node not in out[-1:]:
+                out.append(node)
+    return list(dict.fromkeys(out))
+
+
+def count_uses(roots: Iterable[Expr]) -> Counter[Expr]:
+    """How many operands or roots each node is."""
+    roots = list(roots)
+    uses = Counter(roots)
+    for node in topological(roots, operands):
+        uses.update(operands(node))
+    return uses
+
+
+class Values:
+    """Texts of expression nodes at the current point of the code; what is bound to a local is named, not repeated."""
+
+    def __init__(self, writer: Writer, frame: Frame, uses: Counter[Expr]) -> None:
+        self.writer = writer
+        self.frame = frame
+        self.uses = uses
+        self.scopes: list[dict[Expr, str]] = [{}]
+
+    def name(self, node: Expr) -> str | None:
+        """The local that holds the node, if one does."""
+        return next((s[node] for s in reversed(self.scopes) if node in s), None)
+
+    def bind(self, node: Expr, name: str = "") -> str:
+        """Give the node's value a const local in the current C++ scope."""
+        value = self.text(node)
+        name = name or self.writer.fresh()
+        self.writer.line(f"const {ctype(node.dtype)} {name} = {value};")
+        self.scopes[-1][node] = name
+        return name
+
+    def bind_shared(self, roots: Iterable[Expr]) -> None:
+        """Bind every load and call below `roots` that is certainly evaluated and used more than once."""
+        for node in topological(roots, lambda n: () if self.name(n) else certain(n)):
+            if isinstance(node, (Load, Call)) and self.uses[node] > 1 and not self.name(node) and not _trivial(node):
+                self.bind(node)
+
+    def forget(self, array: str) -> None:
+        """The array has changed: values read from it earlier are not its values now."""
+        for scope in self.scopes:
+            for node in [n for n in scope if not isinstance(n, Local) and array in expr_reads(n)]:
+                del scope[node]
+
+    def text(self, node: Expr) -> str:
+        """An expression for the node; may write lines before it."""
+        found = self.name(node)
+        if found is not None:
+            return found
+        if isinstance(node, Const):
+            return literal(node.value, node.dtype)
+        if isinstance(node, Index):
+            return f"sg::cast<{ctype(node.dtype)}>(int64_t({index_text(self.frame, node.ix)}))"
+        if isinstance(node, Load):
+            return access(self.frame, node.array, node.index)
+        if isinstance(node, Local):
+            return local(node.name)
+        return self._select(node) if node.fn == "select" else call_text(node, [self.text(a) for a in node.args])
+
+    def _select(self, node: Call) -> str:
+        cond = self.text(node.args[0])
+        if all(self._inline(branch) for branch in node.args[1:]):
+            return f"({cond} ? {self.text(node.args[1])} : {self.text(node.args[2])})"
+        name = self.writer.fresh()
+        self.writer.line(f"{ctype(node.dtype)} {name};")
+        for head, branch in (f"if ({cond})", node.args[1]), ("else", node.args[2]):
+            self.writer.open(head)
+            self.scopes.append({})
+            self.bind_shared([branch])
+            self.writer.line(f"{name} = {self.text(branch)};")
+            self.scopes.pop()
+            self.writer.close()
+        self.scopes[-1][node] = name
+        return name
+
+    def _inline(self, branch: Expr) -> bool:
+        """Whether the branch is short enough to repeat nothing when written as one expression."""
+        nodes = topological([branch], lambda n: () if self.name(n) else operands(n))
+        return len(nodes) <= 24 and not any(
+            isinstance(n, Call) and self.uses[n] > 1 and not self.name(n) and not _trivial(n) for n in nodes)
+
+
+def _trivial(node: Expr) -> bool:
+    """Not worth a local of its own."""
+    return isinstance(node, Call) and node.fn in ("cast", "stop_gradient", "neg") and not isinstance(node.args[0], Call)
+
+
+def call_text(node: Call, args: list[str]) -> str:
+    """One scalar function applied to C++ operands."""
+    kind, operand = node.dtype.kind, node.args[0].dtype
+    fn = node.fn
+    if fn == "cast":
+        return args[0] if operand == node.dtype else f"sg::cast<{ctype(node.dtype)}>({args[0]})"
+    if fn == "stop_gradient":
+        return args[0]
+    if fn == "complex":
+        return f"{ctype(node.dtype)}({args[0]}, {args[1]})"
+    if kind == "b" and fn in _BOOL_INFIX:
+        return f"({args[0]} {_BOOL_INFIX[fn]} {args[1]})"
+    if fn == "pow":
+        return _power(node, args)
+    if fn in ("not", "invert") and operand.kind == "b":
+        return f"(!{args[0]})"
+    if fn in _ROUNDINGS and operand.kind in "iub":
+        return args[0]
+    if fn in ("mul", "div"):
+        text = f"sg::{fn}({args[0]}, {args[1]})" if kind == "c" else f"({args[0]} {'*' if fn == 'mul' else '/'} {args[1]})"
+    elif fn in ("neg", "not", "invert"):
+        text = f"({'-' if fn == 'neg' else '!' if fn == 'not' else '~'}{args[0]})"
+    elif fn in _INFIX:
+        text = f"({args[0]} {_INFIX[fn]} {args[1]})"
+    elif fn in _FUNCTIONS:
+        text = f"{_FUNCTIONS[fn]}({', '.join(args)})"
+    else:
+        raise InvariantError(f"no C++ text for the scalar function {fn!r}")
+    # C++ computes small integers as int; NumPy keeps their width.
+    return f"{ctype(node.dtype)}({text})" if kind in "iu" and node.dtype.itemsize < 4 else text
+
+
+def _power(node: Call, args: list[str]) -> str:
+    exponent = node.args[1]
+    if isinstance(exponent, Const) and not isinstance(exponent.value, complex):
+        if exponent.value == 0.5 and node.dtype.kind == "f":
+            return f"std::sqrt({args[0]})"
+        whole = float(exponent.value).is_integer() and abs(exponent.value) <= LARGEST_EXPANDED_POWER
+        if whole and (exponent.value >= 0 or node.dtype.kind in "fc"):
+            return f"sg::power<{int(exponent.value)}>({args[0]})"
+    second = args[1] if exponent.dtype == node.dtype else f"sg::cast<{ctype(node.dtype)}>({args[1]})"
+    return f"sg::pow<{ctype(node.dtype)}>({args[0]}, {second})"

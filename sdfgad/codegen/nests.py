@@ -1,0 +1,220 @@
+"""C++ loop nests for maps: order of the loops, values hoisted out of inner loops, sums kept in registers."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, local, surely_runs, symbol
+from sdfgad.codegen.expressions import Values, certain, combine, count_uses, operands, topological
+from sdfgad.codegen.injective import injective_variables
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Let, Map, Range, Store
+from sdfgad.ir.walk import expr_reads
+
+_SCATTERED = 12.0  # cost of an access whose address the innermost variable moves in an unknown way
+_SIMD_REDUCIBLE = {"+": "+", "*": "*"}
+
+
+@dataclass(frozen=True)
+class Nest:
+    """How a map becomes loops.
+
+    hoisted[d]: values computed just before loop d. registers: depth before which the target of an accumulating store
+    (by its position in the body) is loaded into a local; guard: the deepest loop that may have no iteration.
+    """
+
+    loops: tuple[Range, ...]
+    hoisted: tuple[tuple[Expr, ...], ...]
+    registers: Mapping[int, int]
+    guard: int | None
+    independent: bool
+
+
+def order_loops(frame: Frame, stmt: Map) -> tuple[Range, ...]:
+    """The ranges with the best strides innermost, each behind the ranges it depends on."""
+    touched = list(_accesses(stmt))
+    rest = list(stmt.domain)
+    out: list[Range] = []
+    while rest:
+        free = [r for r in rest if not any(r.var in o.start.symbols | o.stop.symbols for o in rest if o is not r)]
+        best = min(reversed(free), key=lambda r: _stride_cost(frame, touched, r.var))
+        out.append(best)
+        rest.remove(best)
+    return tuple(reversed(out))
+
+
+def _accesses(stmt: Map) -> Iterator[tuple[str, tuple[Ix, ...], float]]:
+    for part in stmt.body:
+        for node in walk(part.expr):
+            if isinstance(node, Load):
+                yield node.array, node.index, 1.0
+        if isinstance(part, Store):
+            yield part.array, part.index, 2.0
+
+
+def _stride_cost(frame: Frame, touched: list[tuple[str, tuple[Ix, ...], float]], var: str) -> float:
+    return sum(weight * _stride_penalty(frame.arrays[name], index, var) for name, index, weight in touched)
+
+
+def _stride_penalty(array: Array, index: tuple[Ix, ...], var: str) -> float:
+    stride = flat(array, index).coefficient(var)
+    if stride is None:
+        return _SCATTERED
+    return 0.0 if stride == 0 else 1.0 if abs(stride) == 1 else 2.0 + math.log2(abs(stride))
+
+
+def plan_nest(frame: Frame, stmt: Map) -> Nest:
+    """Decide the loops of a map and what is computed outside the inner ones."""
+    loops = order_loops(frame, stmt)
+    inner = frame.inside(loops)
+    guard = max((d for d, r in enumerate(loops) if not surely_runs(r, inner.bounds)), default=None)
+    levels = _levels(stmt, loops, guard)
+    registers = {k: d for k, d in _register_depths(stmt, loops, guard).items() if d < len(loops)}
+    innermost = {loops[-1].var} if loops else set()
+    free = injective_variables(stmt, frame, skip=frozenset(registers))
+    return Nest(loops, _hoisted(stmt, levels, len(loops)), registers, guard, innermost <= free)
+
+
+def _depth(loops: tuple[Range, ...], symbols: frozenset[str] | set[str]) -> int:
+    return max((d + 1 for d, r in enumerate(loops) if r.var in symbols), default=0)
+
+
+def _levels(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[Expr, int]:
+    """For each node the number of loops that have to be open before it can be computed."""
+    written = {p.array for p in stmt.body if isinstance(p, Store)}
+    lets = {p.name: p.expr for p in stmt.body if isinstance(p, Let)}
+    levels: dict[Expr, int] = {}
+    for part in stmt.body:
+        for node in topological([part.expr], operands):
+            if node in levels:
+                continue
+            indices = node.index if isinstance(node, Load) else (node.ix,) if isinstance(node, Index) else ()
+            level = _depth(loops, {s for i in indices for s in i.symbols})
+            if expr_reads(node) & written and isinstance(node, (Load, Index)):
+                level = len(loops)
+            elif guard is not None and isinstance(node, (Load, Index)) and any(i.const is None for i in indices):
+                level = max(level, guard)  # outside the loop its index may be out of bounds
+            if isinstance(node, Local):
+                level = levels[lets[node.name]]
+            levels[node] = max([level, *(levels[a] for a in operands(node))])
+    return levels
+
+
+def _hoisted(stmt: Map, levels: dict[Expr, int], depth: int) -> tuple[tuple[Expr, ...], ...]:
+    roots = [p.expr for p in stmt.body]
+    certainly = topological(roots, certain)
+    needed_deeper = {p.expr for p in stmt.body if isinstance(p, Store)}
+    needed_deeper |= {a for n in topological(roots, operands) for a in operands(n) if levels[n] > levels[a]}
+    return tuple(tuple(n for n in certainly if isinstance(n, (Load, Call)) and levels[n] == d and n in needed_deeper)
+                 for d in range(depth))
+
+
+def _register_depths(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[int, int]:
+    """For accumulating stores whose array nothing else in the body touches: where the target's index is fixed."""
+    out: dict[int, int] = {}
+    for k, part in enumerate(stmt.body):
+        if not isinstance(part, Store) or part.op is None:
+            continue
+        others = any(isinstance(p, Store) and p.array == part.array for j, p in enumerate(stmt.body) if j != k)
+        read = any(part.array in expr_reads(p.expr) for p in stmt.body)
+        elems = {e.array for i in part.index for e in i.elems} & {p.array for p in stmt.body if isinstance(p, Store)}
+        if not (others or read or elems):
+            out[k] = max(_depth(loops, {s for i in part.index for s in i.symbols}), guard or 0)
+    return out
+
+
+def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
+    """Write a map as sequential C++ loops."""
+    if any(r.trips == 0 for r in stmt.domain):
+        return
+    nest = plan_nest(frame, stmt)
+    inner = frame.inside(nest.loops)
+    values = Values(writer, inner, count_uses(p.expr for p in stmt.body))
+    sums: dict[int, str] = {}
+    opened = []
+    writer.open()
+    for depth, r in enumerate(nest.loops):
+        stop = _stop(writer, inner, r)
+        opened.append(depth == nest.guard and _needs_guard(nest, depth))
+        if opened[-1]:
+            writer.open(f"if ({index_text(inner, r.start)} {'<' if r.step > 0 else '>'} {stop})")
+        for node in nest.hoisted[depth]:
+            if values.name(node) is None:
+                values.bind(node)
+        for k in (k for k, d in nest.registers.items() if d == depth):
+            sums[k] = _open_sum(writer, inner, stmt.body[k])
+        if depth == len(nest.loops) - 1:
+            _pragma(writer, inner, stmt, nest, sums)
+        step = "++" if r.step == 1 else f" += {r.step}" if r.step > 0 else f" -= {-r.step}"
+        var = symbol(r.var)
+        writer.open(f"for (int64_t {var} = {index_text(inner, r.start)}; {var} {'<' if r.step > 0 else '>'} {stop}; "
+                    f"{var}{step})")
+    _emit_body(values, stmt, sums)
+    for depth in reversed(range(len(nest.loops))):
+        writer.close()
+        for k in (k for k, d in nest.registers.items() if d == depth):
+            part = stmt.body[k]
+            writer.line(f"{access(inner, part.array, part.index)} = {sums[k]};")
+        if opened[depth]:
+            writer.close()
+    writer.close()
+
+
+def _stop(writer: Writer, frame: Frame, r: Range) -> str:
+    """The end of a range as something cheap to compare with."""
+    text = index_text(frame, r.stop)
+    if r.stop.const is not None:
+        return text
+    name = writer.fresh("e")
+    writer.line(f"const int64_t {name} = {text};")
+    return name
+
+
+def _needs_guard(nest: Nest, depth: int) -> bool:
+    return bool(nest.hoisted[depth]) or depth in nest.registers.values()
+
+
+def _open_sum(writer: Writer, frame: Frame, part: Let | Store) -> str:
+    if not isinstance(part, Store):
+        raise TypeError(f"{part!r} accumulates nothing")
+    name = writer.fresh("sum")
+    writer.line(f"{ctype(frame.arrays[part.array].dtype)} {name} = {access(frame, part.array, part.index)};")
+    return name
+
+
+def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: dict[int, str]) -> None:
+    """Tell the compiler what it may not find out: no iteration touches what another one writes."""
+    stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
+    if not nest.independent:
+        return
+    reduced = [(_SIMD_REDUCIBLE.get(stores[k].op or ""), name) for k, name in sums.items()]
+    real = all(frame.arrays[stores[k].array].dtype.kind in "fiu" for k in sums)
+    if not reduced:
+        writer.line("#pragma GCC ivdep")
+    elif real and all(op for op, _ in reduced) and _unit_strides(frame, stmt, nest.loops[-1].var):
+        clauses = " ".join(f"reduction({op}:{name})" for op, name in reduced)
+        writer.line(f"#pragma omp simd {clauses}")
+
+
+def _unit_strides(frame: Frame, stmt: Map, var: str) -> bool:
+    return all(_stride_penalty(frame.arrays[name], index, var) <= 1.0 for name, index, _ in _accesses(stmt)
+               if name not in frame.registers)
+
+
+def _emit_body(values: Values, stmt: Map, sums: dict[int, str]) -> None:
+    writer, frame = values.writer, values.frame
+    for k, part in enumerate(stmt.body):
+        if isinstance(part, Let):
+            if not isinstance(part.expr, (Const, Local)):
+                values.bind_shared([part.expr])
+            writer.line(f"const {ctype(part.expr.dtype)} {local(part.name)} = {values.text(part.expr)};")
+            continue
+        values.bind_shared([part.expr])
+        text = values.text(part.expr)
+        target = sums.get(k) or access(frame, part.array, part.index)
+        kind = frame.arrays[part.array].dtype.kind
+        writer.line(combine(part.op, target, text, kind) if part.op else f"{target} = {text};")
+        if k not in sums:
+            values.forget(part.array)

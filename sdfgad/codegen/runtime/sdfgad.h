@@ -1,0 +1,233 @@
+// What generated code calls beyond the C++ standard library. NumPy's meaning of every function.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+namespace sg {
+
+template <class T> inline constexpr bool is_complex = false;
+template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// Division and remainder round down; by zero gives 0 for integers, as NumPy does.
+template <class T> inline T floordiv(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (b == 0) return a / b;
+        T rest = std::fmod(a, b);
+        T quotient = (a - rest) / b;
+        if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+        if (quotient == 0) return std::copysign(T(0), a / b);
+        T down = std::floor(quotient);
+        return quotient - down > T(0.5) ? down + 1 : down;
+    } else {
+        if (b == 0) return 0;
+        if constexpr (std::is_signed_v<T>) {
+            if (b == T(-1)) return T(0 - std::make_unsigned_t<T>(a));
+            T q = T(a / b);
+            return (a % b != 0 && (a < 0) != (b < 0)) ? T(q - 1) : q;
+        } else return T(a / b);
+    }
+}
+template <class T> inline T mod(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+        T rest = std::fmod(a, b);
+        if (b == 0) return rest;
+        if (rest == 0) return std::copysign(T(0), b);
+        return (b < 0) != (rest < 0) ? rest + b : rest;
+    } else {
+        if (b == 0) return 0;
+        if constexpr (std::is_signed_v<T>) {
+            if (b == T(-1)) return 0;
+            T r = T(a % b);
+            return (r != 0 && (r < 0) != (b < 0)) ? T(r + b) : r;
+        } else return T(a % b);
+    }
+}
+
+// Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
+template <class T> inline T mul(T a, T b) { return a * b; }
+template <class T> inline std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+template <class T> inline T div(T a, T b) { return a / b; }
+template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T> b) {
+    if (std::abs(b.real()) >= std::abs(b.imag())) {
+        if (b.real() == 0 && b.imag() == 0) return {a.real() / std::abs(b.real()), a.imag() / std::abs(b.real())};
+        T ratio = b.imag() / b.real(), scale = T(1) / (b.real() + b.imag() * ratio);
+        return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
+    }
+    T ratio = b.real() / b.imag(), scale = T(1) / (b.imag() + b.real() * ratio);
+    return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
+}
+
+template <int N, class T> inline T power(T x) {
+    if constexpr (N < 0) return div(T(1), power<-N>(x));
+    else if constexpr (N == 0) return T(1);
+    else if constexpr (N == 1) return x;
+    else if constexpr (N % 2 == 0) { T h = power<N / 2>(x); return T(mul(h, h)); }
+    else return T(mul(x, power<N - 1>(x)));
+}
+template <class T> inline T pow(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+        std::make_unsigned_t<T> r = 1, b = std::make_unsigned_t<T>(x);
+        for (; y > 0; y = T(y >> 1)) { if (y & 1) r *= b; b *= b; }
+        return T(r);
+    } else if constexpr (is_complex<T>) {
+        if (y == T(0)) return T(1);
+        if (x == T(0)) return y.real() > 0 && y.imag() == 0 ? T(0) : std::pow(x, y);
+        return std::pow(x, y);
+    } else return std::pow(x, y);
+}
+
+template <class T> inline T maximum(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return (a > b || a != a) ? a : b;
+    else return a > b ? a : b;
+}
+template <class T> inline T minimum(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return (a < b || a != a) ? a : b;
+    else return a < b ? a : b;
+}
+template <class T> inline T fmax(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
+    else return a > b ? a : b;
+}
+template <class T> inline T fmin(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
+    else return a < b ? a : b;
+}
+template <class T> inline auto abs(T x) {
+    if constexpr (is_complex<T>) return std::hypot(x.real(), x.imag());
+    else if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+    else if constexpr (std::is_signed_v<T>) return T(x < 0 ? 0 - std::make_unsigned_t<T>(x) : x);
+    else return x;
+}
+template <class T> inline T sign(T x) {
+    if constexpr (is_complex<T>) return x == T(0) ? T(0) : T(x / abs(x));
+    else if constexpr (std::is_floating_point_v<T>) return x != x ? x : T((x > 0) - (x < 0));
+    else if constexpr (std::is_signed_v<T>) return T((x > 0) - (x < 0));
+    else return T(x > 0);
+}
+template <class T> inline bool isnan(T x) {
+    if constexpr (is_complex<T>) return std::isnan(x.real()) || std::isnan(x.imag());
+    else if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+    else return false;
+}
+template <class T> inline bool isinf(T x) {
+    if constexpr (is_complex<T>) return std::isinf(x.real()) || std::isinf(x.imag());
+    else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
+    else return false;
+}
+template <class T> inline bool isfinite(T x) {
+    if constexpr (is_complex<T>) return std::isfinite(x.real()) && std::isfinite(x.imag());
+    else if constexpr (std::is_floating_point_v<T>) return std::isfinite(x);
+    else return true;
+}
+template <class T> inline auto real(T x) { if constexpr (is_complex<T>) return x.real(); else return x; }
+template <class T> inline auto imag(T x) { if constexpr (is_complex<T>) return x.imag(); else return T(0); }
+template <class T> inline T conj(T x) { if constexpr (is_complex<T>) return std::conj(x); else return x; }
+
+template <class T> inline T exp2(T x) {
+    if constexpr (is_complex<T>) return std::exp(x * std::log(typename T::value_type(2)));
+    else return std::exp2(x);
+}
+template <class T> inline T log2(T x) {
+    if constexpr (is_complex<T>) return std::log(x) / std::log(typename T::value_type(2));
+    else return std::log2(x);
+}
+template <class T> inline T expm1(T x) {
+    if constexpr (is_complex<T>) {
+        auto half = std::sin(x.imag() / 2);
+        return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half, std::exp(x.real()) * std::sin(x.imag())};
+    } else return std::expm1(x);
+}
+template <class T> inline T log1p(T x) {
+    if constexpr (is_complex<T>) return T(std::log(std::hypot(x.real() + 1, x.imag())), std::atan2(x.imag(), x.real() + 1));
+    else return std::log1p(x);
+}
+template <class T> inline T rounded(T x, T (*f)(T)) { return f(x); }
+
+template <class T> inline T shl(T a, T n) {
+    using U = std::make_unsigned_t<T>;
+    return U(n) < U(8 * sizeof(T)) ? T(U(a) << U(n)) : T(0);
+}
+template <class T> inline T shr(T a, T n) {
+    using U = std::make_unsigned_t<T>;
+    return U(n) < U(8 * sizeof(T)) ? T(a >> n) : T(a < 0 ? -1 : 0);
+}
+template <class To, class From> inline To cast(From x) {
+    if constexpr (std::is_same_v<To, From>) return x;
+    else if constexpr (std::is_same_v<To, bool>) return x != From(0);
+    else if constexpr (is_complex<To>) {
+        using R = typename To::value_type;
+        if constexpr (is_complex<From>) return To(R(x.real()), R(x.imag()));
+        else return To(R(x), R(0));
+    } else if constexpr (is_complex<From>) return To(x.real());
+    else return static_cast<To>(x);
+}
+
+// The tape outgrew its limit: leaves the program, the caller reports it.
+struct Overflow {};
+
+// Growable stacks of entries. Blocks are kept between calls; `used` counts what entries hold, not what blocks hold.
+class Tapes {
+public:
+    int64_t limit = std::numeric_limits<int64_t>::max(), used = 0, peak = 0;
+
+    void reset() { used = peak = 0; for (auto &tape : tapes_) { tape.block = 0; tape.entries.clear(); tape.fill = 0; } }
+
+    void *push(size_t tape, int64_t bytes) {
+        if (tape >= tapes_.size()) tapes_.resize(tape + 1);
+        used += bytes;
+        if (used > limit) throw Overflow{};
+        peak = std::max(peak, used);
+        return tapes_[tape].push((bytes + 63) / 64 * 64);
+    }
+    void *pop(size_t tape, int64_t bytes) {
+        used -= bytes;
+        return tapes_[tape].pop();
+    }
+
+private:
+    static constexpr int64_t kBlock = int64_t(1) << 22;
+    struct Block { std::unique_ptr<char[]> data; int64_t size; };
+    struct Entry { size_t block; int64_t offset; };
+    struct Tape {
+        std::vector<Block> blocks;
+        std::vector<Entry> entries;
+        size_t block = 0;
+        int64_t fill = 0;
+
+        void *push(int64_t bytes) {
+            while (block < blocks.size() && fill + bytes > blocks[block].size) { ++block; fill = 0; }
+            if (block == blocks.size()) {
+                int64_t size = std::max(kBlock, bytes);
+                blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
+                fill = 0;
+            }
+            entries.push_back({block, fill});
+            fill += bytes;
+            return blocks[block].data.get() + entries.back().offset;
+        }
+        void *pop() {
+            Entry last = entries.back();
+            entries.pop_back();
+            block = last.block;
+            fill = last.offset;
+            return blocks[block].data.get() + fill;
+        }
+    };
+    std::deque<Tape> tapes_;
+};
+
+}  // namespace sg

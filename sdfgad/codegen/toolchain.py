@@ -1,0 +1,94 @@
+"""The C++ compiler and the processor: what is there, and what of it decides the binary code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from sdfgad import __version__
+from sdfgad.errors import ToolchainError
+
+_INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler: absolute path and the first line of its ``--version``."""
+
+    path: str
+    version: str
+
+
+def find_compiler() -> Compiler:
+    """``$CXX``, else g++, c++ or clang++ on the PATH, with the version it prints."""
+    path = compiler_path()
+    return _inspect(path, Path(path).stat().st_mtime_ns)
+
+
+def compiler_path() -> str:
+    """The same, without running it."""
+    asked = os.environ.get("CXX", "").split()
+    candidates = asked[:1] or ["g++", "c++", "clang++"]
+    found = next((path for name in candidates if (path := shutil.which(name))), None)
+    if found is None:
+        raise ToolchainError(f"no C++ compiler: {', '.join(candidates)} not found", code="SG501", help=_INSTALL)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _inspect(path: str, changed: int) -> Compiler:
+    """Ask the compiler once per process; ``changed`` is its time stamp, which tells an upgrade."""
+    return Compiler(path, run((path, "--version"), code="SG501", help=_INSTALL).splitlines()[0])
+
+
+def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | None = None) -> str:
+    """Standard output of ``command``, or a ToolchainError with the last lines it printed."""
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=600)
+    except subprocess.CalledProcessError as error:
+        raise ToolchainError(f"{command[0]} failed with exit status {error.returncode}", code=code, command=command,
+                             output=error.stderr or error.stdout, help=help) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainError(f"{command[0]} cannot be run: {error}", code=code, command=command, help=help) from error
+    return done.stdout
+
+
+@lru_cache(maxsize=1)
+def cpu_model() -> str:
+    """Name and instruction sets of the processor: ``-march=native`` code runs on an equal one only."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    wanted = ("model name", "flags", "Features", "CPU part")
+    first = {key: line for line in reversed(lines) if (key := line.split(":")[0].strip()) in wanted}
+    digest = hashlib.sha256("\n".join(sorted(first.values())).encode()).hexdigest()[:16]
+    return f"{first.get('model name', platform.machine()).split(':')[-1].strip()} {digest}"
+
+
+@lru_cache(maxsize=1)
+def environment() -> tuple[str, ...]:
+    """The part of a cache key that does not come from the program: versions, compiler, processor.
+
+    A process that finds its programs in the cache starts no compiler, so the compiler's file stands for its version.
+    """
+    compiler = Path(compiler_path()).resolve()
+    state = compiler.stat()
+    return (__version__, _package_state(), metadata.version("dace"), metadata.version("numpy"),
+            f"{compiler} {state.st_size} {state.st_mtime_ns}", cpu_model(), " ".join(platform.libc_ver()))
+
+
+def _package_state() -> str:
+    """Digest over sizes and times of the package's files: an edited checkout never meets its old programs."""
+    folder = Path(__file__).parent.parent
+    stamps = [(str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns)
+              for file in sorted(folder.rglob("*.py"))]
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]

@@ -1,0 +1,193 @@
+"""Settings and where they come from.
+
+Precedence: argument > ``with sdfgad.config(...)`` > environment ``SDFGAD_*`` > ``[tool.sdfgad]`` of the nearest
+pyproject.toml > defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sdfgad.errors import UsageError
+from sdfgad.memory import parse_bytes
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+CHECK_MODES = ("off", "warn", "error")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The merged settings; every field may also be given as ``SDFGAD_<FIELD>`` in the environment."""
+
+    cache_dir: str | None = None
+    """Folder of compiled programs; None: the user's cache folder."""
+    memory_limit: int | str | None = None
+    """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
+    device: str = "cpu"
+    num_threads: int | None = None
+    """None: OpenMP's own default."""
+    solver_time_limit: float = 30.0
+    """Seconds that one integer program may take."""
+    log: str = "warning"
+    check: str = "off"
+    """What happens when the measured peak is above the predicted one."""
+    debug_nans: bool = False
+    """Fill fresh buffers with NaN and report where the first NaN of a gradient appears."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A value and the place that decided it."""
+
+    value: Any
+    source: str
+
+
+def _text(value: Any) -> str:
+    text = os.fspath(value)
+    _require(isinstance(text, str) and text != "")
+    return text
+
+
+def _limit(value: Any) -> int | str:
+    parse_bytes(value)
+    return value if isinstance(value, str) else int(value)
+
+
+def _count(value: Any) -> int:
+    _require(not isinstance(value, bool | float) and int(value) >= 1)
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    _require(not isinstance(value, bool) and float(value) > 0)
+    return float(value)
+
+
+def _log_level(value: Any) -> str:
+    _require(value in LOG_LEVELS)
+    return str(value)
+
+
+def _check_mode(value: Any) -> str:
+    _require(value in CHECK_MODES)
+    return str(value)
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).strip().lower()
+    _require(text in _TRUE + _FALSE)
+    return text in _TRUE
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError
+
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
+    "cache_dir": (_text, "the path of a folder"),
+    "memory_limit": (_limit, "a number of bytes"),
+    "device": (_text, "the name of a device"),
+    "num_threads": (_count, "an integer of at least 1"),
+    "solver_time_limit": (_seconds, "a number of seconds above 0"),
+    "log": (_log_level, f"one of {', '.join(LOG_LEVELS)}"),
+    "check": (_check_mode, f"one of {', '.join(CHECK_MODES)}"),
+    "debug_nans": (_flag, "true or false"),
+})
+_context: ContextVar[Mapping[str, Any]] = ContextVar("sdfgad_config", default=MappingProxyType({}))
+
+
+def config(**values: Any) -> AbstractContextManager[Settings]:
+    """Settings for a block: ``with sdfgad.config(memory_limit="4GB", num_threads=2): ...``; None leaves one alone."""
+    return _applied(_read_all(_given(values), "sdfgad.config()"))
+
+
+@contextmanager
+def _applied(values: Mapping[str, Any]) -> Iterator[Settings]:
+    token = _context.set(MappingProxyType({**_context.get(), **values}))
+    try:
+        yield settings()
+    finally:
+        _context.reset(token)
+
+
+def settings(**arguments: Any) -> Settings:
+    """The merged settings; ``arguments`` that are not None win over everything else."""
+    return Settings(**{name: origin.value for name, origin in origins(**arguments).items()})
+
+
+def origins(**arguments: Any) -> Mapping[str, Origin]:
+    """Each setting with the place that decided it, for ``sdfgad doctor``."""
+    merged = {name: Origin(value, "default") for name, value in asdict(Settings()).items()}
+    for source, values in _layers(arguments):
+        merged |= {name: Origin(value, source) for name, value in values.items()}
+    return MappingProxyType(merged)
+
+
+def _layers(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The layers from weak to strong; later ones win."""
+    yield from _openmp_layer()
+    file = nearest_pyproject(os.getcwd())
+    if file is not None:
+        yield str(file), _file_layer(file, file.stat().st_mtime_ns)
+    for name in (field.name for field in fields(Settings)):
+        if value := os.environ.get(variable := f"SDFGAD_{name.upper()}"):
+            yield f"environment {variable}", _read_all({name: value}, variable)
+    yield "sdfgad.config()", _context.get()
+    yield "argument", _read_all(_given(arguments), "the call")
+
+
+def _openmp_layer() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """``OMP_NUM_THREADS`` may list one number per nesting level; the first is the team that gradients use."""
+    outermost = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if outermost.isdigit() and int(outermost) > 0:
+        yield "environment OMP_NUM_THREADS", {"num_threads": int(outermost)}
+
+
+def nearest_pyproject(folder: str) -> Path | None:
+    """The pyproject.toml of ``folder`` or of the closest folder above it."""
+    start = Path(folder)
+    return next((file for f in (start, *start.parents) if (file := f / "pyproject.toml").is_file()), None)
+
+
+@lru_cache(maxsize=8)
+def _file_layer(file: Path, changed: int) -> Mapping[str, Any]:
+    """``[tool.sdfgad]`` of ``file``; ``changed`` is its time stamp, so that an edit is seen."""
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("sdfgad", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not valid TOML: {error}", code="SG207") from error
+    values = {name.replace("-", "_"): value for name, value in table.items()}
+    return MappingProxyType(_read_all(values, f"[tool.sdfgad] of {file}"))
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _read_all(values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    return {name: _read(name, value, source) for name, value in values.items()}
+
+
+def _read(name: str, value: Any, source: str) -> Any:
+    if name not in _READERS:
+        raise UsageError(f"{source}: there is no setting {name!r}", code="SG207",
+                         help=f"settings: {', '.join(_READERS)}")
+    reader, expected = _READERS[name]
+    try:
+        return reader(value)
+    except UsageError as error:
+        raise UsageError(f"{source}: {name}: {error.message}", code=error.code, help=error.help) from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{source}: {name} is {value!r}", code="SG207", help=f"give {expected}") from error

@@ -1,0 +1,198 @@
+"""``sdfgad doctor``: is everything there that a gradient needs, and where does each setting come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import sdfgad
+from sdfgad.codegen import blas
+from sdfgad.codegen.cache import cache, key_of, publish
+from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
+from sdfgad.config import Origin, origins
+from sdfgad.errors import SdfgadError, ToolchainError
+from sdfgad.memory import available_bytes, cgroup_remaining, format_bytes
+
+DACE_VERSION = "2.0.0b1"
+SCHEMA = "sdfgad.doctor/1"
+_OPENMP_PROGRAM = """\
+#include <omp.h>
+#include <cstdio>
+int main() { int n = 0; _Pragma("omp parallel reduction(+:n)") n += 1; std::printf("%d", n); }
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the report; ``fix`` says what to do when the status is not "pass"."""
+
+    name: str
+    status: str
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks and the merged settings."""
+
+    checks: tuple[Check, ...]
+    settings: Mapping[str, Origin]
+
+    @property
+    def ok(self) -> bool:
+        """Whether gradients can be compiled here; warnings concern optional parts only."""
+        return all(check.status != "fail" for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """For ``sdfgad doctor --json``; the schema is stable."""
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "checks": [asdict(check) for check in self.checks],
+            "settings": {name: asdict(origin) for name, origin in self.settings.items()},
+        }
+
+
+def examine() -> Report:
+    """Run every check; none of them changes anything but the cache folder."""
+    return Report(tuple(_guarded(name, check) for name, check in CHECKS), _origins())
+
+
+def _origins() -> Mapping[str, Origin]:
+    found = dict(origins())
+    if found["cache_dir"].value is None:
+        found["cache_dir"] = Origin(str(cache.path), "default")
+    return found
+
+
+def _guarded(name: str, check: Callable[[], tuple[str, str, str]]) -> Check:
+    """An error of the library is the result of the check."""
+    try:
+        return Check(name, *check())
+    except SdfgadError as error:
+        return Check(name, "fail", f"[{error.code}] {error.message}", error.help)
+
+
+def _python() -> tuple[str, str, str]:
+    return "pass", f"{platform.python_version()} at {sys.executable}, sdfgad {sdfgad.__version__}", ""
+
+
+def _dace() -> tuple[str, str, str]:
+    try:
+        version = metadata.version("dace")
+    except metadata.PackageNotFoundError:
+        return "fail", "not installed", f"pip install dace=={DACE_VERSION}"
+    if version != DACE_VERSION:
+        return "fail", f"{version}; sdfgad works with {DACE_VERSION} only", f"pip install dace=={DACE_VERSION}"
+    return "pass", version, ""
+
+
+def _compiler() -> tuple[str, str, str]:
+    compiler = find_compiler()
+    return "pass", f"{compiler.version} at {compiler.path}; {cpu_model().rpartition(' ')[0]}", ""
+
+
+def _openmp() -> tuple[str, str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "openmp.cpp"), Path(folder, "openmp")
+        source.write_text(_OPENMP_PROGRAM)
+        run((find_compiler().path, "-O1", "-march=native", "-fopenmp", str(source), "-o", str(program)), code="SG501",
+            help="install OpenMP for this compiler (g++ brings it; for clang: libomp-dev)")
+        return "pass", f"{run((str(program),), code='SG501')} threads", ""
+
+
+def _cmake() -> tuple[str, str, str]:
+    """DaCe calls cmake, which its wheel installs beside the interpreter, and make or ninja."""
+    beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    missing = [name for name, choices in (("cmake", ("cmake",)), ("make", ("make", "ninja")))
+               if not any(shutil.which(choice, path=beside) for choice in choices)]
+    if missing:
+        return "fail", f"{', '.join(missing)} not found", "pip install cmake ninja"
+    return "pass", str(shutil.which("cmake", path=beside)), ""
+
+
+def _blas() -> tuple[str, str, str]:
+    library = blas.find_blas()
+    return "pass", f"{library.name} {library.version}, {blas.threads()} threads, {library.library_path}", ""
+
+
+def _solver() -> tuple[str, str, str]:
+    """The smallest integer program whose relaxation has another answer: max x, 2 x <= 5."""
+    missing = [name for name in ("pulp", "highspy") if find_spec(name) is None]
+    if missing:
+        return "fail", f"{', '.join(missing)} not installed", f"pip install {' '.join(missing)}"
+    pulp = import_module("pulp")
+    problem = pulp.LpProblem("doctor", pulp.LpMaximize)
+    x = problem.add_variable("x", 0, 9, cat="Integer")
+    problem += x
+    problem += 2 * x <= 5
+    problem.solve(pulp.HiGHS(msg=False))
+    if x.value() != 2:
+        raise ToolchainError(f"HiGHS says {x.value()} where 2 is right", code="SG506",
+                             help="reinstall: pip install --force-reinstall pulp highspy")
+    return "pass", f"HiGHS {metadata.version('highspy')} through PuLP {metadata.version('pulp')}", ""
+
+
+def _cache() -> tuple[str, str, str]:
+    publish(key_of("doctor"), lambda folder: (folder / "written").touch())
+    info = cache.info()
+    return "pass", f"{info.path}: {info.entries} entries, {format_bytes(info.bytes)}", ""
+
+
+def _memory() -> tuple[str, str, str]:
+    group = cgroup_remaining()
+    limit = "no control group limit" if group is None else f"control group leaves {format_bytes(group)}"
+    return "pass", f"{format_bytes(available_bytes())} available, {limit}", ""
+
+
+def _cuda() -> tuple[str, str, str]:
+    compiler = shutil.which("nvcc")
+    if compiler is None:
+        return "warn", "nvcc not found: no GPU code", "install the CUDA toolkit if gradients should run on a GPU"
+    driver = shutil.which("nvidia-smi")
+    if driver is None or not _runs(driver, "-L"):
+        return "warn", f"{compiler}, but no working driver", "run on a machine with an NVIDIA GPU to use it"
+    return "pass", f"{compiler}; {_output(driver, '-L').splitlines()[0]}", ""
+
+
+def _mpi() -> tuple[str, str, str]:
+    missing = [name for name in ("mpicc", "mpirun") if shutil.which(name) is None]
+    if missing:
+        return "warn", f"{', '.join(missing)} not found: one process only", "install Open MPI or MPICH to use several"
+    if find_spec("mpi4py") is None:
+        return "warn", "mpi4py is not installed", 'pip install "sdfgad[mpi]"'
+    return "pass", f"{_output('mpirun', '--version').splitlines()[0]}, mpi4py {metadata.version('mpi4py')}", ""
+
+
+def _runs(*command: str) -> bool:
+    return subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout or "unknown"
+
+
+CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (
+    ("python", _python),
+    ("dace", _dace),
+    ("compiler", _compiler),
+    ("openmp", _openmp),
+    ("cmake", _cmake),
+    ("blas", _blas),
+    ("solver", _solver),
+    ("cache", _cache),
+    ("memory", _memory),
+    ("cuda", _cuda),
+    ("mpi", _mpi),
+)

@@ -1,0 +1,281 @@
+"""Every error sdfgad raises on purpose: one class per cause family, one code per cause.
+
+A message says where, what and what to do. Code in the other layers raises these classes, mostly through the builder
+functions at the end of this module, and never a bare ``Exception``.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+CODES: Mapping[str, str] = MappingProxyType({
+    "SG101": "this construct is not supported",
+    "SG102": "this Python code cannot be compiled",
+    "SG103": "the shape of this array is not known before the call or does not fit",
+    "SG104": "this dtype is not supported here",
+    "SG105": "this way of indexing is not supported",
+    "SG106": "the source code of this function cannot be used",
+    "SG107": "this control flow is not supported",
+    "SG108": "this argument cannot be passed to a compiled function",
+    "SG109": "this value is not an array, a number, a boolean, a string or None",
+    "SG121": "this call goes into Python and has no derivative rule",
+    "SG122": "a derivative rule is missing",
+    "SG123": "this statement cannot be differentiated",
+    "SG130": "a function or operation has no derivative rule",
+    "SG131": "a library operation on a block whose size changes at run time",
+    "SG132": "the derivative of this factorisation is not supported",
+    "SG133": "the derivative of a product accumulated in place is not supported",
+    "SG134": "a minimum or maximum over a size known only at run time",
+    "SG135": "the derivative of this transform is not supported",
+    "SG151": "this program is not supported on the chosen device",
+    "SG190": "this statement is not in a form that can be reversed",
+    "SG201": "the output to differentiate is not a scalar or not clear",
+    "SG202": "the dtype of this argument carries no gradient",
+    "SG203": "two array arguments share memory",
+    "SG204": "no argument of this name",
+    "SG205": "the arguments do not fit the function or the seed",
+    "SG206": "this number of bytes cannot be read",
+    "SG207": "this setting is unknown or has a wrong value",
+    "SG208": "this target cannot be found",
+    "SG301": "the memory limit is below what the gradient needs at the least",
+    "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
+    "SG303": "the measured peak is above the predicted one",
+    "SG311": "the plan cannot be executed",
+    "SG401": "the gradient disagrees with the reference",
+    "SG402": "a NaN appeared in the gradient",
+    "SG501": "no working C++ compiler",
+    "SG502": "no BLAS library",
+    "SG503": "the CUDA toolkit or driver is missing or does not work",
+    "SG504": "MPI is missing or does not work",
+    "SG505": "the generated code did not compile",
+    "SG506": "the integer programming solver does not work",
+    "SG507": "the cache folder cannot be used",
+    "SG901": "an internal invariant does not hold",
+})
+"""Code -> its one-line meaning; ``sdfgad explain CODE`` prints it."""
+
+_FAMILIES: Mapping[str, str] = MappingProxyType({
+    "1": "UnsupportedError: sdfgad refuses the program rather than risk a wrong gradient; rewrite the line shown.",
+    "2": "UsageError: the call itself has to change; the message lists the choices.",
+    "3": "MemoryLimitError or PlanNotExecutable: raise the limit, shrink the problem, or plan again.",
+    "4": "GradientMismatchError: compare the one-sided slopes in the report; a kink also shows up this way.",
+    "5": "ToolchainError: something around sdfgad is missing; `sdfgad doctor` shows what and how to mend it.",
+    "9": "InvariantError: a bug in sdfgad; please report it with the message.",
+})
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A place in the user's program. ``line`` counts from 1, columns from 0 as in :mod:`ast`; 0, 0 means the line."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_column: int = 0
+    function: str = ""
+
+    def text(self) -> str:
+        """The line itself, without its end; empty when the source is gone."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+    def __str__(self) -> str:
+        place = f"{_short_path(self.file)}:{self.line}:{self._span()[0] + 1}"
+        return f"{place}   in {self.function}()" if self.function else place
+
+    def excerpt(self, label: str = "") -> str:
+        """Arrow line, source line and carets with ``label`` behind them."""
+        text = self.text()
+        if not text.strip():
+            return f"  --> {self}" + (f"\n      {label}" if label else "")
+        start, end = self._span()
+        # Tabs keep their width in the caret line, so that both lines stay aligned in any terminal.
+        margin = "".join("\t" if c == "\t" else " " for c in text[:start])
+        carets = "^" * max(1, end - start)
+        return f"  --> {self}\n {self.line:4d} |{text}\n      |{margin}{carets} {label}".rstrip()
+
+    def _span(self) -> tuple[int, int]:
+        """Start and end of the marked characters within the line."""
+        text = self.text()
+        start, end = _characters(text, self.column), _characters(text, self.end_column)
+        if self.column == 0 and self.end_column == 0:
+            start = len(text) - len(text.lstrip())
+        code_end = len(text.rstrip())
+        return start, end if start < end <= code_end else max(code_end, start + 1)
+
+
+class SdfgadError(Exception):
+    """Base of all errors of sdfgad; ``code`` names the cause and ``help`` says what to do."""
+
+    default_code: ClassVar[str] = "SG901"
+
+    def __init__(self, message: str = "", *, code: str = "", help: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.default_code
+        self.help = help
+
+    def __str__(self) -> str:
+        return "\n".join((f"[{self.code}] {self.message or CODES.get(self.code, '')}", *self._help_lines()))
+
+    def _help_lines(self) -> Iterable[str]:
+        return (f"  help: {self.help}",) if self.help else ()
+
+
+class UnsupportedError(SdfgadError, NotImplementedError):
+    """The program holds something that cannot be compiled or differentiated: SG1xx."""
+
+    default_code = "SG101"
+
+    def __init__(
+        self, what: str = "", *, source: SourceLine | None = None, code: str = "", help: str = "",
+        others: tuple[UnsupportedError, ...] = (),
+    ) -> None:
+        super().__init__(what, code=code, help=help)
+        self.what = what
+        self.source = source
+        self.file = source.file if source else ""
+        self.line = source.line if source else 0
+        self.column = source.column if source else 0
+        self.others = others
+
+    def __str__(self) -> str:
+        return "\n".join((self._own_text(), *(error._own_text() for error in self.others),
+                          f"  see:  sdfgad explain {self.code}"))
+
+    def _own_text(self) -> str:
+        headline = f"[{self.code}] {CODES.get(self.code, 'not supported')}"
+        if self.source is None:
+            return "\n".join((f"{headline}: {self.what}" if self.what else headline, *self._help_lines()))
+        return "\n".join((headline, self.source.excerpt(self.what), *self._help_lines()))
+
+
+class UsageError(SdfgadError, ValueError, TypeError):
+    """The call is wrong: SG2xx."""
+
+    default_code = "SG205"
+
+
+class OutputError(UsageError):
+    """Nothing scalar to differentiate, or several candidates: SG201."""
+
+    default_code = "SG201"
+
+
+class DtypeError(UsageError):
+    """An integer or boolean argument was named in ``wrt``: SG202."""
+
+    default_code = "SG202"
+
+
+class AliasError(UsageError):
+    """Two array arguments overlap in memory: SG203."""
+
+    default_code = "SG203"
+
+
+class MemoryLimitError(SdfgadError, MemoryError):
+    """No plan fits the limit: SG3xx. ``floor`` names the arrays that are alive together at the minimum."""
+
+    default_code = "SG301"
+
+    def __init__(
+        self, message: str = "", *, minimum_bytes: int = 0, floor: Sequence[str] = (), limit_bytes: int | None = None,
+        code: str = "", help: str = "",
+    ) -> None:
+        super().__init__(message, code=code, help=help)
+        self.minimum_bytes = minimum_bytes
+        self.floor = tuple(floor)
+        self.limit_bytes = limit_bytes
+
+    def _help_lines(self) -> Iterable[str]:
+        floor = (f"  floor: {self.minimum_bytes} bytes: {', '.join(self.floor)}",) if self.floor else ()
+        return (*floor, *super()._help_lines())
+
+
+class PlanNotExecutable(SdfgadError):
+    """The reverse pass cannot emit what the plan asks for: SG311."""
+
+    default_code = "SG311"
+
+
+class GradientMismatchError(SdfgadError, AssertionError):
+    """A gradient check failed: SG4xx. ``report`` holds the check's report where there is one."""
+
+    default_code = "SG401"
+
+    def __init__(self, message: str = "", *, report: object = None, code: str = "", help: str = "") -> None:
+        super().__init__(message, code=code, help=help)
+        self.report = report
+
+
+class ToolchainError(SdfgadError):
+    """Compiler, BLAS, CUDA, MPI, solver or cache folder: SG5xx. Shows the failing command and its last lines."""
+
+    default_code = "SG501"
+
+    def __init__(
+        self, message: str = "", *, command: Sequence[str] = (), output: str = "", log: str = "",
+        code: str = "", help: str = "",
+    ) -> None:
+        super().__init__(message, code=code, help=help)
+        self.command = tuple(command)
+        self.output = output
+        self.log = log
+
+    def _help_lines(self) -> Iterable[str]:
+        if self.command:
+            yield f"  command: {' '.join(self.command)}"
+        for line in self.output.strip().splitlines()[-12:]:
+            yield f"    {line}"
+        if self.log:
+            yield f"  log: {self.log}"
+        yield from super()._help_lines()
+
+
+class InvariantError(SdfgadError):
+    """A pass left a graph that its stage does not allow; a bug of sdfgad, never of the user: SG901."""
+
+
+class UnusedArgumentWarning(UserWarning):
+    """An argument named in ``wrt`` does not reach the output: its gradient is zero."""
+
+
+def unsupported(source: SourceLine | None, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
+    """The refusal of one construct at ``source``: ``raise unsupported(line, "a call of eval", "inline it")``."""
+    return UnsupportedError(what, source=source, code=code, help=help)
+
+
+def unsupported_all(errors: Sequence[UnsupportedError]) -> UnsupportedError:
+    """One error that shows all of ``errors`` (at least one), so that the user can mend them in one go."""
+    first, *rest = errors
+    return UnsupportedError(first.what, source=first.source, code=first.code, help=first.help, others=tuple(rest))
+
+
+def explain(code: str) -> str:
+    """The meaning of ``code`` and of its family, for the command line."""
+    meaning = CODES.get(code.upper())
+    if meaning is None:
+        raise UsageError(f"there is no error code {code!r}", code="SG208", help=f"codes: {', '.join(CODES)}")
+    return f"{code.upper()}: {meaning}\n{_FAMILIES[code[2]]}"
+
+
+def _short_path(file: str) -> str:
+    """Relative to the working folder when the file lies below it."""
+    here = os.getcwd() + os.sep
+    return file[len(here):] if file.startswith(here) else file
+
+
+def _characters(text: str, byte_offset: int) -> int:
+    """Python's syntax tree counts UTF-8 bytes; carets are placed by characters."""
+    return len(text.encode()[:byte_offset].decode(errors="ignore"))
+
+
+# Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
+for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, MemoryLimitError,
+                PlanNotExecutable, GradientMismatchError, ToolchainError, InvariantError, UnusedArgumentWarning):
+    _public.__module__ = "sdfgad"

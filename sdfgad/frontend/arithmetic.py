@@ -1,0 +1,232 @@
+"""Operators on any mixture of values: numbers, run-time integers, arrays, masked data, tuples and text."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    BOOL, apply, as_array, compare, describe, integers, lift, same_size, select, shape_text, truth)
+from sdfgad.frontend.indexing import same_mask
+from sdfgad.frontend.values import (
+    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, ViewValue, is_int, is_number)
+from sdfgad.ir.expr import Const, call, const
+
+_SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
+                                                       np.remainder: operator.mod})
+_TEXT = (str, tuple, list, ListValue)
+
+
+def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
+    """`left op right` for Python's operators."""
+    if ufunc is np.matmul:
+        return ctx.invoke(ctx, np.matmul, [left, right], {})
+    if isinstance(left, _TEXT) or isinstance(right, _TEXT):
+        joined = _sequences(ctx, ufunc, left, right)
+        if joined is not None:
+            return joined
+    if isinstance(left, Masked) or isinstance(right, Masked):
+        return on_masked(ctx, ufunc, left, right)
+    as_index = integers(ctx, ufunc, left, right)
+    if as_index is not None:
+        return as_index
+    return apply(ctx, ufunc, left, right)
+
+
+def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value | None:
+    """Concatenation and repetition of tuples, lists and text."""
+    rule = _SEQUENCES.get(ufunc)
+    if rule is None or isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
+        return None
+    if isinstance(left, IntValue) or isinstance(right, IntValue):
+        raise ctx.refuse("a list, tuple or text whose length is only known at run time", code="SG103")
+    lists = isinstance(left, ListValue) or isinstance(right, ListValue)
+    plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
+    try:
+        result = rule(*plain)
+    except TypeError:
+        return None
+    return ListValue(result, len(ctx.builder.regions)) if lists else result
+
+
+def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
+    """`op operand`."""
+    if isinstance(operand, Masked):
+        return on_masked(ctx, ufunc, operand)
+    if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive):
+        return IntValue(-operand.ix, operand.dtype) if ufunc is np.negative else operand
+    return ctx.invoke(ctx, ufunc, [operand], {})
+
+
+def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
+    """`left < right` and the like."""
+    if isinstance(left, Masked) or isinstance(right, Masked):
+        return on_masked(ctx, ufunc, left, right)
+    plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
+    if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
+        return _plain_comparison(ctx, ufunc, *plain)
+    if ufunc in (np.equal, np.not_equal) and any(v is None or isinstance(v, (str, tuple)) for v in plain):
+        if not any(isinstance(v, ArrayValue) and v.shape for v in plain):
+            return ufunc is np.not_equal
+    return compare(ctx, ufunc, left, right)
+
+
+def _plain_comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
+    if _has_run_time(left) or _has_run_time(right):
+        if isinstance(left, tuple) and isinstance(right, tuple) and ufunc in (np.equal, np.not_equal):
+            return _tuples_equal(ctx, left, right, ufunc is np.equal)
+        raise ctx.refuse("a comparison of tuples or lists of run-time values", code="SG102")
+    try:
+        return bool(getattr(operator, _NAMES[ufunc])(left, right))
+    except TypeError as error:
+        raise ctx.refuse(f"a comparison that fails: {error}", code="SG102") from error
+
+
+_NAMES = MappingProxyType({np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
+                           np.equal: "eq", np.not_equal: "ne"})
+
+
+def _has_run_time(value: Value) -> bool:
+    return isinstance(value, (ArrayValue, IntValue)) or (
+        isinstance(value, (tuple, list)) and any(_has_run_time(v) for v in value))
+
+
+def _tuples_equal(ctx: Context, left: tuple, right: tuple, equal: bool) -> Value:
+    """Shapes compared with each other: equal when every size is."""
+    if len(left) != len(right):
+        return not equal
+    result: Value = True
+    for a, b in zip(left, right, strict=True):
+        result = both(ctx, result, comparison(ctx, np.equal, a, b))
+    return result if equal else negation(ctx, result)
+
+
+def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
+    """An elementwise operation on data selected by one mask."""
+    selected = [v for v in values if isinstance(v, Masked)]
+    first = selected[0]
+    for other in selected[1:]:
+        if not same_mask(first, other):
+            raise ctx.refuse("data selected by different masks in one expression", "use np.where", "SG105")
+    for v in values:
+        if isinstance(v, ArrayValue) and v.shape:
+            raise ctx.refuse("data selected by a mask combined with an array that is not",
+                             "select both with the same mask, or use np.where", "SG105")
+    parts = [v.values if isinstance(v, Masked) else v for v in values]
+    result = ctx.invoke(ctx, ufunc, parts, {})
+    return Masked(as_array(ctx, result), first.mask, first.key)
+
+
+# truth
+
+def known_truth(ctx: Context, value: Value) -> bool | None:
+    """The truth of a value when it is known now."""
+    if isinstance(value, IntValue):
+        low, high = ctx.builder.scope.bounds(value.ix)
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return True
+        return False if low == high == 0 else None
+    if isinstance(value, ArrayValue):
+        if not value.shape and isinstance(value, Lazy) and value.stored is None:
+            e = value.at(())
+            return bool(e.value) if isinstance(e, Const) else None
+        return None
+    if isinstance(value, Masked):
+        raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
+    if isinstance(value, ListValue):
+        return bool(value.items)
+    return bool(value)
+
+
+def truth_value(ctx: Context, value: Value) -> ArrayValue:
+    """A run-time value as a boolean scalar."""
+    operand = as_array(ctx, value)
+    if any(n.const != 1 for n in operand.shape):
+        raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element", "SG107")
+    position = tuple(n * 0 for n in operand.shape)
+    e = truth(operand.at(position))
+    return ctx.builder.lazy((), BOOL, lambda _: e, operand.reads, True)
+
+
+def negation(ctx: Context, value: Value) -> Value:
+    """`not value`."""
+    decided = known_truth(ctx, value)
+    if decided is not None:
+        return not decided
+    return lift(ctx, (truth_value(ctx, value),), BOOL, lambda e: call("not", e, dtype=BOOL), True)
+
+
+def both(ctx: Context, first: Value, second: Value) -> Value:
+    """`first and second` of two comparisons, the second evaluated only when the first holds."""
+    if first is True:
+        return second
+    if first is False or second is True:
+        return first
+    test = truth_value(ctx, first)
+    return lift(ctx, (test, truth_value(ctx, second)), BOOL,
+                lambda a, b: call("select", a, b, const(False, BOOL), dtype=BOOL), True)
+
+
+# values kept for later
+
+def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
+    """A value that may be used several times: results not stored yet are stored now."""
+    if isinstance(value, tuple):
+        return tuple(kept(ctx, v, label) for v in value)
+    if isinstance(value, ListValue):
+        value.items[:] = [kept(ctx, v, label) for v in value.items]
+        return value
+    if isinstance(value, Masked) and not isinstance(value.values, ViewValue):
+        stored = ctx.builder.materialise(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
+        return Masked(stored, value.mask, value.key)
+    if isinstance(value, Lazy):
+        return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
+    return value
+
+
+def constant_of(value: Lazy) -> Value | None:
+    """The number a scalar stands for, when it is known now."""
+    if value.shape or value.stored is not None:
+        return None
+    e = value.at(())
+    if not isinstance(e, Const):
+        return None
+    return e.value if value.weak else value.dtype.type(e.value)
+
+
+def _broad(ctx: Context, m: Masked) -> ArrayValue:
+    return m.mask if m.values.ndim == m.mask.ndim else ctx.invoke(ctx, np.expand_dims, [
+        m.mask, tuple(range(m.mask.ndim, m.values.ndim))], {})
+
+
+def _zero(m: Masked) -> Value:
+    return m.values.dtype.type(0)
+
+
+def items_of(ctx: Context, value: Value) -> list[Value]:
+    """The items of something whose length is known now."""
+    if isinstance(value, ListValue):
+        return list(value.items)
+    if isinstance(value, (tuple, list, range, str)):
+        return list(value)
+    if isinstance(value, (zip, enumerate, reversed, map)):
+        return list(value)
+    if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
+        if isinstance(value, Lazy):
+            value = ctx.builder.materialise(value, "tmp")
+        return [ctx.evaluate_item(ctx, value, k) for k in range(value.shape[0].const)]
+    raise ctx.refuse(f"{describe(value)} where a sequence of known length is needed", code="SG102")
+
+
+def require_same(ctx: Context, a: ArrayValue, b: ArrayValue) -> None:
+    """Shapes that have to agree."""
+    if len(a.shape) != len(b.shape) or not all(same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
+        raise ctx.refuse(f"shapes {shape_text(a.shape)} and {shape_text(b.shape)} that do not agree", code="SG103")
+
+
+__all__ = ("binary", "unary", "comparison", "on_masked", "known_truth", "truth_value", "negation", "both", "kept",
+           "constant_of", "items_of", "require_same", "is_int")

@@ -1,0 +1,312 @@
+"""Emits statements: names and containers, stores that keep NumPy's order of evaluation, rollback of trial runs."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from weakref import WeakSet
+
+import numpy as np
+
+from sdfgad import names
+from sdfgad.errors import SourceLine, unsupported
+from sdfgad.frontend.bounds import Scope
+from sdfgad.frontend.values import ArrayValue, Lazy, Position, Shape, ViewValue, expr_reads
+from sdfgad.ir.expr import Call, Expr, call, const, index_elems, loads, map_indices
+from sdfgad.ir.index import Bounds, Ix, ix
+from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, axis, view_of
+
+MAP_VARIABLES = tuple(f"d{k}" for k in range(16))
+_SUPPORTED = frozenset("?bhilqBHILQfdFD")
+
+
+class Restart(Exception):
+    """An assumption about `container` did not hold: translate again without it."""
+
+    def __init__(self, container: str) -> None:
+        super().__init__(container)
+        self.container = container
+
+
+@dataclass
+class Builder:
+    """The program under construction."""
+
+    fragile: frozenset[str] = frozenset()  # integer containers and literals found to be written
+    arrays: dict[str, Array] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    arguments: list[str] = field(default_factory=list)
+    taken: set[str] = field(default_factory=lambda: set(MAP_VARIABLES))
+    blocks: list[list[Stmt]] = field(default_factory=lambda: [[]])
+    regions: list[int] = field(default_factory=list)
+    region_count: int = 0
+    born: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    scope: Scope = field(default_factory=Scope)
+    live: WeakSet[Lazy] = field(default_factory=WeakSet)
+    mutated: set[str] = field(default_factory=set)
+    frozen: set[str] = field(default_factory=set)
+    links: dict[str, set[str]] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+    managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
+    versions: dict[str, int] = field(default_factory=dict)
+    source: SourceLine | None = None
+    statements: int = 0
+
+    # names and containers
+
+    def symbol(self, label: str) -> str:
+        """A free name for a loop variable or container."""
+        name = names.fresh(names.safe(label), self.taken)
+        self.taken.add(name)
+        return name
+
+    def declare(self, shape: Shape, dtype: np.dtype, label: str, role: str = "transient") -> Array:
+        """A fresh container big enough for `shape` at every iteration of the enclosing loops."""
+        self.check_dtype(dtype)
+        array = Array(self.symbol(label), tuple(self.extent(n) for n in shape), dtype, role, self.source, label)
+        self.arrays[array.name] = array
+        if dtype.kind in "ub":
+            self.scope.unsigned.add(array.name)
+        self.born[array.name] = tuple(self.regions)
+        return array
+
+    def extent(self, n: Ix) -> int:
+        """The largest value of an extent."""
+        high = self.scope.bounds(n)[1]
+        if high is None:
+            raise unsupported(self.source, f"an array of a size only known at run time: {n}",
+                              "give it a size that does not depend on the data", "SG103")
+        return max(high, 0)
+
+    def check_dtype(self, dtype: np.dtype) -> None:
+        if dtype.char not in _SUPPORTED:
+            raise unsupported(self.source, f"values of dtype {dtype}", "use float32, float64, complex64, complex128, "
+                              "an integer type of at most 64 bits or bool", "SG104")
+
+    def view(self, array: Array, shape: Shape | None = None, weak: bool = False, scalar: bool = False) -> ViewValue:
+        """A container's data, or the part of it that `shape` uses."""
+        whole = view_of(array)
+        if shape is not None:
+            whole = View(array.name, shape, whole.index, array.dtype)
+        return ViewValue(whole, scalar=scalar, weak=weak)
+
+    def constant(self, value: np.ndarray, label: str) -> ViewValue:
+        """Data known while translating, as a container of role "constant"."""
+        array = self.declare(tuple(ix(n) for n in value.shape), value.dtype, label, "constant")
+        self.constants[array.name] = np.ascontiguousarray(value).reshape(value.shape)
+        if value.dtype.kind in "iu" and value.size:
+            self.know(array.name, (int(value.min()), int(value.max())))
+        return self.view(array)
+
+    # statements
+
+    def emit(self, stmt: Stmt) -> None:
+        self.blocks[-1].append(stmt)
+        self.statements += 1
+
+    def domain(self, shape: Shape, first: int = 0) -> tuple[tuple[Range, ...], Position]:
+        """Map variables over `shape`, and the position they stand for; extents of 1 need none."""
+        ranges, position = [], []
+        for n in shape:
+            if n.const == 1:
+                position.append(ix(0))
+                continue
+            var = MAP_VARIABLES[first + len(ranges)]
+            ranges.append(Range(var, ix(0), n))
+            position.append(ix(var))
+        return tuple(ranges), tuple(position)
+
+    def store(self, array: str, index: Position, e: Expr, domain: Sequence[Range] = (), op: str | None = None) -> None:
+        """One map with one store, index expressions simplified by the bounds of their variables."""
+        self.check_target(array)
+        self.flush(array)
+        if any(r.trips == 0 for r in domain):
+            return
+        env = self.scope.env(domain)
+        e = map_indices(e, lambda i: i.simplify(env))
+        index = tuple(i.simplify(env) for i in index)
+        self.emit(Map(tuple(domain), (Store(array, index, e, op),), self.source))
+        self.touch(array)
+
+    def library(self, op: str, outs: Sequence[View], ins: Sequence[View], **attrs: object) -> None:
+        """A library operation; views with an empty extent leave nothing to do."""
+        for out in outs:
+            self.check_target(out.array)
+            self.flush(out.array)
+            self.touch(out.array)
+        self.emit(Lib(op, tuple(outs), tuple(ins), attrs, self.source))
+
+    def check_target(self, array: str) -> None:
+        if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
+            raise Restart(array)
+        if self.links.get(array):
+            raise unsupported(self.source, f"an update of {self.label(array)}, which is one of several arrays "
+                              "depending on the path taken", "copy the array before updating it", "SG107")
+        if self.arrays[array].role == "constant":
+            raise unsupported(self.source, f"an update of {self.label(array)}, an array from outside the function",
+                              "pass it as an argument or copy it first", "SG102")
+
+    def touch(self, array: str) -> None:
+        """Note that `array` has been written."""
+        self.versions[array] = self.versions.get(array, 0) + 1
+        self.scope.forget(array)
+        if self.arrays[array].role == "argument":
+            self.mutated.add(array)
+        for copy, origins in self.links.items():
+            if array in origins:
+                self.stale.add(copy)
+
+    def label(self, array: str) -> str:
+        return repr(self.arrays[array].label or array)
+
+    def lazy(self, shape: Shape, dtype: np.dtype, element, sources: frozenset[str], weak: bool = False,
+             costly: bool = False) -> Lazy:
+        """A value to be stored later; watched, so that stores in between see it first."""
+        value = Lazy(shape, dtype, element, sources, weak, costly)
+        if sources:
+            self.live.add(value)
+        return value
+
+    def flush(self, array: str | None = None) -> None:
+        """Store every pending value that reads `array` (or any container) before it changes."""
+        pending = [v for v in self.live if v.stored is None and v.element is not None]
+        for value in reversed(pending):
+            if value.stored is None and value.element is not None and (array is None or array in value.sources):
+                self.materialise(value, "tmp")
+
+    def consume(self, value: ArrayValue) -> None:
+        """The value has been stored somewhere: it no longer holds on to its operands."""
+        if isinstance(value, Lazy):
+            value.element = None
+            self.live.discard(value)
+
+    def materialise(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
+        """Store a value in a fresh container (a view stays as it is)."""
+        if isinstance(value, ViewValue):
+            return value
+        if isinstance(value, Lazy) and value.stored is not None:
+            return value.stored
+        stored = self.fresh_copy(value, label, dtype)
+        if isinstance(value, Lazy):
+            value.stored = stored
+            self.consume(value)
+        return stored
+
+    def fresh_copy(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
+        """Store a value or a copy of a view in a fresh container."""
+        domain, position = self.domain(value.shape)
+        e = value.at(position)
+        self.consume(value)
+        array = self.declare(value.shape, dtype or value.dtype, label)
+        self.store(array.name, position, cast(e, array.dtype), domain)
+        return self.view(array, value.shape, value.weak, scalar=not value.shape)
+
+    def assign(self, target: ViewValue, value: ArrayValue) -> None:
+        """`target[...] = value` for a value broadcast to the target's shape already, as if the value were read first."""
+        domain, position = self.domain(target.shape)
+        index = target.view.at(position)
+        e = cast(value.at(position), target.dtype)
+        if self.collides(target.view.array, index, e, domain):
+            value = self.fresh_copy(value, "tmp")
+            e = cast(value.at(position), target.dtype)
+        self.consume(value)
+        self.store(target.view.array, index, e, domain)
+
+    def collides(self, array: str, index: Position, e: Expr, domain: Sequence[Range]) -> bool:
+        """Whether one iteration may read what another one writes."""
+        read = [n.index for n in loads(e) if n.array == array]
+        read += [n.parts for n in index_elems(e) if n.array == array]
+        inside = [n.parts for i in index for n in i.elems if n.array == array]
+        if inside and domain:
+            return True
+        return any(r != tuple(index) and not self.scope.disjoint(r, index, domain) for r in read)
+
+    # regions and trials
+
+    @contextmanager
+    def region(self, settle: bool = True) -> Iterator[list[Stmt]]:
+        """Statements emitted inside go to the list yielded."""
+        if settle:
+            self.flush()
+        block: list[Stmt] = []
+        self.blocks.append(block)
+        self.region_count += 1
+        self.regions.append(self.region_count)
+        depth, facts, ranges = len(self.blocks), len(self.scope.facts), len(self.scope.ranges)
+        try:
+            yield block
+            self.flush()
+        finally:
+            del self.blocks[depth - 1:]
+            del self.regions[depth - 2:]
+            del self.scope.facts[facts:], self.scope.ranges[ranges:]
+
+    def snapshot(self) -> tuple:
+        """The state to come back to when a trial fails."""
+        return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
+                set(self.mutated), {k: set(v) for k, v in self.links.items()}, set(self.stale), len(self.blocks[-1]),
+                self.statements, self.source)
+
+    def rollback(self, state: tuple) -> None:
+        (arrays, constants, taken, born, containers, mutated, links, stale, length, self.statements,
+         self.source) = state
+        self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
+        self.scope.containers, self.mutated, self.stale = dict(containers), set(mutated), set(stale)
+        self.links = {k: set(v) for k, v in links.items()}
+        del self.blocks[-1][length:]
+        for value in list(self.live):
+            if value.stored is None and not value.sources <= self.arrays.keys():
+                self.live.discard(value)
+
+    def inner(self, array: str) -> bool:
+        """Whether the current point lies in a region deeper than the one the container was made in."""
+        path = self.born.get(array, ())
+        return len(self.regions) > len(path) and tuple(self.regions[:len(path)]) == path
+
+    def know(self, array: str, bounds: Bounds) -> None:
+        """Record what is known of the numbers in an integer container that is not written again."""
+        if array not in self.fragile:
+            self.scope.containers[array] = bounds
+
+
+def cast(e: Expr, dtype: np.dtype) -> Expr:
+    """The same number in another dtype."""
+    if e.dtype == dtype:
+        return e
+    kind = type(e).__name__
+    if kind == "Const":
+        with np.errstate(all="ignore"):
+            number = np.asarray(e.value).astype(e.dtype)
+            number = number.real if number.dtype.kind == "c" and dtype.kind in "fiu" else number
+            return const(number.astype(dtype).item() if dtype != np.float32 else _single(number), dtype)
+    if kind == "Index" and dtype.kind in "iuf":
+        return type(e)(e.ix, dtype)  # type: ignore[union-attr]
+    if e.dtype.kind == "c" and dtype.kind == "b":
+        return call("ne", e, const(0, e.dtype), dtype=dtype)
+    if e.dtype.kind == "c" and dtype.kind != "c":
+        part = call("real", e, dtype=np.empty(0, e.dtype).real.dtype)
+        return cast(part, dtype)
+    return Call("cast", (e,), dtype)
+
+
+def _single(number: np.ndarray) -> float:
+    """The shortest decimal that is this float32, so that programs print as written."""
+    return float(str(np.float32(number)))
+
+
+def map_store(domain: Sequence[Range], array: str, index: Position, e: Expr, op: str | None, source) -> Map:
+    """A bare map statement."""
+    return Map(tuple(domain), (Store(array, tuple(index), e, op),), source)
+
+
+def axes(count: int) -> Position:
+    """The placeholder symbols of a view with `count` dimensions."""
+    return tuple(ix(axis(k)) for k in range(count))
+
+
+def reads_of(*parts: ArrayValue) -> frozenset[str]:
+    """Containers read by any of the values."""
+    return frozenset().union(*(p.reads for p in parts)) if parts else frozenset()
+
+
+__all__ = ("Builder", "Restart", "MAP_VARIABLES", "cast", "map_store", "axes", "reads_of", "expr_reads")

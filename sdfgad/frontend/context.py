@@ -1,0 +1,74 @@
+"""The state of one translation: builder, call stack, place in the source, and the doors between the parts."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdfgad.errors import SourceLine, UnsupportedError, unsupported
+from sdfgad.frontend.builder import Builder
+from sdfgad.frontend.liveness import Liveness
+from sdfgad.frontend.source import Code
+from sdfgad.frontend.values import Value
+
+BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
+EXITS = (BREAK, CONTINUE, RETURN)
+
+
+@dataclass(eq=False)
+class Frame:
+    """One function being run: its names, and whether its lines are the user's."""
+
+    code: Code
+    liveness: Liveness
+    names: dict[str, Value] = field(default_factory=dict)
+    enclosing: Frame | None = None
+    quiet: bool = False
+    carried: dict[str, str] = field(default_factory=dict)  # name -> container, for names carried by a loop
+
+
+@dataclass(eq=False)
+class Context:
+    """What every part of the interpreter works on. `evaluate`, `execute`, `invoke` lead back to the top module."""
+
+    builder: Builder
+    evaluate: Callable[[Context, ast.expr], Value]
+    execute: Callable[[Context, Sequence[ast.stmt]], None]
+    invoke: Callable[..., Value]
+    frames: list[Frame] = field(default_factory=list)
+    here: SourceLine | None = None
+    hints: dict[Any, Any] = field(default_factory=dict)
+    globals_used: dict[str, Value] = field(default_factory=dict)
+    outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def refuse(self, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
+        """The refusal of what stands at the current place."""
+        return unsupported(self.here, what, help, code)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Errors inside point to `node`."""
+        before = self.here
+        if not self.frame.quiet:
+            self.here = self.frame.code.at(node)
+        try:
+            yield
+        finally:
+            self.here = before
+
+    def values(self) -> Iterator[tuple[Frame, str, Value]]:
+        """Every binding that may be read later, of enclosing functions too."""
+        seen: set[int] = set()
+        for frame in self.frames:
+            chain: Frame | None = frame
+            while chain is not None and id(chain) not in seen:
+                seen.add(id(chain))
+                for name, value in chain.names.items():
+                    yield chain, name, value
+                chain = chain.enclosing

@@ -1,0 +1,377 @@
+"""Elementwise operations: NumPy's dtype rules, broadcasting, and the scalar expression of one element."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.builder import cast, reads_of
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Position, Shape, Value, is_int, is_number
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
+from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
+
+BOOL, INT, FLOAT, COMPLEX = (np.dtype(t) for t in (np.bool_, np.int64, np.float64, np.complex128))
+
+UFUNCS: Mapping[np.ufunc, str] = MappingProxyType({
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
+    np.power: "pow", np.float_power: "pow", np.floor_divide: "floordiv", np.remainder: "mod",
+    np.absolute: "abs", np.fabs: "abs", np.sign: "sign", np.sqrt: "sqrt", np.cbrt: "cbrt", np.exp: "exp", np.exp2: "exp2",
+    np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
+    np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "arcsin", np.arccos: "arccos", np.arctan: "arctan",
+    np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "arcsinh", np.arccosh: "arccosh",
+    np.arctanh: "arctanh", np.arctan2: "arctan2", np.hypot: "hypot", np.maximum: "maximum", np.minimum: "minimum",
+    np.fmax: "fmax", np.fmin: "fmin", np.copysign: "copysign", np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc",
+    np.rint: "rint", np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge", np.equal: "eq",
+    np.not_equal: "ne", np.logical_and: "and", np.logical_or: "or", np.logical_not: "not",
+    np.bitwise_and: "bitand", np.bitwise_or: "bitor", np.bitwise_xor: "bitxor", np.invert: "invert",
+    np.left_shift: "shl", np.right_shift: "shr", np.conjugate: "conj",
+    np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite",
+})
+"""NumPy's elementwise functions that are one scalar function of the rule book."""
+
+_ON_BOOLS = MappingProxyType({"add": "or", "mul": "and", "maximum": "or", "minimum": "and", "bitand": "and",
+                              "bitor": "or", "bitxor": "ne", "invert": "not"})
+_KEEPS_REAL = frozenset({"conj"})
+_KEEPS_INT = frozenset({"floor", "ceil", "trunc", "rint"})
+_CHEAP = frozenset("add sub mul neg abs maximum minimum lt le gt ge eq ne and or not select cast real imag conj complex "
+                   "bitand bitor bitxor invert".split())
+_FOLDS: Mapping[np.ufunc, Callable[..., Any]] = MappingProxyType({
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.negative: operator.neg,
+    np.positive: operator.pos, np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.equal: operator.eq, np.not_equal: operator.ne, np.bitwise_and: operator.and_,
+    np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor, np.invert: operator.invert,
+    np.left_shift: operator.lshift, np.right_shift: operator.rshift, np.absolute: abs})
+
+
+def as_array(ctx: Context, value: Value) -> ArrayValue:
+    """A number or stored data as an array value."""
+    if isinstance(value, ArrayValue):
+        return value
+    if isinstance(value, IntValue):
+        e = int_expr(ctx, value)
+        sources = frozenset(x.array for x in value.ix.elems)
+        return ctx.builder.lazy((), e.dtype, lambda _: e, sources, value.dtype is None)
+    if is_number(value):
+        strong = isinstance(value, np.generic)
+        dtype = value.dtype if strong else np.asarray(value).dtype
+        ctx.builder.check_dtype(dtype)
+        e = const(value.item() if strong else value, dtype)
+        return Lazy((), dtype, lambda _: e, frozenset(), not strong)
+    if isinstance(value, np.ndarray):
+        return constant_array(ctx, value)
+    if isinstance(value, (list, tuple, ListValue)):
+        return ctx.invoke(ctx, np.array, (value,), {})
+    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", code="SG109")
+
+
+def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> ArrayValue:
+    """An array from outside the program, one container however often it is used."""
+    if id(value) not in ctx.outside:
+        ctx.outside[id(value)] = (value, ctx.builder.constant(value, label))
+    stored = ctx.outside[id(value)][1]
+    if stored.view.array not in ctx.builder.arrays:  # its first use was in a trial that has been taken back
+        del ctx.outside[id(value)]
+        return constant_array(ctx, value, label)
+    return stored
+
+
+def describe(value: Value) -> str:
+    """A value in the words of an error message."""
+    if isinstance(value, ArrayValue):
+        return f"an array of shape ({', '.join(map(str, value.shape))}) and dtype {value.dtype}"
+    if isinstance(value, IntValue):
+        return "an integer known only at run time"
+    if value is None or isinstance(value, (str, bool, int, float, complex)):
+        return repr(value)
+    if isinstance(value, ListValue):
+        return "a list"
+    name = getattr(value, "__name__", None)
+    return f"{name!r}" if name else f"a value of type {type(value).__name__}"
+
+
+def int_expr(ctx: Context, value: IntValue) -> Expr:
+    """A run-time integer as a scalar expression; an element of an array is an ordinary load."""
+    dtype = value.dtype or INT
+    if value.ix.const is not None:
+        return const(value.ix.const, dtype)
+    if len(value.ix.terms) == 1 and value.ix.terms[0][1] == 1 and len(value.ix.terms[0][0]) == 1:
+        atom = value.ix.terms[0][0][0]
+        if isinstance(atom, Elem):
+            return cast(Load(atom.array, atom.parts, ctx.builder.arrays[atom.array].dtype), dtype)
+    return Index(value.ix, dtype)
+
+
+def to_ix(e: Expr) -> Ix | None:
+    """An integer expression as an index, where indices can express it."""
+    if isinstance(e, Const):
+        return ix(int(e.value)) if e.dtype.kind in "iu" else None
+    if isinstance(e, Index):
+        return e.ix if e.dtype.kind in "iu" else None
+    if e.dtype.kind not in "iu" or not isinstance(e, (Load, Call)):
+        return None
+    if isinstance(e, Load):
+        return Ix((((Elem(e.array, e.index),), 1),))
+    parts = [to_ix(a) for a in e.args]
+    rule = _AS_INDEX.get(e.fn)
+    if rule is None or any(p is None for p in parts):
+        return None
+    return rule(*parts)
+
+
+_AS_INDEX: Mapping[str, Callable[..., Ix]] = MappingProxyType({
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": floordiv, "mod": mod,
+    "neg": operator.neg, "cast": lambda a: a})
+
+
+# dtypes
+
+def signature(ctx: Context, ufunc: np.ufunc, operands: Sequence[ArrayValue]) -> tuple[list[np.dtype], np.dtype]:
+    """Dtypes in which NumPy computes `ufunc` for these operands, Python numbers being weak."""
+    literal = {"i": int, "f": float, "c": complex}
+    all_weak = all(o.weak for o in operands)
+    types = [literal.get(o.dtype.kind, o.dtype) if o.weak and not all_weak else o.dtype for o in operands]
+    try:
+        resolved = ufunc.resolve_dtypes((*types, None))
+    except TypeError as error:
+        raise ctx.refuse(f"numpy.{ufunc.__name__} of {' and '.join(str(o.dtype) for o in operands)}",
+                         "convert the operands with astype", "SG104") from error
+    for dtype in resolved:
+        ctx.builder.check_dtype(dtype)
+    return list(resolved[:-1]), resolved[-1]
+
+
+def promote(ctx: Context, operands: Sequence[ArrayValue]) -> np.dtype:
+    """NumPy's common dtype of several values."""
+    if all(o.weak for o in operands):
+        return np.result_type(*(o.dtype for o in operands))
+    sample = {"b": False, "i": 0, "f": 0.0, "c": 0j}
+    return np.result_type(*(sample[o.dtype.kind] if o.weak else o.dtype for o in operands))
+
+
+# broadcasting
+
+def broadcast(ctx: Context, shapes: Sequence[Shape]) -> Shape:
+    """NumPy's broadcast shape; sizes only known at run time have to agree as formulas."""
+    ndim = max((len(s) for s in shapes), default=0)
+    out: list[Ix] = []
+    for k in range(-ndim, 0):
+        sizes = [s[k] for s in shapes if len(s) >= -k]
+        chosen = next((n for n in sizes if n.const != 1), ix(1))
+        for n in sizes:
+            if n.const != 1 and not same_size(ctx, n, chosen):
+                raise ctx.refuse(f"shapes {', '.join(shape_text(s) for s in shapes)} that do not agree",
+                                 "the sizes have to be equal or 1 whatever the data", "SG103")
+        out.append(chosen)
+    return tuple(out)
+
+
+def same_size(ctx: Context, a: Ix, b: Ix) -> bool:
+    """Whether two sizes are equal at every run."""
+    return a == b or ctx.builder.scope.bounds(a - b) == (0, 0)
+
+
+def shape_text(shape: Shape) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def project(shape: Shape, position: Position) -> Position:
+    """The element of a value of `shape` that broadcasting puts at `position`."""
+    offset = len(position) - len(shape)
+    return tuple(ix(0) if n.const == 1 else position[offset + k] for k, n in enumerate(shape))
+
+
+def expand(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """A value broadcast to `shape`, for assignment."""
+    if len(value.shape) > len(shape):
+        surplus = len(value.shape) - len(shape)
+        if any(n.const != 1 for n in value.shape[:surplus]):
+            raise ctx.refuse(f"shape {shape_text(value.shape)} put into shape {shape_text(shape)}", code="SG103")
+    for n, m in zip(reversed(value.shape), reversed(shape), strict=False):
+        if n.const != 1 and not same_size(ctx, n, m):
+            raise ctx.refuse(f"shape {shape_text(value.shape)} put into shape {shape_text(shape)}",
+                             "the sizes have to be equal or 1 whatever the data", "SG103")
+    own = value.shape[max(len(value.shape) - len(shape), 0):]
+    extra = (ix(0),) * (len(value.shape) - len(own))
+    prepared = settle_costly(ctx, value, shape)
+    return Lazy(shape, value.dtype, lambda p: prepared.at((*extra, *project(own, p))), value.reads, value.weak)
+
+
+def settle_costly(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """Store a value first when broadcasting would compute it over and over."""
+    if isinstance(value, Lazy) and value.costly and value.stored is None:
+        repeated = len(shape) > len(value.shape) or any(
+            n.const == 1 and m.const != 1 for n, m in zip(reversed(value.shape), reversed(shape), strict=False))
+        if repeated:
+            return ctx.builder.materialise(value, "tmp")
+    return value
+
+
+# operations
+
+def lift(ctx: Context, operands: Sequence[ArrayValue], dtype: np.dtype, build: Callable[..., Expr], weak: bool = False,
+         costly: bool = False) -> Lazy:
+    """An elementwise value: `build` makes one element from the operands' elements."""
+    shape = broadcast(ctx, [o.shape for o in operands])
+    parts = [settle_costly(ctx, o, shape) for o in operands]
+    shapes = [o.shape for o in parts]
+
+    def element(position: Position) -> Expr:
+        return build(*(p.at(project(s, position)) for p, s in zip(parts, shapes, strict=True)))
+
+    costly = costly or any(isinstance(p, Lazy) and p.costly for p in parts)
+    return ctx.builder.lazy(shape, dtype, element, reads_of(*parts), weak and not shape, costly)
+
+
+def apply(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
+    """One of NumPy's elementwise functions, or the operator of the same meaning, on any values."""
+    if all(is_number(v) for v in values):
+        return fold(ctx, ufunc, *values)
+    operands = [as_array(ctx, v) for v in values]
+    fn = UFUNCS[ufunc]
+    inputs, out = signature(ctx, ufunc, operands)
+    weak = all(o.weak for o in operands) and ufunc in _FOLDS
+    if fn in _KEEPS_REAL and out.kind != "c" or fn in _KEEPS_INT and out.kind in "iub":
+        return lift(ctx, operands, out, lambda e: cast(e, out), weak)
+    if fn in ("and", "or", "not"):
+        return lift(ctx, operands, BOOL, lambda *es: call(fn, *(truth(e) for e in es), dtype=BOOL))
+    if inputs[0] == BOOL:
+        fn = _on_bools(ctx, fn, ufunc)
+    if fn in ("isnan", "isinf", "isfinite") and operands[0].dtype.kind in "iub":
+        return lift(ctx, operands, BOOL, lambda e: const(fn == "isfinite", BOOL))
+
+    def build(*es: Expr) -> Expr:
+        return _combine(fn, [_operand(ctx, e, t) for e, t in zip(es, inputs, strict=True)], out)
+
+    return lift(ctx, operands, out, build, weak, fn not in _CHEAP)
+
+
+def _on_bools(ctx: Context, fn: str, ufunc: np.ufunc) -> str:
+    if fn in ("abs", "lt", "le", "gt", "ge", "eq", "ne", "sign"):
+        return fn
+    if fn not in _ON_BOOLS:
+        raise ctx.refuse(f"numpy.{ufunc.__name__} of booleans", "convert them with astype(float)", "SG104")
+    return _ON_BOOLS[fn]
+
+
+def _operand(ctx: Context, e: Expr, dtype: np.dtype) -> Expr:
+    if isinstance(e, Const) and dtype.kind in "iu" and isinstance(e.value, int):
+        limits = np.iinfo(dtype)
+        if not limits.min <= e.value <= limits.max:
+            raise ctx.refuse(f"the number {e.value} in {dtype} arithmetic", "it does not fit this integer type", "SG104")
+    return cast(e, dtype)
+
+
+def _combine(fn: str, args: list[Expr], dtype: np.dtype) -> Expr:
+    if fn == "abs" and args[0].dtype.kind in "bu":
+        return args[0]
+    if fn == "pow" and isinstance(args[1], Const) and dtype.kind != "i":
+        power = args[1].value
+        if not isinstance(power, complex) and power == int(power) and abs(power) < 2 ** 31:
+            args = [args[0], Const(int(power), args[1].dtype)]
+    return call(fn, *args, dtype=dtype)
+
+
+def truth(e: Expr) -> Expr:
+    """The expression as a boolean."""
+    if e.dtype == BOOL:
+        return e
+    if isinstance(e, Const):
+        return const(bool(e.value), BOOL)
+    return call("ne", e, const(0, e.dtype), dtype=BOOL)
+
+
+def fold(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
+    """The operation on numbers known now, as Python or NumPy computes it."""
+    python = _FOLDS.get(ufunc)
+    plain = python is not None and not any(isinstance(v, np.generic) for v in values)
+    try:
+        with np.errstate(all="ignore"):
+            return python(*values) if plain and python is not None else ufunc(*values)
+    except (ArithmeticError, ValueError, TypeError) as error:
+        raise ctx.refuse(f"a computation that fails: {error}", code="SG102") from error
+
+
+def select(ctx: Context, condition: Value, chosen: Value, other: Value, weak: bool = False) -> Lazy:
+    """`where(condition, chosen, other)`: only the branch taken is evaluated."""
+    c, a, b = (as_array(ctx, v) for v in (condition, chosen, other))
+    dtype = promote(ctx, (a, b))
+    ctx.builder.check_dtype(dtype)
+    return lift(ctx, (c, a, b), dtype,
+                lambda x, y, z: call("select", truth(x), cast(y, dtype), cast(z, dtype), dtype=dtype),
+                weak and a.weak and b.weak)
+
+
+def convert(ctx: Context, value: Value, dtype: np.dtype, weak: bool = False) -> Value:
+    """`astype`: always a fresh value."""
+    ctx.builder.check_dtype(dtype)
+    operand = as_array(ctx, value)
+    return lift(ctx, (operand,), dtype, lambda e: cast(e, dtype), weak,
+                isinstance(operand, Lazy) and operand.costly)
+
+
+# integers known at run time
+
+def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
+    """Arithmetic that stays an index: None where indices cannot express it."""
+    if not (is_int(a) and is_int(b)) or not (isinstance(a, IntValue) or isinstance(b, IntValue)):
+        return None
+    rule = _INDEX_RULES.get(ufunc)
+    left, right = int_ix(a), int_ix(b)
+    if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:
+        result = ix(1)
+        for _ in range(right.const):
+            result = result * left
+    elif rule is None:
+        return None
+    else:
+        result = rule(left, right)
+    return int_value(result, _int_dtype(ctx, a, b))
+
+
+_INDEX_RULES: Mapping[np.ufunc, Callable[[Ix, Ix], Ix]] = MappingProxyType({
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.floor_divide: floordiv,
+    np.remainder: mod})
+
+
+def _int_dtype(ctx: Context, a: Value, b: Value) -> np.dtype | None:
+    strong = [v.dtype for v in (a, b) if getattr(v, "dtype", None) is not None]
+    return np.result_type(*strong) if strong else None
+
+
+def int_ix(value: Value) -> Ix:
+    """The index of an integer value."""
+    return value.ix if isinstance(value, IntValue) else ix(int(value))
+
+
+def int_value(i: Ix, dtype: np.dtype | None = None) -> Value:
+    """A Python int when the number is known, else a run-time integer."""
+    if i.const is None:
+        return IntValue(i, dtype)
+    return i.const if dtype is None else dtype.type(i.const)
+
+
+_ORDER: Mapping[np.ufunc, Callable[[int | None, int | None], bool | None]] = MappingProxyType({
+    np.less: lambda lo, hi: True if hi is not None and hi < 0 else False if lo is not None and lo >= 0 else None,
+    np.less_equal: lambda lo, hi: True if hi is not None and hi <= 0 else False if lo is not None and lo > 0 else None,
+    np.greater: lambda lo, hi: True if lo is not None and lo > 0 else False if hi is not None and hi <= 0 else None,
+    np.greater_equal: lambda lo, hi: True if lo is not None and lo >= 0 else False if hi is not None and hi < 0 else None,
+    np.equal: lambda lo, hi: True if lo == hi == 0 else False if _apart(lo, hi) else None,
+    np.not_equal: lambda lo, hi: False if lo == hi == 0 else True if _apart(lo, hi) else None})
+
+
+def _apart(low: int | None, high: int | None) -> bool:
+    return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+def compare(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+    """A comparison, decided now where the bounds of the integers allow it."""
+    if is_int(a) and is_int(b) and ufunc in _ORDER and (isinstance(a, IntValue) or isinstance(b, IntValue)):
+        decided = _ORDER[ufunc](*ctx.builder.scope.bounds(int_ix(a) - int_ix(b)))
+        if decided is not None:
+            return decided
+    return apply(ctx, ufunc, a, b)

@@ -1,0 +1,326 @@
+"""Expressions: one function per kind of syntax node."""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend import arithmetic, attributes
+from sdfgad.frontend.branches import choose
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import constant_array, describe
+from sdfgad.frontend.indexing import subscript, to_int
+from sdfgad.frontend.values import (
+    ArrayValue, Function, IntValue, ListValue, Masked, Maybe, SliceValue, Value, ViewValue, contained, is_number)
+
+_OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power, ast.MatMult: np.matmul,
+    ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor,
+    ast.LShift: np.left_shift, ast.RShift: np.right_shift})
+_UNARY: Mapping[type, np.ufunc] = MappingProxyType({ast.USub: np.negative, ast.UAdd: np.positive, ast.Invert: np.invert})
+_COMPARISONS: Mapping[type, np.ufunc] = MappingProxyType({
+    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
+    ast.NotEq: np.not_equal})
+
+
+def evaluate(ctx: Context, node: ast.expr) -> Value:
+    """The value of an expression."""
+    rule = _RULES.get(type(node))
+    with ctx.at(node):
+        if rule is None:
+            raise ctx.refuse(f"this expression ({type(node).__name__})", _HELP.get(type(node), ""), "SG102")
+        return rule(ctx, node)
+
+
+def operator_of(op: ast.operator) -> np.ufunc:
+    """NumPy's function of a binary operator."""
+    return _OPERATORS[type(op)]
+
+
+def _constant(ctx: Context, node: ast.Constant) -> Value:
+    if isinstance(node.value, bytes):
+        raise ctx.refuse("a bytes literal", code="SG109")
+    return node.value
+
+
+def _name(ctx: Context, node: ast.Name) -> Value:
+    value = lookup(ctx, node.id)
+    if isinstance(value, Maybe):
+        raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
+    if isinstance(value, ViewValue) and value.view.array in ctx.builder.stale:
+        raise ctx.refuse(f"{node.id!r}, one of several arrays depending on the path taken, after one of them was updated",
+                         "copy the array before the branch", "SG107")
+    return value
+
+
+def lookup(ctx: Context, name: str) -> Value:
+    """A name as Python resolves it: local, enclosing, closure, module, builtin."""
+    frame = ctx.frame
+    if name in frame.names:
+        return frame.names[name]
+    if name in frame.liveness.local:
+        raise ctx.refuse(f"{name!r}, which has no value yet", "assign it first", "SG107")
+    outer = frame.enclosing
+    while outer is not None:
+        if name in outer.names:
+            return outer.names[name]
+        outer = outer.enclosing
+    for place in (frame.code.cells, frame.code.globals):
+        if name in place:
+            return _from_outside(ctx, name, place[name])
+    if hasattr(builtins, name):
+        return getattr(builtins, name)
+    raise ctx.refuse(f"{name!r}, which is not defined", code="SG107")
+
+
+def _from_outside(ctx: Context, name: str, value: Any) -> Value:
+    if not ctx.frame.quiet and not isinstance(value, ModuleType):
+        ctx.globals_used[name] = value
+    return outside(ctx, value, name)
+
+
+def outside(ctx: Context, value: Any, label: str) -> Value:
+    """A value of the surrounding Python program: arrays become constant containers."""
+    if isinstance(value, np.ndarray):
+        return constant_array(ctx, value, label)
+    if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in contained(value)):
+        return tuple(outside(ctx, v, label) for v in value)
+    return value
+
+
+def _tuple(ctx: Context, node: ast.Tuple) -> Value:
+    return tuple(_elements(ctx, node.elts))
+
+
+def _list(ctx: Context, node: ast.List) -> Value:
+    return ListValue(_elements(ctx, node.elts), len(ctx.builder.regions))
+
+
+def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
+    values: list[Value] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            values.extend(arithmetic.items_of(ctx, evaluate(ctx, node.value)))
+        else:
+            values.append(evaluate(ctx, node))
+    return values
+
+
+def _binary(ctx: Context, node: ast.BinOp) -> Value:
+    left = evaluate(ctx, node.left)
+    return arithmetic.binary(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
+
+
+def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
+    operand = evaluate(ctx, node.operand)
+    if isinstance(node.op, ast.Not):
+        return arithmetic.negation(ctx, operand)
+    return arithmetic.unary(ctx, _UNARY[type(node.op)], operand)
+
+
+def _compare(ctx: Context, node: ast.Compare) -> Value:
+    left = evaluate(ctx, node.left)
+    result: Value = True
+    for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = evaluate(ctx, right_node)
+        part = _one_comparison(ctx, op, left, right)
+        result = part if k == 0 else arithmetic.both(ctx, result, part)
+        if result is False:
+            return False
+        left = right
+    return result
+
+
+def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        return _identity(ctx, left, right) == isinstance(op, ast.Is)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        return _membership(ctx, left, right) == isinstance(op, ast.In)
+    return arithmetic.comparison(ctx, _COMPARISONS[type(op)], left, right)
+
+
+def _identity(ctx: Context, left: Value, right: Value) -> bool:
+    run_time = (ArrayValue, IntValue, Masked)
+    if left is None or right is None:
+        return left is right
+    if isinstance(left, run_time) or isinstance(right, run_time):
+        raise ctx.refuse("a comparison of identities of arrays", "compare with ==", "SG102")
+    return left is right
+
+
+def _membership(ctx: Context, left: Value, right: Value) -> bool:
+    items = right.items if isinstance(right, ListValue) else right
+    if isinstance(left, (ArrayValue, IntValue)) or not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
+        raise ctx.refuse("a membership test on values only known at run time", code="SG102")
+    return left in items
+
+
+def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:
+    conjunction = isinstance(node.op, ast.And)
+
+    def rest(nodes: Sequence[ast.expr]) -> Value:
+        first = evaluate(ctx, nodes[0])
+        if len(nodes) == 1:
+            return first
+        decided = arithmetic.known_truth(ctx, first)
+        if decided is not None:
+            return rest(nodes[1:]) if decided == conjunction else first
+        first = arithmetic.kept(ctx, first)
+        test = arithmetic.truth_value(ctx, first)
+        ways = (lambda: rest(nodes[1:]), lambda: _short(first, conjunction))
+        return choose(ctx, test, *(ways if conjunction else ways[::-1]))
+
+    return rest(node.values)
+
+
+def _short(first: Value, conjunction: bool) -> Value:
+    """The value of a chain that stops early; of a Python truth value that is a constant."""
+    return (not conjunction) if isinstance(first, ArrayValue) and first.dtype.kind == "b" and first.weak else first
+
+
+def _conditional(ctx: Context, node: ast.IfExp) -> Value:
+    test = evaluate(ctx, node.test)
+    decided = arithmetic.known_truth(ctx, test)
+    if decided is not None:
+        return evaluate(ctx, node.body if decided else node.orelse)
+    with ctx.at(node.test):
+        condition = arithmetic.truth_value(ctx, test)
+    return choose(ctx, condition, lambda: evaluate(ctx, node.body), lambda: evaluate(ctx, node.orelse))
+
+
+def _attribute(ctx: Context, node: ast.Attribute) -> Value:
+    return attributes.attribute(ctx, evaluate(ctx, node.value), node.attr)
+
+
+def _subscript(ctx: Context, node: ast.Subscript) -> Value:
+    base = evaluate(ctx, node.value)
+    return item_of(ctx, base, evaluate(ctx, node.slice))
+
+
+def item_of(ctx: Context, base: Value, items: Value) -> Value:
+    """`base[items]` for arrays, tuples, lists and constants."""
+    if isinstance(base, ArrayValue):
+        return subscript(ctx, base, items)
+    sequence = base.items if isinstance(base, ListValue) else base
+    if isinstance(sequence, (tuple, list, str, range)):
+        return _sequence_item(ctx, base, sequence, items)
+    if isinstance(sequence, dict) and not isinstance(items, (ArrayValue, IntValue)):
+        if items not in sequence:
+            raise ctx.refuse(f"the key {items!r}, which is not in the dictionary", code="SG105")
+        return outside(ctx, sequence[items], "constant")
+    if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
+        return attributes.index_trick(ctx, base, items)
+    raise ctx.refuse(f"a subscript of {describe(base)}", code="SG105")
+
+
+def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Value:
+    if isinstance(items, slice):
+        part = sequence[items]
+        return ListValue(part, len(ctx.builder.regions)) if isinstance(base, ListValue) else part
+    k = to_int(ctx, items)
+    if isinstance(k, IntValue):
+        raise ctx.refuse("an item of a tuple or list chosen at run time",
+                         "use an array, or a loop over a fixed number of items", "SG105")
+    if not -len(sequence) <= k < len(sequence):
+        raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
+    return outside(ctx, sequence[int(k)], "constant")
+
+
+def _slice(ctx: Context, node: ast.Slice) -> Value:
+    ends = [None if e is None else evaluate(ctx, e) for e in (node.lower, node.upper, node.step)]
+    if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
+        return SliceValue(*ends)
+    return slice(*ends)
+
+
+def _lambda(ctx: Context, node: ast.Lambda) -> Value:
+    return make_function(ctx, node)
+
+
+def make_function(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> Function:
+    """A function defined inside the program, its defaults evaluated now."""
+    defaults = tuple(evaluate(ctx, d) for d in node.args.defaults)
+    keywords = {a.arg: evaluate(ctx, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+                if d is not None}
+    return Function(ctx.frame.code.inner(node), ctx.frame, defaults, keywords)
+
+
+def _call(ctx: Context, node: ast.Call) -> Value:
+    callee = evaluate(ctx, node.func)
+    arguments = _elements(ctx, node.args)
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluate(ctx, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif isinstance(value, dict):
+            keywords.update(value)
+        else:
+            raise ctx.refuse("** arguments that are not a constant dictionary", code="SG102")
+    return ctx.invoke(ctx, callee, arguments, keywords)
+
+
+def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """Unrolled: the iterables have to be known now."""
+    found: list[Value] = []
+    before = dict(ctx.frame.names)
+
+    def walk(generators: Sequence[ast.comprehension]) -> None:
+        if not generators:
+            found.append(evaluate(ctx, node.elt))
+            return
+        first = generators[0]
+        for item in arithmetic.items_of(ctx, evaluate(ctx, first.iter)):
+            bind_target(ctx, first.target, item)
+            kept = [arithmetic.known_truth(ctx, evaluate(ctx, c)) for c in first.ifs]
+            if None in kept:
+                raise ctx.refuse("a condition of a comprehension that depends on data", "use a loop", "SG102")
+            if all(kept):
+                walk(generators[1:])
+
+    walk(node.generators)
+    for name in ctx.frame.names.keys() - before.keys():
+        del ctx.frame.names[name]
+    ctx.frame.names.update(before)
+    return ListValue(found, len(ctx.builder.regions))
+
+
+def bind_target(ctx: Context, target: ast.expr, item: Value) -> None:
+    """Bind the variable of a comprehension."""
+    if isinstance(target, ast.Name):
+        ctx.frame.names[target.id] = arithmetic.kept(ctx, item)
+        return
+    if isinstance(target, ast.Tuple):
+        items = arithmetic.items_of(ctx, item)
+        if len(items) == len(target.elts):
+            for part, value in zip(target.elts, items, strict=True):
+                bind_target(ctx, part, value)
+            return
+    raise ctx.refuse("this target of a comprehension", code="SG102")
+
+
+def _joined(ctx: Context, node: ast.JoinedStr) -> Value:
+    parts = []
+    for piece in node.values:
+        value = evaluate(ctx, piece.value) if isinstance(piece, ast.FormattedValue) else piece.value  # type: ignore[attr-defined]
+        if not isinstance(value, str) and not is_number(value):
+            raise ctx.refuse("text made from values only known at run time", code="SG102")
+        parts.append(str(value))
+    return "".join(parts)
+
+
+_RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
+    ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
+    ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
+    ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
+    ast.ListComp: _comprehension, ast.GeneratorExp: _comprehension, ast.JoinedStr: _joined})
+_HELP: Mapping[type, str] = MappingProxyType({
+    ast.NamedExpr: "assign on a line of its own", ast.Dict: "use separate variables or a tuple",
+    ast.Set: "use a tuple", ast.DictComp: "use separate variables or a tuple", ast.SetComp: "use a tuple",
+    ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",
+    ast.Starred: "list the arguments one by one"})

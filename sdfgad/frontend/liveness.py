@@ -1,0 +1,148 @@
+"""Which names are still needed: backward analysis of a function's syntax tree.
+
+`at_loop[loop]` are names that may be read before they are assigned, from the head of the loop on; `after[stmt]` those
+needed once a statement is done.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_SCOPES = (ast.FunctionDef, ast.Lambda)
+
+
+@dataclass(eq=False)
+class Liveness:
+    """Results for one function body."""
+
+    after: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    at_loop: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+    captured: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Exits:
+    """Names needed where `break`, `continue` and `return` lead to."""
+
+    after_break: frozenset[str] = frozenset()
+    at_continue: frozenset[str] = frozenset()
+
+
+def analyse(body: Sequence[ast.stmt], parameters: Iterable[str]) -> Liveness:
+    """Liveness of every statement of a function body."""
+    result = Liveness()
+    inner = [n for s in body for n in _own_walk(s) if isinstance(n, _SCOPES)]
+    result.captured = frozenset(name for n in inner for name in _read(n))
+    result.local = frozenset(parameters) | frozenset(n for s in body for n in assigned([s]))
+    _block(body, frozenset(), _Exits(), result)
+    return result
+
+
+def assigned(body: Sequence[ast.stmt]) -> list[str]:
+    """Names a block may bind, in order, functions defined inside left alone."""
+    found: dict[str, None] = {}
+    for stmt in body:
+        for node in _own_walk(stmt):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                found[node.id] = None
+            elif isinstance(node, ast.FunctionDef):
+                found[node.name] = None
+            elif isinstance(node, ast.alias):
+                found[(node.asname or node.name).split(".")[0]] = None
+    return list(found)
+
+
+def has_exit(body: Sequence[ast.stmt], kinds: tuple[type, ...] = (ast.Break, ast.Continue, ast.Return)) -> bool:
+    """Whether a block may leave early by a statement of these kinds that belongs to it."""
+    return any(_leaves(s, kinds) for s in body)
+
+
+def always_exits(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through a block ends in break, continue or return."""
+    for stmt in body:
+        if isinstance(stmt, (ast.Break, ast.Continue, ast.Return, ast.Raise)):
+            return True
+        if isinstance(stmt, ast.If) and always_exits(stmt.body) and always_exits(stmt.orelse):
+            return True
+    return False
+
+
+def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
+    if isinstance(stmt, kinds):
+        return True
+    if isinstance(stmt, (ast.For, ast.While)):
+        return has_exit(stmt.body, tuple(k for k in kinds if k is ast.Return)) or has_exit(stmt.orelse, kinds)
+    if isinstance(stmt, (ast.If, ast.With)):
+        return has_exit(stmt.body, kinds) or has_exit(getattr(stmt, "orelse", []), kinds)
+    return False
+
+
+def _own_walk(node: ast.AST) -> Iterable[ast.AST]:
+    """A node and what is below it, not entering functions."""
+    yield node
+    if isinstance(node, _SCOPES):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _own_walk(child)
+
+
+def _read(node: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+def _block(body: Sequence[ast.stmt], live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:
+    for stmt in reversed(body):
+        result.after[stmt] = live
+        live = _stmt(stmt, live, exits, result)
+    return live
+
+
+def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:
+    if isinstance(stmt, ast.Break):
+        return exits.after_break
+    if isinstance(stmt, ast.Continue):
+        return exits.at_continue
+    if isinstance(stmt, (ast.Return, ast.Raise)):
+        return _read(stmt)
+    if isinstance(stmt, ast.If):
+        return _read(stmt.test) | _block(stmt.body, live, exits, result) | _block(stmt.orelse, live, exits, result)
+    if isinstance(stmt, ast.With):
+        return frozenset().union(*(_read(i.context_expr) for i in stmt.items)) | _block(stmt.body, live, exits, result)
+    if isinstance(stmt, (ast.For, ast.While)):
+        return _loop(stmt, live, exits, result)
+    return (live - _killed(stmt)) | _read(stmt) | _augmented(stmt)
+
+
+def _loop(stmt: ast.For | ast.While, live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:
+    ended = _block(stmt.orelse, live, exits, result)
+    again = _read(stmt.test) if isinstance(stmt, ast.While) else frozenset()
+    targets = frozenset(assigned([ast.Expr(stmt.target)])) if isinstance(stmt, ast.For) else frozenset()
+    head = again | ended
+    while True:
+        inside = _block(stmt.body, head, _Exits(live, head), result)
+        grown = head | (inside - targets)
+        if grown == head:
+            break
+        head = grown
+    result.at_loop[stmt] = head
+    return head | (_read(stmt.iter) if isinstance(stmt, ast.For) else frozenset())
+
+
+def _killed(stmt: ast.stmt) -> frozenset[str]:
+    """Names a simple statement certainly binds anew."""
+    if isinstance(stmt, ast.FunctionDef):
+        return frozenset({stmt.name})
+    targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target] if isinstance(stmt, ast.AnnAssign) else []
+    found: set[str] = set()
+    for target in targets:
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        found |= {p.id for p in parts if isinstance(p, ast.Name)}
+    return frozenset(found)
+
+
+def _augmented(stmt: ast.stmt) -> frozenset[str]:
+    if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
+        return frozenset({stmt.target.id})
+    return frozenset()

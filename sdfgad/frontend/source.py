@@ -1,0 +1,115 @@
+"""The source of a Python function: its syntax tree and where each node stands in the user's file."""
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType, MappingProxyType
+from typing import Any, TypeAlias
+
+from sdfgad.errors import SourceLine, unsupported
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """One function as text: `node` with line numbers of the dedented source, which `line_shift` makes absolute."""
+
+    node: FunctionNode
+    file: str
+    name: str
+    line_shift: int
+    column_shift: int
+    globals: Mapping[str, Any]
+    cells: Mapping[str, Any]
+
+    def at(self, node: ast.AST) -> SourceLine:
+        """The place of a syntax node in the user's file."""
+        line = getattr(node, "lineno", self.node.lineno)
+        column = getattr(node, "col_offset", 0) + self.column_shift
+        end = getattr(node, "end_col_offset", None)
+        same_line = getattr(node, "end_lineno", line) == line and end is not None
+        return SourceLine(self.file, line + self.line_shift, column, end + self.column_shift if same_line else 0,
+                          self.name)
+
+    @cached_property
+    def body(self) -> list[ast.stmt]:
+        """The statements, a lambda's expression as a return."""
+        if isinstance(self.node, ast.Lambda):
+            return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
+        return self.node.body
+
+    def inner(self, node: FunctionNode) -> Code:
+        """A function defined inside this one."""
+        name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+        return Code(node, self.file, name, self.line_shift, self.column_shift, self.globals, self.cells)
+
+
+def code_of(fn: Callable[..., Any]) -> Code:
+    """The source of a Python function, decorators left out; refused when there is none."""
+    function = inspect.unwrap(fn)
+    if not isinstance(function, FunctionType):
+        raise unsupported(None, f"{getattr(fn, '__name__', fn)!r} is not a Python function with source code",
+                          "pass a function written in Python", "SG106")
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise unsupported(None, f"the source of {function.__qualname__!r} cannot be read ({error})",
+                          "define the function in a file or a notebook cell", "SG106") from error
+    text = "".join(lines)
+    plain = textwrap.dedent(text)
+    shift = len(text) - len(text.lstrip()) - (len(plain) - len(plain.lstrip()))
+    node = _find(function, plain, first)
+    return Code(node, function.__code__.co_filename, function.__name__, first - 1, shift,
+                function.__globals__, _cells(function))
+
+
+def _cells(function: FunctionType) -> Mapping[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # assigned later than the function is made, or never
+            continue
+    return MappingProxyType(found)
+
+
+def _find(function: FunctionType, text: str, first: int) -> FunctionNode:
+    """The node of `function` in its own lines; a lambda is told from its neighbours by its code."""
+    tree = _parse_lines(function, text)
+    if function.__name__ != "<lambda>":
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+                return node
+    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _same_code(n, function)]
+    if len(lambdas) == 1 or (lambdas and len({ast.dump(n) for n in lambdas}) == 1):
+        return lambdas[0]
+    raise unsupported(SourceLine(function.__code__.co_filename, first), "this lambda cannot be told from its neighbours",
+                      "give each lambda its own line, or use def", "SG106")
+
+
+def _parse_lines(function: FunctionType, text: str) -> ast.AST:
+    """A lambda's lines may be cut out of a larger expression: then only part of them is a program."""
+    lines = text.strip("\n")
+    for candidate in (text, f"({lines}\n)", lines.rstrip(",) \n"), lines[max(lines.find("lambda"), 0):].rstrip(",) \n")):
+        try:
+            return ast.parse(candidate)
+        except SyntaxError:
+            continue
+    raise unsupported(SourceLine(function.__code__.co_filename, function.__code__.co_firstlineno),
+                      f"the source of {function.__name__} cannot be read on its own",
+                      "put it in a def of its own", "SG106")
+
+
+def _same_code(node: ast.Lambda, function: FunctionType) -> bool:
+    module = ast.Module([ast.copy_location(ast.Expr(node), node)], [])
+    compiled = compile(module, "<lambda>", "exec").co_consts[0]
+    ours = function.__code__
+    return (compiled.co_code == ours.co_code and compiled.co_names == ours.co_names
+            and compiled.co_varnames == ours.co_varnames) or (
+        bool(ours.co_freevars) and compiled.co_varnames == ours.co_varnames
+        and set(compiled.co_names) == {*ours.co_names, *ours.co_freevars})

@@ -1,0 +1,232 @@
+"""What an expression of the user's program evaluates to while it is being translated.
+
+Python constants stand for themselves. `IntValue` is an integer known only at run time, `ViewValue` stored data with
+NumPy's view semantics, `Lazy` a result that has not been stored yet and is used once.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from sdfgad.ir.expr import Expr, Load, index_elems, loads
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import View, axis
+
+if TYPE_CHECKING:
+    from sdfgad.frontend.context import Frame
+    from sdfgad.frontend.source import Code
+
+Shape: TypeAlias = tuple[Ix, ...]
+Position: TypeAlias = tuple[Ix, ...]
+Value: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class IntValue:
+    """An integer with a run-time value; `dtype` None means a Python int."""
+
+    ix: Ix
+    dtype: np.dtype | None = None
+
+
+class ArrayValue:
+    """Numbers laid out in `shape`; `scalar` ones are immutable, `weak` ones are Python numbers."""
+
+    shape: Shape
+    dtype: np.dtype
+    weak: bool
+    scalar: bool
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def at(self, position: Position) -> Expr:
+        """The expression of one element."""
+        raise NotImplementedError
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Names of the containers the value depends on."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ViewValue(ArrayValue):
+    """Data in a container, aliased and not copied."""
+
+    view: View
+    scalar: bool = False
+    weak: bool = False
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        return self.view.shape
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return self.view.dtype
+
+    def at(self, position: Position) -> Expr:
+        return Load(self.view.array, self.view.at(position), self.view.dtype)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({self.view.array, *(e.array for i in (*self.view.index, *self.view.shape) for e in i.elems)})
+
+    @property
+    def whole(self) -> bool:
+        """Whether the index is the identity: the view shows its container element for element."""
+        return self.view.index == tuple(ix(axis(k)) for k in range(len(self.view.shape)))
+
+
+@dataclass(eq=False)
+class Lazy(ArrayValue):
+    """An elementwise result not stored yet. Once stored (`stored`), it is that view."""
+
+    shape: Shape
+    dtype: np.dtype
+    element: Callable[[Position], Expr] | None
+    sources: frozenset[str]
+    weak: bool = False
+    costly: bool = False
+    stored: ViewValue | None = None
+
+    @property
+    def scalar(self) -> bool:  # type: ignore[override]
+        return not self.shape
+
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return self.sources if self.stored is None else self.stored.reads
+
+    def at(self, position: Position) -> Expr:
+        if self.stored is not None:
+            return self.stored.at(position)
+        if self.element is None:
+            raise LookupError("a value was used after it had been consumed")
+        return self.element(position)
+
+
+@dataclass(frozen=True, eq=False)
+class Masked:
+    """`base[mask]`: compressed data that only combines with scalars and with data of the same mask."""
+
+    values: ArrayValue  # in the shape of the mask, or with trailing dimensions
+    mask: ViewValue
+    key: tuple = ()
+
+
+@dataclass(frozen=True)
+class Method:
+    """`value.name` before it is called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function or lambda defined inside the program, with the frame it sees."""
+
+    code: Code
+    frame: Frame
+    defaults: tuple[Value, ...]
+    keyword_defaults: dict[str, Value]
+
+
+@dataclass(eq=False)
+class ListValue:
+    """A list made by the program, known in length while translating; `depth` is the region it was made in."""
+
+    items: list[Value]
+    depth: int
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A name bound in only some of the ways to this point; reading it is refused."""
+
+    value: Value
+
+
+@dataclass(frozen=True, eq=False)
+class RangeValue:
+    """`range(start, stop, step)` with run-time ends."""
+
+    start: Ix
+    stop: Ix
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a `for` walks over at run time: `count` items, item k made by `item(k)`."""
+
+    count: Ix
+    item: Callable[[Ix], Value] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class SliceValue:
+    """A slice with run-time ends."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+def contained(value: Value) -> Iterator[Value]:
+    """The value and everything inside tuples and lists."""
+    yield value
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from contained(item)
+    elif isinstance(value, ListValue):
+        for item in value.items:
+            yield from contained(item)
+    elif isinstance(value, Maybe):
+        yield from contained(value.value)
+    elif isinstance(value, Masked):
+        yield from (value.values, value.mask)
+    elif isinstance(value, Method):
+        yield from contained(value.owner)
+    elif isinstance(value, SliceValue):
+        yield from (value.start, value.stop, value.step)
+
+
+def references(value: Value) -> set[str]:
+    """Names of containers a value needs, in index expressions too."""
+    found: set[str] = set()
+    for part in contained(value):
+        if isinstance(part, ArrayValue):
+            found |= part.reads
+        elif isinstance(part, IntValue):
+            found |= {e.array for e in part.ix.elems}
+        elif isinstance(part, RangeValue):
+            found |= {e.array for i in (part.start, part.stop) for e in i.elems}
+    return found
+
+
+def expr_reads(e: Expr) -> frozenset[str]:
+    """Names of containers an expression reads."""
+    return frozenset({n.array for n in loads(e)} | {n.array for n in index_elems(e)})
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a compile-time number."""
+    return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+
+
+def is_int(value: Value) -> bool:
+    """Whether a value is an integer, known now or at run time (booleans excepted)."""
+    return isinstance(value, (int, np.integer, IntValue)) and not isinstance(value, bool)
+
+
+def load_names(tree: ast.AST) -> list[str]:
+    """Every name read below a syntax node, with repetitions."""
+    return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]

@@ -1,0 +1,168 @@
+"""Scalar expressions: what one element of a statement computes. Immutable, hashed, shared freely."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from sdfgad.ir.index import Elem, Ix
+
+DType: TypeAlias = np.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    @cached_property
+    def key(self) -> tuple:
+        raise NotImplementedError
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self._hash == other._hash and self.key == other.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Const(_Node):
+    """A number known when the program is compiled (Python bool, int, float or complex)."""
+
+    value: bool | int | float | complex
+    dtype: DType
+
+    @cached_property
+    def key(self) -> tuple:
+        return (repr(self.value), self.dtype.str)
+
+
+@dataclass(frozen=True, eq=False)
+class Index(_Node):
+    """The value of an index expression, as a number."""
+
+    ix: Ix
+    dtype: DType
+
+    @cached_property
+    def key(self) -> tuple:
+        return (self.ix, self.dtype.str)
+
+
+@dataclass(frozen=True, eq=False)
+class Load(_Node):
+    """One element of an array, as it is when the statement runs."""
+
+    array: str
+    index: tuple[Ix, ...]
+    dtype: DType
+
+    @cached_property
+    def key(self) -> tuple:
+        return (self.array, self.index, self.dtype.str)
+
+
+@dataclass(frozen=True, eq=False)
+class Local(_Node):
+    """A value bound by a `Let` earlier in the same map body."""
+
+    name: str
+    dtype: DType
+
+    @cached_property
+    def key(self) -> tuple:
+        return (self.name, self.dtype.str)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(_Node):
+    """A scalar function of the rule book applied to arguments. `select(c, a, b)` evaluates only the branch taken."""
+
+    fn: str
+    args: tuple[Expr, ...]
+    dtype: DType
+
+    @cached_property
+    def key(self) -> tuple:
+        return (self.fn, self.args, self.dtype.str)
+
+
+Expr: TypeAlias = Const | Index | Load | Local | Call
+
+
+def const(value: bool | int | float | complex, dtype: DType | str) -> Const:
+    """A literal of the given dtype."""
+    return Const(value, np.dtype(dtype))
+
+
+def call(fn: str, *args: Expr, dtype: DType | str | None = None) -> Call:
+    """Apply a scalar function; the dtype defaults to that of the first argument."""
+    return Call(fn, args, args[0].dtype if dtype is None else np.dtype(dtype))
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Each distinct node once, operands before the nodes that use them."""
+    seen: set[Expr] = set()
+
+    def visit(node: Expr) -> Iterator[Expr]:
+        if node in seen:
+            return
+        seen.add(node)
+        if isinstance(node, Call):
+            for arg in node.args:
+                yield from visit(arg)
+        yield node
+
+    yield from visit(expr)
+
+
+def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild bottom up; `replace` sees each node after its operands and returns None to keep it."""
+    memo: dict[Expr, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        if node in memo:
+            return memo[node]
+        new = node
+        if isinstance(node, Call):
+            args = tuple(visit(a) for a in node.args)
+            if any(a is not b for a, b in zip(args, node.args, strict=True)):
+                new = Call(node.fn, args, node.dtype)
+        replaced = replace(new)
+        memo[node] = new if replaced is None else replaced
+        return memo[node]
+
+    return visit(expr)
+
+
+def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:
+    """Apply `change` to every index expression inside."""
+
+    def one(node: Expr) -> Expr | None:
+        if isinstance(node, Load):
+            return Load(node.array, tuple(change(i) for i in node.index), node.dtype)
+        if isinstance(node, Index):
+            return Index(change(node.ix), node.dtype)
+        return None
+
+    return rewrite(expr, one)
+
+
+def loads(expr: Expr) -> list[Load]:
+    """The distinct loads of an expression, in the order of evaluation."""
+    return [n for n in walk(expr) if isinstance(n, Load)]
+
+
+def index_elems(expr: Expr) -> list[Elem]:
+    """Integer array elements read by indices inside the expression."""
+    found: dict[Elem, None] = {}
+    for node in walk(expr):
+        parts = node.index if isinstance(node, Load) else (node.ix,) if isinstance(node, Index) else ()
+        for part in parts:
+            found.update(dict.fromkeys(part.elems))
+    return list(found)

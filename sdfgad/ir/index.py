@@ -1,0 +1,389 @@
+"""Integer index expressions in normal form: polynomials with integer coefficients over opaque atoms.
+
+Two indices are equal as values exactly when they compare equal, as long as they only add, subtract and multiply.
+Division, remainder, minimum, maximum and elements read from an integer array are atoms.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias, Union
+
+Like: TypeAlias = Union["Ix", int, str]
+Bounds: TypeAlias = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ix:
+    """An integer expression: sum of coefficient times product of atoms. Build with `ix`, never directly."""
+
+    terms: tuple[tuple[tuple[Atom, ...], int], ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ix) and self._hash == other._hash and self.terms == other.terms
+
+    @cached_property
+    def const(self) -> int | None:
+        """The value when it is a literal number, else None."""
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    def __add__(self, other: Like) -> Ix:
+        return _collect([*self.terms, *ix(other).terms])
+
+    def __sub__(self, other: Like) -> Ix:
+        return self + -ix(other)
+
+    def __neg__(self) -> Ix:
+        return Ix(tuple((m, -c) for m, c in self.terms))
+
+    def __mul__(self, other: Like) -> Ix:
+        other = ix(other)
+        return _collect([(_monomial(m + n), c * d) for m, c in self.terms for n, d in other.terms])
+
+    def __floordiv__(self, other: Like) -> Ix:
+        return floordiv(self, ix(other))
+
+    def __mod__(self, other: Like) -> Ix:
+        return mod(self, ix(other))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Like) -> Ix:
+        return ix(other) - self
+
+    @cached_property
+    def atoms(self) -> frozenset[Atom]:
+        """Every atom of every monomial, not descending into atoms."""
+        return frozenset(a for m, _ in self.terms for a in m)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """Names of all symbols, inside atoms too."""
+        return frozenset(s for a in self.atoms for s in ([a] if isinstance(a, str) else _atom_symbols(a)))
+
+    @cached_property
+    def elems(self) -> tuple[Elem, ...]:
+        """Array elements the index reads, inner ones first."""
+        found: dict[Elem, None] = {}
+        for m, _ in self.terms:
+            for atom in m:
+                if not isinstance(atom, str):
+                    found.update(dict.fromkeys(e for part in atom.parts for e in part.elems))
+                    if isinstance(atom, Elem):
+                        found[atom] = None
+        return tuple(found)
+
+    @cached_property
+    def affine(self) -> tuple[dict[str, int], int] | None:
+        """`({symbol: coefficient}, constant)` when the index is affine in plain symbols, else None."""
+        coefficients, constant = {}, 0
+        for m, c in self.terms:
+            if not m:
+                constant = c
+            elif len(m) == 1 and isinstance(m[0], str):
+                coefficients[m[0]] = c
+            else:
+                return None
+        return coefficients, constant
+
+    def coefficient(self, symbol: str) -> int | None:
+        """The integer factor of `symbol`, or None when the index is not linear in it."""
+        factor = 0
+        for m, c in self.terms:
+            if m == (symbol,):
+                factor = c
+            elif any(a == symbol or (not isinstance(a, str) and symbol in _atom_symbols(a)) for a in m):
+                return None
+        return factor
+
+    def subs(self, mapping: Mapping[str, Like]) -> Ix:
+        """Replace symbols simultaneously."""
+        if not mapping or self.symbols.isdisjoint(mapping):
+            return self
+        return self.rebuild(lambda a: ix(mapping[a]) if isinstance(a, str) and a in mapping else None)
+
+    def rebuild(self, replace: Callable[[Atom], Ix | None]) -> Ix:
+        """Rewrite atoms bottom up; `replace` returns None to keep an atom (its parts are rewritten all the same)."""
+        total = ZERO
+        for m, c in self.terms:
+            product = ix(c)
+            for atom in m:
+                product = product * _rebuild_atom(atom, replace)
+            total = total + product
+        return total
+
+    def bounds(self, env: Mapping[str, Bounds]) -> Bounds:
+        """Smallest and largest value when each symbol lies in its (inclusive) interval; None is unbounded."""
+        low: int | None = 0
+        high: int | None = 0
+        for m, c in self.terms:
+            part: Bounds = (c, c)
+            for atom in m:
+                part = _interval_product(part, _atom_bounds(atom, env))
+            low = None if low is None or part[0] is None else low + part[0]
+            high = None if high is None or part[1] is None else high + part[1]
+        return low, high
+
+    def simplify(self, env: Mapping[str, Bounds]) -> Ix:
+        """Drop divisions, remainders, minima and maxima that the bounds decide."""
+        if all(isinstance(a, str) for a in self.atoms):
+            return self
+        return self.rebuild(lambda a: None if isinstance(a, str) else _decide(a, env))
+
+    def evaluate(self, env: Mapping[str, int], read: Callable[[str, tuple[int, ...]], int] | None = None) -> int:
+        """The number, given every symbol (and a reader for array elements)."""
+        total = 0
+        for m, c in self.terms:
+            for atom in m:
+                c *= env[atom] if isinstance(atom, str) else atom.value([p.evaluate(env, read) for p in atom.parts], read)
+            total += c
+        return total
+
+    def __str__(self) -> str:
+        text = ""
+        for m, c in self.terms:
+            body = "*".join(str(a) for a in m)
+            factor = str(abs(c)) if not body else body if abs(c) == 1 else f"{abs(c)}*{body}"
+            text += (" - " if c < 0 else " + ") + factor
+        return (text[3:] if text.startswith(" + ") else "-" + text[3:]) if text else "0"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class FloorDiv:
+    """`a // b`, rounding down as Python does."""
+
+    parts: tuple[Ix, ...]
+
+    def value(self, v: list[int], read: object) -> int:
+        return v[0] // v[1]
+
+    def __str__(self) -> str:
+        return f"floor({self.parts[0]}, {self.parts[1]})"
+
+
+@dataclass(frozen=True)
+class Mod:
+    """`a % b`, with the sign of `b` as in Python."""
+
+    parts: tuple[Ix, ...]
+
+    def value(self, v: list[int], read: object) -> int:
+        return v[0] % v[1]
+
+    def __str__(self) -> str:
+        return f"mod({self.parts[0]}, {self.parts[1]})"
+
+
+@dataclass(frozen=True)
+class Min:
+    """The smaller of two."""
+
+    parts: tuple[Ix, ...]
+
+    def value(self, v: list[int], read: object) -> int:
+        return min(v)
+
+    def __str__(self) -> str:
+        return f"min({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True)
+class Max:
+    """The larger of two."""
+
+    parts: tuple[Ix, ...]
+
+    def value(self, v: list[int], read: object) -> int:
+        return max(v)
+
+    def __str__(self) -> str:
+        return f"max({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True)
+class Elem:
+    """The current value of one element of an integer array."""
+
+    array: str
+    parts: tuple[Ix, ...]
+
+    def value(self, v: list[int], read: Callable[[str, tuple[int, ...]], int] | None) -> int:
+        if read is None:
+            raise LookupError(f"no reader for {self}")
+        return int(read(self.array, tuple(v)))
+
+    def __str__(self) -> str:
+        return f"{self.array}[{', '.join(map(str, self.parts))}]"
+
+
+Atom: TypeAlias = str | FloorDiv | Mod | Min | Max | Elem
+
+
+def ix(value: Like) -> Ix:
+    """An index from a number, a symbol name or an index."""
+    if isinstance(value, Ix):
+        return value
+    if isinstance(value, str):
+        return Ix((((value,), 1),))
+    return Ix((((), int(value)),)) if value else ZERO
+
+
+def floordiv(a: Like, b: Like) -> Ix:
+    """Python's `a // b`; terms that `b` divides leave the division."""
+    a, b = ix(a), ix(b)
+    if b.const in (None, 0):
+        return _atom(FloorDiv((a, b)))
+    whole, rest = _split_divisible(a, b.const)
+    if rest.const is not None:
+        return whole + rest.const // b.const
+    return whole + _atom(FloorDiv((rest, b)))
+
+
+def mod(a: Like, b: Like) -> Ix:
+    """Python's `a % b`; multiples of `b` are dropped."""
+    a, b = ix(a), ix(b)
+    if b.const in (None, 0):
+        return _atom(Mod((a, b)))
+    _, rest = _split_divisible(a, b.const)
+    return ix(rest.const % b.const) if rest.const is not None else _atom(Mod((rest, b)))
+
+
+def minimum(a: Like, b: Like) -> Ix:
+    """The smaller of two indices; decided at once when they differ by a constant."""
+    a, b = ix(a), ix(b)
+    gap = (a - b).const
+    return (a if gap <= 0 else b) if gap is not None else _atom(Min(tuple(sorted((a, b), key=str))))
+
+
+def maximum(a: Like, b: Like) -> Ix:
+    """The larger of two indices; decided at once when they differ by a constant."""
+    a, b = ix(a), ix(b)
+    gap = (a - b).const
+    return (a if gap >= 0 else b) if gap is not None else _atom(Max(tuple(sorted((a, b), key=str))))
+
+
+def elem(array: str, index: tuple[Like, ...]) -> Ix:
+    """The index read from element `index` of integer array `array`."""
+    return _atom(Elem(array, tuple(ix(i) for i in index)))
+
+
+def _atom(atom: Atom) -> Ix:
+    return Ix((((atom,), 1),))
+
+
+def _collect(terms: list[tuple[tuple[Atom, ...], int]]) -> Ix:
+    total: dict[tuple[Atom, ...], int] = {}
+    for m, c in terms:
+        total[m] = total.get(m, 0) + c
+    kept = [(m, c) for m, c in total.items() if c]
+    if len(kept) > 1:
+        kept.sort(key=lambda t: (len(t[0]) == 0, len(t[0]), [str(a) for a in t[0]]))
+    return Ix(tuple(kept)) if kept else ZERO
+
+
+def _monomial(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    return tuple(sorted(atoms, key=str)) if len(atoms) > 1 else atoms
+
+
+def _split_divisible(a: Ix, b: int) -> tuple[Ix, Ix]:
+    whole = _collect([(m, c // b) for m, c in a.terms if m and c % b == 0])
+    rest = _collect([(m, c) for m, c in a.terms if not m or c % b])
+    return whole, rest
+
+
+def _atom_symbols(atom: Atom) -> Iterator[str]:
+    if isinstance(atom, str):
+        yield atom
+        return
+    for part in atom.parts:
+        yield from part.symbols
+
+
+def _rebuild_atom(atom: Atom, replace: Callable[[Atom], Ix | None]) -> Ix:
+    if isinstance(atom, str):
+        new = replace(atom)
+        return _atom(atom) if new is None else new
+    parts = tuple(p.rebuild(replace) for p in atom.parts)
+    if isinstance(atom, Elem):
+        rebuilt: Atom = Elem(atom.array, parts)
+        new = replace(rebuilt)
+        return _atom(rebuilt) if new is None else new
+    combined = _COMBINE[type(atom)](*parts)
+    if combined.atoms and len(combined.terms) == 1 and len(combined.terms[0][0]) == 1 and combined.terms[0][1] == 1:
+        new = replace(combined.terms[0][0][0])
+        return combined if new is None or isinstance(combined.terms[0][0][0], str) else new
+    return combined
+
+
+_COMBINE: Mapping[type, Callable[[Ix, Ix], Ix]] = MappingProxyType(
+    {FloorDiv: floordiv, Mod: mod, Min: minimum, Max: maximum})
+
+
+def _atom_bounds(atom: Atom, env: Mapping[str, Bounds]) -> Bounds:
+    if isinstance(atom, str):
+        return env.get(atom, (None, None))
+    if isinstance(atom, Elem):
+        return (None, None)
+    (alo, ahi), (blo, bhi) = (p.bounds(env) for p in atom.parts)
+    if isinstance(atom, Min):
+        return (None if alo is None or blo is None else min(alo, blo), _known(min, ahi, bhi))
+    if isinstance(atom, Max):
+        return (_known(max, alo, blo), None if ahi is None or bhi is None else max(ahi, bhi))
+    if blo is None or blo <= 0 or blo != bhi:
+        return (None, None)
+    if isinstance(atom, Mod):
+        return (0, blo - 1)
+    return (None if alo is None else alo // blo, None if ahi is None else ahi // blo)
+
+
+def _known(pick: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else pick(a, b)
+
+
+def _interval_product(a: Bounds, b: Bounds) -> Bounds:
+    if a == (0, 0) or b == (0, 0):
+        return (0, 0)
+    if a[0] is not None and a[0] == a[1]:
+        a, b = b, a
+    if b[0] is not None and b[0] == b[1]:
+        scaled = (None if a[0] is None else a[0] * b[0], None if a[1] is None else a[1] * b[0])
+        return scaled if b[0] >= 0 else (scaled[1], scaled[0])
+    if None in a or None in b:
+        nonnegative = a[0] is not None and b[0] is not None and a[0] >= 0 and b[0] >= 0
+        return (a[0] * b[0] if nonnegative else None, None)  # type: ignore[operator]
+    corners = [x * y for x in a for y in b]  # type: ignore[operator]
+    return min(corners), max(corners)
+
+
+def _decide(atom: Atom, env: Mapping[str, Bounds]) -> Ix | None:
+    if isinstance(atom, (str, Elem)):
+        return None
+    a, b = atom.parts
+    if isinstance(atom, (FloorDiv, Mod)):
+        low, high = a.bounds(env)
+        if b.const is None or b.const <= 0 or low is None or high is None or low // b.const != high // b.const:
+            return None
+        return ix(low // b.const) if isinstance(atom, FloorDiv) else a - (low // b.const) * b.const
+    low, high = (a - b).bounds(env)
+    if high is not None and high <= 0:
+        return a if isinstance(atom, Min) else b
+    if low is not None and low >= 0:
+        return b if isinstance(atom, Min) else a
+    return None
+
+
+ZERO = Ix(())

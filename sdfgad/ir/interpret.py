@@ -1,0 +1,185 @@
+"""The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
+from sdfgad.ir.index import Ix
+from sdfgad.ir.primal import ACCUMULATE, PRIMALS
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
+
+
+def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None) -> Any:
+    """Execute `program` on the given argument arrays (changed in place) and return its value.
+
+    Transients start as NaN (or a poison integer), so reading one before writing it shows. `keep` receives every array.
+    """
+    memory = {} if keep is None else keep
+    for array in program.arrays.values():
+        if array.name in arguments:
+            memory[array.name] = np.asarray(arguments[array.name]).view()
+        elif array.name in program.constants:
+            memory[array.name] = np.asarray(program.constants[array.name], dtype=array.dtype)
+        else:
+            memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
+    machine = _Machine(memory)
+    with np.errstate(all="ignore"):
+        machine.block(program.body)
+    return returned(program.returns, machine.memory)
+
+
+def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
+    """Fill a `Program.returns` tree with the values of its views."""
+    if isinstance(tree, View):
+        shape = tuple(n.evaluate({}) for n in tree.shape)
+        out = np.empty(shape, tree.dtype)
+        for position in np.ndindex(shape):
+            here = {f"_{k}": p for k, p in enumerate(position)}
+            out[position] = memory[tree.array][tuple(i.evaluate(here) for i in tree.index)]
+        return out if shape else out[()]
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(returned(t, memory) for t in tree)
+    return tree
+
+
+def _poison(dtype: np.dtype) -> Any:
+    return np.nan if dtype.kind in "fc" else dtype.type(77)
+
+
+class _Machine:
+    def __init__(self, memory: dict[str, np.ndarray]) -> None:
+        self.memory = memory
+        self.symbols: dict[str, int] = {}
+        self.locals: dict[str, Any] = {}
+        self.tapes: dict[str, list[np.ndarray]] = {}
+
+    def block(self, block: Block) -> None:
+        for stmt in block:
+            _STATEMENTS[type(stmt)](self, stmt)
+
+    def index(self, i: Ix) -> int:
+        return i.evaluate(self.symbols, lambda array, at: self.memory[array][self.inside(array, at)])
+
+    def inside(self, array: str, at: tuple[int, ...]) -> tuple[int, ...]:
+        shape = self.memory[array].shape
+        if len(at) != len(shape) or any(not 0 <= p < n for p, n in zip(at, shape, strict=True)):
+            raise IndexError(f"{array}{list(at)} is outside shape {shape}")
+        return at
+
+    def at(self, array: str, index: tuple[Ix, ...]) -> tuple[int, ...]:
+        return self.inside(array, tuple(self.index(i) for i in index))
+
+    def value(self, e: Expr) -> Any:
+        if isinstance(e, Const):
+            return e.dtype.type(e.value)
+        if isinstance(e, Index):
+            return e.dtype.type(self.index(e.ix))
+        if isinstance(e, Load):
+            return self.memory[e.array][self.at(e.array, e.index)]
+        if isinstance(e, Local):
+            return self.locals[e.name]
+        return self.call(e)
+
+    def call(self, e: Call) -> Any:
+        if e.fn == "select":
+            return self.value(e.args[1] if self.value(e.args[0]) else e.args[2])
+        args = [self.value(a) for a in e.args]
+        result = args[0] if e.fn == "cast" else PRIMALS[e.fn](*args)
+        return np.asarray(result).astype(e.dtype)[()]
+
+    def points(self, domain: tuple[Range, ...], body: Callable[[], None]) -> None:
+        if not domain:
+            body()
+            return
+        first, rest = domain[0], domain[1:]
+        for p in range(self.index(first.start), self.index(first.stop), first.step):
+            self.symbols[first.var] = p
+            self.points(rest, body)
+
+    def map(self, stmt: Map) -> None:
+        def body() -> None:
+            for part in stmt.body:
+                value = self.value(part.expr)
+                if isinstance(part, Let):
+                    self.locals[part.name] = value
+                    continue
+                at = self.at(part.array, part.index)
+                target = self.memory[part.array]
+                target[at] = value if part.op is None else ACCUMULATE[part.op](target[at], value)
+
+        self.points(stmt.domain, body)
+
+    def loop(self, stmt: Loop) -> None:
+        r = stmt.range
+        for p in range(self.index(r.start), self.index(r.stop), r.step):
+            if stmt.until is not None and self.memory[stmt.until][()]:
+                break
+            self.symbols[r.var] = p
+            self.block(stmt.body)
+
+    def while_(self, stmt: While) -> None:
+        while self.memory[stmt.flag][()]:
+            self.block(stmt.body)
+
+    def if_(self, stmt: If) -> None:
+        self.block(stmt.then if self.value(stmt.cond) else stmt.orelse)
+
+    def read(self, view: View) -> np.ndarray:
+        out = np.empty(tuple(self.index(n) for n in view.shape), view.dtype)
+        for position in np.ndindex(out.shape):
+            self.symbols.update({f"_{k}": p for k, p in enumerate(position)})
+            out[position] = self.memory[view.array][self.at(view.array, view.index)]
+        return out
+
+    def write(self, view: View, value: np.ndarray, add: bool = False) -> None:
+        for position in np.ndindex(value.shape):
+            self.symbols.update({f"_{k}": p for k, p in enumerate(position)})
+            at = self.at(view.array, view.index)
+            self.memory[view.array][at] = value[position] + (self.memory[view.array][at] if add else 0)
+
+    def lib(self, stmt: Lib) -> None:
+        result = LIBRARY[stmt.op](*(self.read(v) for v in stmt.ins), **stmt.attrs)
+        results = result if isinstance(result, tuple) else (result,)
+        for view, value in zip(stmt.outs, results, strict=True):
+            self.write(view, np.asarray(value), bool(stmt.attrs.get("accumulate")))
+
+    def push(self, stmt: Push) -> None:
+        self.tapes.setdefault(stmt.tape, []).append(self.read(stmt.view))
+
+    def pop(self, stmt: Pop) -> None:
+        self.write(stmt.view, self.tapes[stmt.tape].pop())
+
+
+_STATEMENTS: Mapping[type[Stmt], Callable[[_Machine, Any], None]] = MappingProxyType({
+    Map: _Machine.map, Lib: _Machine.lib, Loop: _Machine.loop, While: _Machine.while_, If: _Machine.if_,
+    Push: _Machine.push, Pop: _Machine.pop})
+
+
+def _matmul(a: np.ndarray, b: np.ndarray, conj_a: bool = False, conj_b: bool = False,
+            accumulate: bool = False) -> np.ndarray:
+    return (np.conj(a) if conj_a else a) @ (np.conj(b) if conj_b else b)
+
+
+def _trsolve(t: np.ndarray, b: np.ndarray, lower: bool, unit: bool = False) -> np.ndarray:
+    triangle = np.tril(t) if lower else np.triu(t)
+    if unit:
+        np.fill_diagonal(triangle, 1)
+    return np.linalg.solve(triangle, b)
+
+
+def _cholesky(a: np.ndarray) -> np.ndarray:
+    low = np.tril(a)
+    return np.linalg.cholesky(low + np.conj(np.tril(a, -1)).T)
+
+
+def _fft(a: np.ndarray, inverse: bool = False) -> np.ndarray:
+    return np.fft.ifft(a) if inverse else np.fft.fft(a)
+
+
+LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    "matmul": _matmul, "solve": np.linalg.solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft})

@@ -1,0 +1,34 @@
+"""The scalar functions an expression may call, with their meaning in NumPy."""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative,
+    "pow": np.power, "floordiv": np.floor_divide, "mod": np.remainder,
+    "abs": np.abs, "sign": np.sign, "sqrt": np.sqrt, "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2,
+    "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "arcsinh": np.arcsinh, "arccosh": np.arccosh,
+    "arctanh": np.arctanh, "erf": _erf,
+    "arctan2": np.arctan2, "hypot": np.hypot, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax,
+    "fmin": np.fmin, "copysign": np.copysign, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
+    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "invert": np.invert,
+    "shl": np.left_shift, "shr": np.right_shift,
+    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda re, im: re + 1j * im,
+    "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
+    "stop_gradient": operator.pos,
+})
+
+ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum})

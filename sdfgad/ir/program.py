@@ -1,0 +1,206 @@
+"""Programs in normal form: arrays, and a tree of statements in program order.
+
+A statement is one computation (`Map`, `Lib`) or one control region (`Loop`, `While`, `If`). What happens when is said by
+the tree alone, so reversing is structural recursion. Every extent is a number: a program is specialised to its shapes.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sdfgad.errors import SourceLine
+from sdfgad.ir.expr import Expr
+from sdfgad.ir.index import Ix, ix
+
+
+@dataclass(frozen=True)
+class Array:
+    """A container: `shape` in elements (empty for a scalar), C order. `role`: "argument" belongs to the call."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    role: str = "transient"
+    source: SourceLine | None = None
+    label: str = ""  # the user's name for it, for reports
+
+    @property
+    def bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def whole(self) -> View:
+        return view_of(self)
+
+
+@dataclass(frozen=True)
+class Range:
+    """`for var in range(start, stop, step)`; `step` is a non-zero number."""
+
+    var: str
+    start: Ix
+    stop: Ix
+    step: int = 1
+
+    @property
+    def trips(self) -> int | None:
+        """The number of iterations when both ends are numbers."""
+        if self.start.const is None or self.stop.const is None:
+            gap = (self.stop - self.start).const
+            return None if gap is None else len(range(0, gap, self.step))
+        return len(range(self.start.const, self.stop.const, self.step))
+
+
+@dataclass(frozen=True)
+class View:
+    """Part of an array seen with its own shape: element (d0, d1, ...) is `array[index(d0, d1, ...)]`.
+
+    Indices are written in the placeholder symbols `axis(0)`, `axis(1)`, ...; extents may depend on loop variables.
+    """
+
+    array: str
+    shape: tuple[Ix, ...]
+    index: tuple[Ix, ...]
+    dtype: np.dtype
+
+    def at(self, position: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        """The base array's index of one element of the view."""
+        mapping = {axis(k): p for k, p in enumerate(position)}
+        return tuple(i.subs(mapping) for i in self.index)
+
+
+def axis(k: int) -> str:
+    """The placeholder symbol of a view's k-th dimension."""
+    return f"_{k}"
+
+
+def view_of(array: Array) -> View:
+    """The whole array as a view."""
+    shape = tuple(ix(n) for n in array.shape)
+    return View(array.name, shape, tuple(ix(axis(k)) for k in range(len(shape))), array.dtype)
+
+
+@dataclass(frozen=True)
+class Let:
+    """Bind a local name inside a map body."""
+
+    name: str
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Store:
+    """`array[index] = expr`, or `array[index] op= expr` for op "+", "*", "min", "max" (commutative accumulation)."""
+
+    array: str
+    index: tuple[Ix, ...]
+    expr: Expr
+    op: str | None = None
+
+
+@dataclass(frozen=True)
+class Map:
+    """Run `body` for every point of `domain`.
+
+    Iterations are independent: no iteration reads what another one writes, and plain stores of different iterations hit
+    different elements. Accumulating stores may collide. An empty domain is one scalar statement. Ranges may depend on
+    variables of earlier ranges of the same domain and of enclosing loops.
+    """
+
+    domain: tuple[Range, ...]
+    body: tuple[Let | Store, ...]
+    source: SourceLine | None = None
+
+
+@dataclass(frozen=True)
+class Lib:
+    """A library operation (`rules/nodes.py`): `outs = op(ins, **attrs)`. Outs never overlap ins."""
+
+    op: str
+    outs: tuple[View, ...]
+    ins: tuple[View, ...]
+    attrs: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    source: SourceLine | None = None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A counted loop in order. With `until` (a bool scalar) it also ends before an iteration that finds it True.
+
+    When `until` is set, `trips` names an int64 scalar holding the number of iterations really run: set to 0 before the
+    loop and raised by the first statement of the body (both written out as statements).
+    """
+
+    range: Range
+    body: Block
+    source: SourceLine | None = None
+    until: str | None = None
+    trips: str | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class While:
+    """Repeat `body` while the bool scalar `flag` is True; `trips` counts as in `Loop`."""
+
+    flag: str
+    body: Block
+    trips: str
+    source: SourceLine | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class If:
+    """Run one of two blocks. `cond` is a bool expression over loop variables and loads."""
+
+    cond: Expr
+    then: Block
+    orelse: Block
+    source: SourceLine | None = None
+
+
+@dataclass(frozen=True)
+class Push:
+    """Append a copy of `view` to the growable tape `tape`."""
+
+    tape: str
+    view: View
+    source: SourceLine | None = None
+
+
+@dataclass(frozen=True)
+class Pop:
+    """Take the last entry off the growable tape `tape` into `view`."""
+
+    tape: str
+    view: View
+    source: SourceLine | None = None
+
+
+Stmt: TypeAlias = Map | Lib | Loop | While | If | Push | Pop
+Block: TypeAlias = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole specialised program.
+
+    arrays: every container by name. arguments: those the caller passes, in order. returns: the value of the call as a
+    tree of tuples, lists and constants with a `View` for every array or scalar result.
+    """
+
+    name: str
+    arrays: Mapping[str, Array]
+    arguments: tuple[str, ...]
+    body: Block
+    returns: Any = None
+    constants: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+    source: SourceLine | None = None
+
+    def but(self, **changes: Any) -> Program:
+        return replace(self, **changes)

@@ -1,0 +1,87 @@
+"""The printed form of a program, for people, golden files and error excerpts."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
+
+_INFIX = MappingProxyType({"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+          "ne": "!=", "and": "and", "or": "or", "pow": "**"})
+
+
+def expr_text(e: Expr) -> str:
+    """A scalar expression in Python-like notation."""
+    if isinstance(e, Const):
+        return repr(e.value)
+    if isinstance(e, Index):
+        return f"({e.ix})"
+    if isinstance(e, Load):
+        return e.array + (f"[{', '.join(map(str, e.index))}]" if e.index else "")
+    if isinstance(e, Local):
+        return e.name
+    return _call_text(e)
+
+
+def _call_text(e: Call) -> str:
+    args = [expr_text(a) for a in e.args]
+    if e.fn in _INFIX:
+        return f"({args[0]} {_INFIX[e.fn]} {args[1]})"
+    name = e.dtype.name if e.fn == "cast" else e.fn
+    return f"{name}({', '.join(args)})"
+
+
+def view_text(view: View) -> str:
+    """A view as `array[index] (shape)`."""
+    return f"{view.array}[{', '.join(map(str, view.index))}]({', '.join(map(str, view.shape))})"
+
+
+def range_text(r: Range) -> str:
+    """`i = start : stop : step`."""
+    return f"{r.var} = {r.start}:{r.stop}" + (f":{r.step}" if r.step != 1 else "")
+
+
+def lines(block: Block, depth: int = 0) -> Iterator[str]:
+    """The statements of a block, one line each, indented by nesting."""
+    for stmt in block:
+        yield from _stmt_lines(stmt, "  " * depth, depth)
+
+
+def program_text(program: Program) -> str:
+    """The whole program: arrays, then statements."""
+    heads = [f"{a.role} {a.name}: {a.dtype.name}{list(a.shape)}" for a in program.arrays.values()]
+    return "\n".join([f"program {program.name}", *heads, *lines(program.body)])
+
+
+def _stmt_lines(s: Stmt, pad: str, depth: int) -> Iterator[str]:
+    if isinstance(s, Map):
+        if s.domain:
+            yield f"{pad}map {', '.join(map(range_text, s.domain))}"
+            pad += "  "
+        for part in s.body:
+            yield pad + _part_text(part)
+    elif isinstance(s, Lib):
+        attrs = "".join(f", {k}={v}" for k, v in sorted(s.attrs.items()))
+        yield f"{pad}{', '.join(map(view_text, s.outs))} = {s.op}({', '.join(map(view_text, s.ins))}{attrs})"
+    elif isinstance(s, Loop):
+        yield f"{pad}for {range_text(s.range)}" + (f" until {s.until}" if s.until else "")
+        yield from lines(s.body, depth + 1)
+    elif isinstance(s, While):
+        yield f"{pad}while {s.flag}"
+        yield from lines(s.body, depth + 1)
+    elif isinstance(s, If):
+        yield f"{pad}if {expr_text(s.cond)}"
+        yield from lines(s.then, depth + 1)
+        if s.orelse:
+            yield f"{pad}else"
+            yield from lines(s.orelse, depth + 1)
+    elif isinstance(s, (Push, Pop)):
+        yield f"{pad}{type(s).__name__.lower()} {s.tape} {view_text(s.view)}"
+
+
+def _part_text(part: Let | Store) -> str:
+    if isinstance(part, Let):
+        return f"let {part.name} = {expr_text(part.expr)}"
+    at = f"[{', '.join(map(str, part.index))}]" if part.index else ""
+    return f"{part.array}{at} {part.op or ''}= {expr_text(part.expr)}"

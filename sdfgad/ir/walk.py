@@ -1,0 +1,130 @@
+"""Traversals of programs: every statement, what it reads and writes, rebuilding."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sdfgad.ir.expr import Expr, index_elems, loads, map_indices
+from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
+
+
+def children(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks inside a control region, in program order."""
+    if isinstance(stmt, (Loop, While)):
+        return (stmt.body,)
+    return (stmt.then, stmt.orelse) if isinstance(stmt, If) else ()
+
+
+def statements(block: Block) -> Iterator[Stmt]:
+    """Every statement, regions before what they hold, in program order."""
+    for stmt in block:
+        yield stmt
+        for inner in children(stmt):
+            yield from statements(inner)
+
+
+def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
+    """Replace each statement by a block, inner ones first."""
+    out: list[Stmt] = []
+    for stmt in block:
+        out.extend(change(with_children(stmt, [rebuild(b, change) for b in children(stmt)])))
+    return tuple(out)
+
+
+def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
+    """The same region around other blocks."""
+    if isinstance(stmt, Loop):
+        return Loop(stmt.range, blocks[0], stmt.source, stmt.until, stmt.trips, stmt.label)
+    if isinstance(stmt, While):
+        return While(stmt.flag, blocks[0], stmt.trips, stmt.source, stmt.label)
+    return If(stmt.cond, blocks[0], blocks[1], stmt.source) if isinstance(stmt, If) else stmt
+
+
+def range_elems(r: Range) -> tuple[Elem, ...]:
+    """Array elements a range reads."""
+    return (*r.start.elems, *r.stop.elems)
+
+
+def view_elems(view: View) -> tuple[Elem, ...]:
+    """Array elements a view's index or extents read."""
+    return tuple(e for i in (*view.shape, *view.index) for e in i.elems)
+
+
+def reads(stmt: Stmt) -> set[str]:
+    """Names of arrays the statement itself reads (not what it holds)."""
+    if isinstance(stmt, Map):
+        names = {e.array for r in stmt.domain for e in range_elems(r)}
+        for part in stmt.body:
+            names |= expr_reads(part.expr)
+            if isinstance(part, Store):
+                names |= {e.array for i in part.index for e in i.elems}
+                names |= {part.array} if part.op else set()
+        return names
+    if isinstance(stmt, Lib):
+        accumulated = {v.array for v in stmt.outs} if stmt.attrs.get("accumulate") else set()
+        return accumulated | {v.array for v in stmt.ins} | {e.array for v in (*stmt.ins, *stmt.outs) for e in view_elems(v)}
+    if isinstance(stmt, Loop):
+        return {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set())
+    if isinstance(stmt, While):
+        return {stmt.flag}
+    if isinstance(stmt, If):
+        return expr_reads(stmt.cond)
+    return {e.array for e in view_elems(stmt.view)} | ({stmt.view.array} if isinstance(stmt, Push) else set())
+
+
+def writes(stmt: Stmt) -> set[str]:
+    """Names of arrays the statement itself writes."""
+    if isinstance(stmt, Map):
+        return {p.array for p in stmt.body if isinstance(p, Store)}
+    if isinstance(stmt, Lib):
+        return {v.array for v in stmt.outs}
+    return {stmt.view.array} if isinstance(stmt, Pop) else set()
+
+
+def expr_reads(e: Expr) -> set[str]:
+    """Names of arrays an expression reads, indices included."""
+    return {n.array for n in loads(e)} | {n.array for n in index_elems(e)}
+
+
+def all_reads(block: Block) -> set[str]:
+    """Names of arrays read anywhere in a block."""
+    return {n for s in statements(block) for n in reads(s)}
+
+
+def all_writes(block: Block) -> set[str]:
+    """Names of arrays written anywhere in a block."""
+    return {n for s in statements(block) for n in writes(s)}
+
+
+def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
+    """Apply `change` to every index expression of a statement, inner blocks included."""
+    if isinstance(stmt, Map):
+        body = tuple(Let(p.name, map_indices(p.expr, change)) if isinstance(p, Let) else
+                     Store(p.array, tuple(change(i) for i in p.index), map_indices(p.expr, change), p.op)
+                     for p in stmt.body)
+        return Map(tuple(_change_range(r, change) for r in stmt.domain), body, stmt.source)
+    if isinstance(stmt, Lib):
+        return Lib(stmt.op, tuple(change_view(v, change) for v in stmt.outs),
+                   tuple(change_view(v, change) for v in stmt.ins), stmt.attrs, stmt.source)
+    inner = [tuple(map_stmt_indices(s, change) for s in b) for b in children(stmt)]
+    if isinstance(stmt, Loop):
+        return Loop(_change_range(stmt.range, change), inner[0], stmt.source, stmt.until, stmt.trips, stmt.label)
+    if isinstance(stmt, If):
+        return If(map_indices(stmt.cond, change), inner[0], inner[1], stmt.source)
+    if isinstance(stmt, (Push, Pop)):
+        return type(stmt)(stmt.tape, change_view(stmt.view, change), stmt.source)
+    return with_children(stmt, inner)
+
+
+def rename_symbols(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
+    """Substitute symbols (loop variables of enclosing loops) throughout a block."""
+    return tuple(map_stmt_indices(s, lambda i: i.subs(names)) for s in block)
+
+
+def change_view(view: View, change: Callable[[Ix], Ix]) -> View:
+    """Apply `change` to a view's extents and index."""
+    return View(view.array, tuple(change(n) for n in view.shape), tuple(change(i) for i in view.index), view.dtype)
+
+
+def _change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
+    return Range(r.var, change(r.start), change(r.stop), r.step)

@@ -1,0 +1,262 @@
+"""From a function and its arguments to a compiled derivative: the stages in order, each in its own layer."""
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from logging import getLogger
+from typing import Any
+
+import numpy as np
+
+from sdfgad.arguments import Bound, as_input
+from sdfgad.checkpoint.plan import Plan, store_all
+from sdfgad.checkpoint.problem import Problem
+from sdfgad.codegen.cache import key_of
+from sdfgad.codegen.program import Executable, compile_program
+from sdfgad.errors import DtypeError, MemoryLimitError, OutputError, UnusedArgumentWarning
+from sdfgad.frontend import Parsed, parse
+from sdfgad.ir.program import Program, View
+from sdfgad.ir.text import program_text
+from sdfgad.ir.walk import all_writes
+from sdfgad.memory import format_bytes
+from sdfgad.results import extract, fill
+from sdfgad.reverse.forward_mode import tangent
+from sdfgad.reverse.problem import problem_of
+from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.normalise import normalise
+
+_log = getLogger("sdfgad")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a program. seeds: the caller gives the cotangents of the outputs."""
+
+    wrt: tuple[str, ...]
+    output: Any = None
+    reduce: str | None = None
+    value: bool = False
+    seeds: bool = False
+    limit: int | None = None
+    plan: Plan | None = None
+
+
+@dataclass
+class Derivative:
+    """A gradient program, ready to be compiled and called."""
+
+    parsed: Parsed
+    program: Program
+    made: Gradient
+    outputs: tuple[View, ...]
+    plan: Plan
+    wish: Wish
+    _code: Executable | None = field(default=None, repr=False)
+
+    def compiled(self) -> Executable:
+        if self._code is None:
+            self._code = build(self.program, self.keep)
+        return self._code
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """Arrays that outlive the call: gradients, and what the value needs."""
+        return tuple(dict.fromkeys((*self.made.results, *_arrays_of(self.program.returns))))
+
+    def run(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
+        """The filled returns tree and the gradient of each name of wrt."""
+        memory = prepare(self.program, self.parsed, bound, donate, self.keep)
+        memory.update(zip(self.made.seeds, seeds, strict=True))
+        self.compiled()(memory)
+        grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
+        return fill(self.program.returns, memory), grads
+
+    def _gradient(self, name: str, memory: Mapping[str, np.ndarray], bound: Bound) -> Any:
+        made = self.made.gradients[self.parsed.traced[name]]
+        if made is not None:
+            return memory[made] if memory[made].shape else memory[made][()]
+        warnings.warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning,
+                      stacklevel=4)
+        value = np.asarray(bound.leaves[name])
+        return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
+
+
+def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
+    """Parse, normalise, reverse, remove dead code and plan; nothing is compiled yet."""
+    parsed = parse(fn, tuple(bound.values.values()))
+    program = normalise(parsed.program)
+    outputs = resolve_outputs(parsed, wish)
+    request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
+                      wish.value)
+    recompute = wish.plan.recomputed if wish.plan is not None else frozenset()
+    made = gradient(_returning(program, outputs, wish), request, recompute)
+    keep = (*made.results, *_arrays_of(made.program.returns))
+    whole = remove_dead_code(made.program, keep)
+    problem = problem_of(parsed.program, whole, made, _copies(whole, bound))
+    plan = wish.plan or store_all(problem, wish.limit)
+    _enforce(plan, problem, wish.limit)
+    return Derivative(parsed, whole, made, outputs, plan, wish)
+
+
+def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
+    """The value of a reduced objective is made of the outputs; of a plain one it is what the function returns."""
+    return program.but(returns=tuple(outputs)) if wish.reduce or wish.output is not None else program
+
+
+def _enforce(plan: Plan, problem: Problem, limit: int | None) -> None:
+    peak = plan.predicted.peak_bytes
+    if limit is not None and peak > limit:
+        largest = sorted({**problem.base, **{i.name: i.bytes or 0 for i in problem.items}}.items(), key=lambda kv: -kv[1])
+        raise MemoryLimitError(
+            f"the gradient of {problem.target} needs {format_bytes(peak)}, the limit is {format_bytes(limit)}",
+            minimum_bytes=peak, floor=tuple(n for n, _ in largest[:8]))
+
+
+def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[View, ...]:
+    """The views to differentiate; OutputError when the choice is not clear."""
+    if wish.output is None:
+        found = [v for v in _views(parsed.program.returns) if v.dtype.kind in "fc"]
+        if not found:
+            raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
+    else:
+        entries = wish.output if isinstance(wish.output, (tuple, list)) else (wish.output,)
+        found = [_one_output(parsed, entry) for entry in entries]
+    if not wish.reduce and not wish.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
+        raise OutputError("the output is not one real scalar",
+                          help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
+    return tuple(found)
+
+
+def _one_output(parsed: Parsed, entry: Any) -> View:
+    returns = parsed.program.returns
+    if isinstance(entry, str):
+        if entry not in parsed.traced:
+            raise OutputError(f"output={entry!r}: no array argument of this name", help=_candidates(parsed))
+        view = parsed.program.arrays[parsed.traced[entry]].whole
+    else:
+        parts = returns if isinstance(returns, (tuple, list)) else (returns,)
+        if not isinstance(entry, int) or not -len(parts) <= entry < len(parts) or not isinstance(parts[entry], View):
+            raise OutputError(f"output={entry!r}: no returned array at this position", help=_candidates(parsed))
+        view = parts[entry]
+    if view.dtype.kind not in "fc":
+        raise DtypeError(f"output={entry!r} is of type {view.dtype.name}: nothing to differentiate")
+    return view
+
+
+def _candidates(parsed: Parsed) -> str:
+    names = [f"output={n!r} (updated in place)" for n, a in parsed.traced.items() if a in parsed.mutated]
+    returns = parsed.program.returns
+    if isinstance(returns, (tuple, list)):
+        names += [f"output={k} (returned)" for k, r in enumerate(returns) if isinstance(r, View)]
+    return "candidates: " + (", ".join(names) or "none; return a value or update an argument in place")
+
+
+def _views(tree: Any) -> list[View]:
+    if isinstance(tree, View):
+        return [tree]
+    return [v for t in tree for v in _views(t)] if isinstance(tree, (tuple, list)) else []
+
+
+def _arrays_of(tree: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(v.array for v in _views(tree)))
+
+
+def _copies(program: Program, bound: Bound) -> frozenset[str]:
+    """Arguments the program writes, which are therefore copied."""
+    return frozenset(all_writes(program.body) & set(program.arguments))
+
+
+def build(program: Program, results: tuple[str, ...]) -> Executable:
+    """Compile a program, or load it from the cache."""
+    started = time.perf_counter()
+    constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
+    code = compile_program(program, results=results, key=key_of(program_text(program), results, constants))
+    _log.info("%s compiled or loaded in %.2f s", program.name, time.perf_counter() - started)
+    return code
+
+
+def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
+            results: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The arrays of one call: inputs (copied when written), and room for results."""
+    written = all_writes(program.body)
+    memory: dict[str, np.ndarray] = {}
+    for leaf, array in parsed.traced.items():
+        if array not in program.arrays:
+            continue
+        a = program.arrays[array]
+        memory[array] = as_input(bound.leaves[leaf], a.shape, a.dtype, array in written and leaf not in donate)
+    for name in results:
+        if name not in memory:
+            memory[name] = np.empty(program.arrays[name].shape, program.arrays[name].dtype)
+    return memory
+
+
+@dataclass
+class Primal:
+    """The program itself, compiled."""
+
+    parsed: Parsed
+    program: Program
+    code: Executable
+
+    def run(self, bound: Bound, donate: frozenset[str], outputs: tuple[View, ...] = ()) -> tuple[Any, list[Any]]:
+        keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in outputs))))
+        memory = prepare(self.program, self.parsed, bound, donate, keep)
+        self.code(memory)
+        return fill(self.program.returns, memory), [extract(v, memory) for v in outputs]
+
+
+def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Primal, tuple[View, ...]]:
+    """The compiled program without derivatives, and the views of the outputs named."""
+    parsed = parse(fn, tuple(bound.values.values()))
+    outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
+    keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
+    mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
+    program = remove_dead_code(parsed.program, (*keep, *mutated))
+    return Primal(parsed, program, build(program, keep)), outputs
+
+
+@dataclass
+class Pushforward:
+    """The forward-mode program, compiled."""
+
+    parsed: Parsed
+    program: Program
+    returns: Any
+    tangents: Mapping[str, str | None]
+    code: Executable
+
+    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        keep = _arrays_of((self.program.returns, self.returns))
+        memory = prepare(self.program, self.parsed, bound, frozenset(), keep)
+        for leaf, name in self.tangents.items():
+            if name is not None and name in self.program.arrays:
+                a = self.program.arrays[name]
+                memory[name] = as_input(given[leaf], a.shape, a.dtype, copy=True)
+        self.code(memory)
+        return fill(self.program.returns, memory), fill(self.returns, memory)
+
+
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> Pushforward:
+    """The compiled tangent program with respect to the leaves named."""
+    parsed = parse(fn, tuple(bound.values.values()))
+    program = normalise(parsed.program)
+    made = tangent(program, tuple(parsed.traced[n] for n in wrt))
+    returns = _tangent_tree(program.returns, made.view)
+    keep = _arrays_of((program.returns, returns))
+    whole = remove_dead_code(made.program, keep)
+    names = {n: made.arguments[parsed.traced[n]] for n in wrt}
+    return Pushforward(parsed, whole, returns, names, build(whole, keep))
+
+
+def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_tangent_tree(t, view) for t in tree)
+    if not isinstance(tree, View):
+        return 0.0 if isinstance(tree, float) else None
+    found = view(tree)
+    shape = tuple(n.const or 0 for n in tree.shape)
+    return np.zeros(shape, tree.dtype) if found is None else found

@@ -1,0 +1,85 @@
+"""From the arrays a compiled program leaves behind to what the caller gets."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sdfgad.ir.index import Ix
+from sdfgad.ir.interpret import returned
+from sdfgad.ir.program import View
+
+
+class Gradients:
+    """Several gradients: `g.A`, `g["A"]`, and unpacking in argument order."""
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        self._items = dict(items)
+
+    def __getattr__(self, name: str) -> Any:
+        items = self.__dict__.get("_items", {})
+        if name not in items:
+            raise AttributeError(f"no gradient for {name!r}; there are {', '.join(items)}")
+        return items[name]
+
+    def __getitem__(self, name: str | int) -> Any:
+        return list(self._items.values())[name] if isinstance(name, int) else self._items[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items.values())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def keys(self) -> list[str]:
+        """The names, in argument order."""
+        return list(self._items)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Pairs of name and gradient, in argument order."""
+        return list(self._items.items())
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._items]
+
+    def __repr__(self) -> str:
+        return "Gradients(" + ", ".join(f"{n}={v!r}" for n, v in self._items.items()) + ")"
+
+
+def fill(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
+    """A `Program.returns` tree with arrays in place of views; a scalar view gives a NumPy scalar."""
+    if isinstance(tree, View):
+        return extract(tree, memory)
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(fill(t, memory) for t in tree)
+    return tree
+
+
+def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:
+    """The array a view describes: without a copy when it is a strided part of its base."""
+    base = memory[view.array]
+    shape = tuple(n.const for n in view.shape)
+    if None in shape:
+        return returned(view, memory)
+    if not shape and not base.shape:
+        return base[()]
+    form = _strided(view, base)
+    if form is None:
+        return returned(view, memory)
+    offset, strides = form
+    start = base.reshape(-1)[offset:] if base.size else base.reshape(-1)
+    out = np.lib.stride_tricks.as_strided(start, shape, strides)
+    return out if shape else out[()]
+
+
+def _strided(view: View, base: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
+    """Element offset and byte strides of an affine view of a contiguous array."""
+    place = Ix(())
+    for i, stride in zip(view.index, base.strides, strict=True):
+        place = place + i * (stride // base.itemsize)
+    affine = place.affine
+    if affine is None:
+        return None
+    strides = tuple(affine[0].get(f"_{k}", 0) * base.itemsize for k in range(len(view.shape)))
+    return affine[1], strides

@@ -1,0 +1,153 @@
+"""Accumulate cotangents without races: from "each iteration adds to its neighbours" to "each cell collects its own".
+
+A term adds `expr(i)` to `array[index(i)]` for every i of the domain. When all indices of a group are the same injective
+map up to constant offsets, the sum is turned round: cell c collects `expr_k(c - offset_k)`. The cells every term reaches
+form the core, without conditions; the rim is covered by two guarded strips per dimension (Hueckelheim et al.,
+"Automatic differentiation for adjoint stencil loops", 2019, with guards instead of one loop nest per piece).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Expr, Index, map_indices
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Map, Range, Stmt, Store
+
+_INTEGER = np.dtype(np.int64)
+_BOOL = np.dtype(bool)
+
+
+@dataclass(frozen=True)
+class Term:
+    """`array[index] += expr` for every point of the domain it is used with."""
+
+    array: str
+    index: tuple[Ix, ...]
+    expr: Expr
+
+
+def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
+    """Whether different points of the domain hit different elements."""
+    return _rank(domain, index) == len(domain)
+
+
+def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
+    """Statements that add all terms (all of one array), none of which has colliding iterations where that can be helped."""
+    out: list[Stmt] = []
+    for family in _families(stmt.domain, group):
+        shifts = _shifts(stmt.domain, family) if len(family) > 1 else None
+        out.extend(_one_by_one(stmt, family) if shifts is None else _collected(stmt, family, shifts))
+    return out
+
+
+def _one_by_one(stmt: Map, family: list[Term]) -> list[Stmt]:
+    return [Map(stmt.domain, (Store(t.array, t.index, t.expr, "+"),), stmt.source) for t in family]
+
+
+def _families(domain: Sequence[Range], group: list[Term]) -> list[list[Term]]:
+    """Terms whose indices differ by constants only."""
+    families: dict[tuple, list[Term]] = {}
+    for term in group:
+        form = tuple(tuple((m, c) for m, c in i.terms if m) for i in term.index)
+        families.setdefault(form, []).append(term)
+    return list(families.values())
+
+
+def _shifts(domain: Sequence[Range], family: list[Term]) -> list[dict[str, int]] | None:
+    """Per term, the constant each domain variable is shifted by; None when the indices are not plain shifts."""
+    if any(r.step != 1 for r in domain):
+        return None
+    place = _placement(domain, family[0].index)
+    if place is None:
+        return None
+    shifts = []
+    for term in family:
+        gaps = [(i - j).const for i, j in zip(term.index, family[0].index, strict=True)]
+        if any(gap is None or (gap and k not in place.values()) for k, gap in enumerate(gaps)):
+            return None
+        shifts.append({var: gaps[k] or 0 for var, k in place.items()})
+    if any(not r.start.symbols.isdisjoint(place) or not r.stop.symbols.isdisjoint(place) for r in domain):
+        return None
+    return shifts
+
+
+def _placement(domain: Sequence[Range], index: tuple[Ix, ...]) -> dict[str, int] | None:
+    """Which dimension each domain variable alone decides, with factor one."""
+    names = {r.var for r in domain}
+    place: dict[str, int] = {}
+    for k, i in enumerate(index):
+        here = names & i.symbols
+        if not here:
+            continue
+        var = next(iter(here))
+        if len(here) > 1 or var in place or i.coefficient(var) != 1:
+            return None
+        place[var] = k
+    return place if len(place) == len(names) else None
+
+
+def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> list[Stmt]:
+    """Core and strips. The cell of variable v is written with v itself, in the coordinates of the first term."""
+    low = {r.var: [r.start + s[r.var] for s in shifts] for r in stmt.domain}
+    high = {r.var: [r.stop + s[r.var] for s in shifts] for r in stmt.domain}
+    hull, core = {}, {}
+    for r in stmt.domain:
+        hull[r.var] = (_fold(minimum, low[r.var]), _fold(maximum, high[r.var]))
+        start = _fold(maximum, low[r.var])
+        core[r.var] = (start, maximum(start, _fold(minimum, high[r.var])))
+    moved = [Term(t.array, family[0].index, _move(t.expr, s)) for t, s in zip(family, shifts, strict=True)]
+    out: list[Stmt] = [_piece(stmt, core, moved, [None] * len(moved))]
+    settled: dict[str, tuple[Ix, Ix]] = {}
+    for r in stmt.domain:
+        for side in ((hull[r.var][0], minimum(core[r.var][0], hull[r.var][1])), (core[r.var][1], hull[r.var][1])):
+            box = {**hull, **settled, r.var: side}
+            if (side[1] - side[0]).const != 0:
+                out.append(_piece(stmt, box, moved, [_guard(stmt.domain, s) for s in shifts]))
+        settled[r.var] = core[r.var]
+    return out
+
+
+def _piece(stmt: Map, box: dict[str, tuple[Ix, Ix]], terms: list[Term], guards: Sequence[Expr | None]) -> Map:
+    total: Expr = algebra.zero(terms[0].expr.dtype)
+    for term, guard in zip(terms, guards, strict=True):
+        e = term.expr if guard is None else algebra.select(guard, term.expr, algebra.zero(term.expr.dtype))
+        total = algebra.add(total, e)
+    domain = tuple(Range(r.var, *box[r.var]) for r in stmt.domain)
+    return Map(domain, (Store(terms[0].array, terms[0].index, total, "+"),), stmt.source)
+
+
+def _guard(domain: Sequence[Range], shift: dict[str, int]) -> Expr | None:
+    """The cell is reached by the term: cell - shift lies in the domain."""
+    guard: Expr | None = None
+    for r in domain:
+        cell = Index(ix(r.var), _INTEGER)
+        for fn, bound in (("ge", r.start), ("lt", r.stop)):
+            guard = algebra.both(guard, Call(fn, (cell, Index(bound + shift[r.var], _INTEGER)), _BOOL))
+    return guard
+
+
+def _move(e: Expr, shift: dict[str, int]) -> Expr:
+    moved = {var: ix(var) - by for var, by in shift.items() if by}
+    return map_indices(e, lambda i: i.subs(moved))
+
+
+def _fold(fn, items: list[Ix]) -> Ix:  # type: ignore[no-untyped-def]
+    result = items[0]
+    for item in items[1:]:
+        result = fn(result, item)
+    return result
+
+
+def _rank(domain: Sequence[Range], index: tuple[Ix, ...]) -> int:
+    """Rank of the linear part of the index in the domain variables; 0 when it is not affine in them."""
+    rows = []
+    for i in index:
+        row = [i.coefficient(r.var) for r in domain]
+        if None in row:
+            continue
+        rows.append(row)
+    return int(np.linalg.matrix_rank(np.array(rows, dtype=float))) if rows and domain else 0

@@ -1,0 +1,91 @@
+"""Where overwritten elements are stored: one slot per execution of the write, addressed by the iteration."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdfgad.analysis.access import Access, extent_bound, interval_env
+from sdfgad.ir.expr import Load
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Map, Pop, Push, Range, Stmt, Store, View, axis, view_of
+
+_UNKNOWN = 2**40
+Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
+
+
+@dataclass(frozen=True)
+class Record:
+    """The statements that store what a write overwrites, and put it back. `bytes` is None for a growable tape.
+
+    name: unique among the records of a program. because: who needs the value. recomputable, cost: see `recompute`.
+    """
+
+    save: Stmt
+    restore: Stmt
+    tape: str
+    bytes: int | None
+    array: str
+    name: str = ""
+    because: str = ""
+    recomputable: bool = False
+    cost: int = 0
+
+
+def record(write: Access, array: Array, declare: Declare, source: object) -> Record:
+    """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown."""
+    domain = _region(write)
+    slots = _box((*write.site.path, *(domain or ())))
+    if domain is None:
+        return _whole_array(write, array, declare, source)
+    if slots is None:
+        return _growable(write, domain, array, source)
+    tape = declare("tape", tuple(n for n, _ in slots), array.dtype)
+    at = tuple(i for _, i in slots)
+    save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
+    back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
+    return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes, array.name)
+
+
+def _region(write: Access) -> tuple[Range, ...] | None:
+    """The ranges that decide which elements are written; None when data decides."""
+    used = set().union(*(i.symbols for i in write.index)) if write.index else set()
+    kept = tuple(r for r in write.domain if r.var in used)
+    moving = {r.var for r in kept}
+    if any(not moving.isdisjoint(part.symbols) for i in write.index for e in i.elems for part in e.parts):
+        return None
+    return kept
+
+
+def _whole_array(write: Access, array: Array, declare: Declare, source: object) -> Record:
+    domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    whole = Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)
+    return record(whole, array, declare, source)
+
+
+def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: object) -> Record:
+    moving = {r.var for r in domain}
+    rectangular = all(moving.isdisjoint(r.start.symbols | r.stop.symbols) for r in domain)
+    view = _as_view(write, domain, array) if rectangular else view_of(array)
+    tape = f"tape_{array.name}_{write.site.order}"
+    return Record(Push(tape, view, source), Pop(tape, view, source), tape, None, array.name)
+
+
+def _as_view(write: Access, domain: tuple[Range, ...], array: Array) -> View:
+    """The written region as a view of the array."""
+    place = {r.var: r.start + ix(axis(k)) * r.step for k, r in enumerate(domain)}
+    shape = tuple((r.stop - r.start + (r.step - (1 if r.step > 0 else -1))) // r.step for r in domain)
+    return View(array.name, shape, tuple(i.subs(place) for i in write.index), array.dtype)
+
+
+def _box(ranges: tuple[Range, ...]) -> list[tuple[int, Ix]] | None:
+    """(extent, position of the iteration) for each range; None when an extent is unknown."""
+    env = interval_env(ranges)
+    slots = []
+    for r in ranges:
+        extent = extent_bound(r, env)
+        if extent is None or extent > _UNKNOWN:
+            return None
+        slots.append((extent, ((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step)))
+    return slots

@@ -1,0 +1,246 @@
+"""Transpose linear statements: from "tangents of the reads to tangents of the writes" to cotangents the other way.
+
+For `dA[f(i)] = sum_k p_k * dB_k[g_k(i)]` the transpose is `t = dA[f(i)]; dA[f(i)] = 0; dB_k[g_k(i)] += conj(p_k) * t`.
+A cotangent has the name of the tangent: a linear program and its transpose speak of the same arrays.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.analysis.access import Access, Site, extent_bound, interval_env, same_instance_overlap
+from sdfgad.errors import unsupported
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View
+from sdfgad.reverse.gather import Term, gather, is_pointwise
+from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
+from sdfgad.rules.linearise import finish
+from sdfgad.rules.nodes import load, transposed
+
+IsTangent = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where linear statements are transposed: which arrays are tangents, how to make one, the loops around."""
+
+    is_tangent: IsTangent
+    fresh: Callable[[str, tuple[int, ...], np.dtype], Array]
+    path: tuple[Range, ...] = ()
+
+
+def transpose(linear: Iterable[Stmt], scope: Scope) -> Block:
+    """The transposed statements, in the order they run."""
+    out: list[Stmt] = []
+    for stmt in reversed(tuple(linear)):
+        out.extend(transpose_map(stmt, scope) if isinstance(stmt, Map) else transpose_lib(stmt, scope))
+    return tuple(out)
+
+
+def transpose_map(stmt: Map, scope: Scope) -> list[Stmt]:
+    """Each store becomes: contributions to what it read, then its own cotangent is cleared (unless it accumulated)."""
+    out: list[Stmt] = []
+    for store in reversed(stmt.body):
+        if not isinstance(store, Store):
+            raise TypeError("a linear map holds stores only")
+        g = Load(store.array, store.index, store.expr.dtype)
+        terms = [Term(n.array, n.index, finish(e)) for n, e in contributions(store.expr, g, scope.is_tangent)]
+        out.extend(_scatter(stmt, store, terms, scope))
+    return out
+
+
+def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[Stmt]:
+    """Statements that add every term to its cell, reading the cotangent of the store before it is cleared."""
+    same = [t for t in terms if (t.array, t.index) == (store.array, store.index)]
+    other = [t for t in terms if t not in same]
+    if store.op is not None and any(t.array == store.array for t in terms):
+        raise unsupported(stmt.source, "an accumulation that reads its own target", "", "SG190")
+    if not stmt.domain and any(t.array == store.array for t in other):
+        return [_scalar_scatter(stmt, store, same, other)]
+    if not all(t.array != store.array or _disjoint(stmt, store, t, scope.path) for t in other):
+        return _scatter_from_copy(stmt, store, terms, scope)
+    out, together = _spread(stmt, other)
+    if store.op is None:
+        keep = same[0].expr if same else algebra.zero(store.expr.dtype)
+        if not (same and keep == Load(store.array, store.index, store.expr.dtype)):
+            together.append(Store(store.array, store.index, keep))
+    return [*out, Map(stmt.domain, tuple(together), stmt.source)] if together else out
+
+
+def _spread(stmt: Map, terms: list[Term]) -> tuple[list[Stmt], list[Store]]:
+    """Statements of their own for terms whose iterations collide, and stores that can share one map."""
+    groups: dict[str, list[Term]] = {}
+    for t in terms:
+        groups.setdefault(t.array, []).append(t)
+    out: list[Stmt] = []
+    together: list[Store] = []
+    for array, group in groups.items():
+        if len(group) == 1 and is_pointwise(stmt.domain, group[0].index):
+            together.append(Store(array, group[0].index, group[0].expr, "+"))
+        else:
+            out.extend(gather(stmt, group))
+    return out, together
+
+
+def _scalar_scatter(stmt: Map, store: Store, same: list[Term], other: list[Term]) -> Map:
+    """One element: take its cotangent, clear it, add; right also when a term turns out to be the same element."""
+    g = Load(store.array, store.index, store.expr.dtype)
+    taken = Local("taken", g.dtype)
+
+    def use(e: Expr) -> Expr:
+        return rewrite(e, lambda n: taken if n == g else None)
+
+    keep = use(same[0].expr) if same else algebra.zero(g.dtype)
+    own = () if keep == taken else (Store(store.array, store.index, keep),)
+    return Map((), (Let("taken", g), *own, *(Store(t.array, t.index, use(t.expr), "+") for t in other)), stmt.source)
+
+
+def _scatter_from_copy(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[Stmt]:
+    """Move the cotangent to an array of its own first: right whatever the terms reach."""
+    extents = tuple(_most_trips(r, (*scope.path, *stmt.domain), stmt) for r in stmt.domain)
+    held = scope.fresh("lin", extents, store.expr.dtype)
+    at = tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)
+    g, copy = Load(store.array, store.index, store.expr.dtype), Load(held.name, at, held.dtype)
+    clear_own = Store(store.array, store.index, algebra.zero(held.dtype))
+    moved = [Term(t.array, t.index, rewrite(t.expr, lambda n: copy if n == g else None)) for t in terms]
+    out, together = _spread(stmt, moved)
+    tail = [Map(stmt.domain, tuple(together), stmt.source)] if together else []
+    return [Map(stmt.domain, (Store(held.name, at, g), clear_own), stmt.source), *out, *tail]
+
+
+def _most_trips(r: Range, around: tuple[Range, ...], stmt: Stmt) -> int:
+    extent = extent_bound(r, interval_env(around))
+    if extent is None:
+        raise unsupported(stmt.source, "an update in place over a range known only at run time", "", "SG190")
+    return extent
+
+
+def _disjoint(stmt: Map, store: Store, term: Term, path: tuple[Range, ...]) -> bool:
+    """Whether no iteration adds to an element whose cotangent some iteration reads."""
+    site = Site(path, 0, 1)
+    read = Access(store.array, store.index, stmt.domain, site, 0)
+    return not same_instance_overlap(read, Access(term.array, term.index, stmt.domain, site, 1))
+
+
+def contributions(root: Expr, g: Expr, is_tangent: IsTangent) -> list[tuple[Load, Expr]]:
+    """For each tangent the linear expression loads: its cotangent, as an expression in `g`."""
+    pending: dict[Expr, dict[Expr | None, Expr]] = {root: {None: g}}
+    found = []
+    for node in reversed(list(walk(root))):
+        for guard, cotangent in pending.pop(node, {}).items():
+            if isinstance(node, Load):
+                if is_tangent(node.array):
+                    found.append((node, guard, cotangent))
+            elif isinstance(node, Call):
+                for operand, condition, part in _operands(node, cotangent):
+                    where = guard if condition is None else algebra.both(guard, condition)
+                    slot = pending.setdefault(operand, {})
+                    slot[where] = algebra.add(slot[where], part) if where in slot else part
+            elif not algebra.is_number(node, 0):
+                raise TypeError(f"not linear: {node}")
+    return _merged(found)
+
+
+def _merged(found: list[tuple[Load, Expr | None, Expr]]) -> list[tuple[Load, Expr]]:
+    total: dict[Load, Expr] = {}
+    for node, guard, cotangent in found:
+        part = cotangent if guard is None else algebra.select(guard, cotangent, algebra.zero(cotangent.dtype))
+        total[node] = algebra.add(total[node], part) if node in total else part
+    return list(total.items())
+
+
+def _operands(node: Call, g: Expr) -> list[tuple[Expr, Expr | None, Expr]]:
+    """(operand, condition under which it receives, its cotangent) for one linear function."""
+    if node.fn in UNARY:
+        return [(node.args[0], None, UNARY[node.fn](g, node.args[0].dtype))]
+    return _TRANSPOSE[node.fn](node.args, g)
+
+
+def _select(args: tuple[Expr, ...], g: Expr) -> list[tuple[Expr, Expr | None, Expr]]:
+    condition, yes, no = args
+    otherwise = Call("not", (condition,), np.dtype(bool))
+    pairs = ((yes, condition), (no, otherwise))
+    return [(operand, c, g) for operand, c in pairs if not isinstance(operand, Const)]
+
+
+_TRANSPOSE: MappingProxyType[str, Callable[[tuple[Expr, ...], Expr], list[tuple[Expr, Expr | None, Expr]]]]
+_TRANSPOSE = MappingProxyType({
+    "add": lambda a, g: [(a[0], None, g), (a[1], None, g)],
+    "sub": lambda a, g: [(a[0], None, g), (a[1], None, algebra.neg(g))],
+    "times": lambda a, g: [(a[1], None, algebra.mul(conj(a[0]), g))],
+    "scale": lambda a, g: [(a[1], None, strong_product(conj(a[0]), g))],
+    "select": _select,
+    "complex": lambda a, g: [(x, None, p) for x, p in zip(a, transposed_complex(g), strict=True)
+                             if not isinstance(x, Const)],
+})
+
+
+def transpose_lib(stmt: Stmt, scope: Scope) -> list[Stmt]:
+    """A linear library node becomes library nodes on the cotangents, then its own cotangent is cleared."""
+    if not isinstance(stmt, Lib) or stmt.op not in _LIBRARY:
+        raise unsupported(stmt.source, "a library operation that cannot be transposed", "", "SG190")
+    out = _LIBRARY[stmt.op](stmt, scope.is_tangent)
+    return out if stmt.attrs.get("accumulate") else [*out, clear(stmt.outs[0], stmt)]
+
+
+def clear(view: View, stmt: Stmt) -> Map:
+    """Set every element of a view to zero."""
+    domain, at = _points(view)
+    return Map(domain, (Store(view.array, at, algebra.zero(view.dtype)),), stmt.source)
+
+
+def _points(view: View) -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
+    domain = tuple(Range(f"c{k}", ix(0), n) for k, n in enumerate(view.shape))
+    return domain, view.at(tuple(ix(r.var) for r in domain))
+
+
+def _lib(op: str, out: View, ins: tuple[View, ...], stmt: Lib, **attrs: object) -> Lib:
+    kept = {k: v for k, v in attrs.items() if v is not False or k in ("lower", "unit", "inverse")}
+    return Lib(op, (out,), ins, MappingProxyType(kept), stmt.source)
+
+
+def _matmul(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+    (a, b), g = stmt.ins, stmt.outs[0]
+    complex_ = g.dtype.kind == "c"
+    if is_tangent(a.array):
+        factor = complex_ and not stmt.attrs.get("conj_b")
+        if len(b.shape) == 2:
+            return [_lib("matmul", a, (g, transposed(b)), stmt, accumulate=True, conj_b=factor)]
+        return [_outer(a, g, b, False, factor, stmt)]
+    factor = complex_ and not stmt.attrs.get("conj_a")
+    if len(a.shape) == 2:
+        return [_lib("matmul", b, (transposed(a), g), stmt, accumulate=True, conj_a=factor)]
+    return [_outer(b, a, g, factor, False, stmt)]
+
+
+def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool, stmt: Lib) -> Map:
+    """`out[i, j] += left[i] * right[j]`"""
+    domain, at = _points(out)
+    i, j = (ix(r.var) for r in domain)
+    x, y = load(left, (i,)), load(right, (j,))
+    product = algebra.mul(conj(x) if conj_left else x, conj(y) if conj_right else y)
+    return Map(domain, (Store(out.array, at, product, "+"),), stmt.source)
+
+
+def _solve(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+    """X = A^-1 B transposes to B += A^-H X; the scratch B of the linear program is written nowhere else."""
+    a, b = stmt.ins
+    attrs = dict(stmt.attrs)
+    if "lower" in attrs:
+        attrs["lower"] = not attrs["lower"]
+    if a.dtype.kind == "c":
+        attrs["conj_a"] = not attrs.get("conj_a", False)
+    return [_lib(stmt.op, b, (transposed(a), stmt.outs[0]), stmt, **attrs)]
+
+
+def _fft(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+    """The adjoint of the transform is n times the inverse transform; of the inverse, the transform over n."""
+    raise unsupported(stmt.source, "the derivative of a Fourier transform", "", "SG135")
+
+
+_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _solve, "fft": _fft})

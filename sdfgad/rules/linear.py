@@ -1,0 +1,63 @@
+"""Functions that are linear over the reals: their derivative is themselves, their transpose is one line.
+
+`transpose(g, dtype)` gives the cotangent of the operand whose dtype is `dtype`, for the cotangent `g` of the result.
+Complex cotangents are steepest ascent (dL/dx + i dL/dy), so a complex product transposes with a conjugate.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr
+
+Transpose = Callable[[Expr, np.dtype], Expr]
+
+
+def conj(e: Expr) -> Expr:
+    """The complex conjugate; real expressions are their own."""
+    if e.dtype.kind != "c":
+        return e
+    if isinstance(e, Const):
+        return algebra.number(complex(e.value).conjugate(), e.dtype)
+    return e.args[0] if isinstance(e, Call) and e.fn == "conj" else Call("conj", (e,), e.dtype)
+
+
+def _real_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _cast(g: Expr, dtype: np.dtype) -> Expr:
+    """real -> complex transposes to the real part, a change of precision to the change back."""
+    if g.dtype.kind == "c" and dtype.kind != "c":
+        g = Call("real", (g,), _real_dtype(g.dtype))
+    return algebra.cast(g, dtype)
+
+
+def _times_i(g: Expr, dtype: np.dtype) -> Expr:
+    return Call("complex", (algebra.zero(g.dtype), g), dtype)
+
+
+UNARY: Mapping[str, Transpose] = MappingProxyType({
+    "neg": lambda g, dtype: algebra.neg(g),
+    "conj": lambda g, dtype: conj(g),
+    "cast": _cast,
+    "real": lambda g, dtype: algebra.cast(g, dtype),
+    "imag": _times_i,
+})
+
+
+def transposed_complex(g: Expr) -> tuple[Expr, Expr]:
+    """`complex(re, im)` sends the parts of the cotangent back to its operands."""
+    real = _real_dtype(g.dtype)
+    return Call("real", (g,), real), Call("imag", (g,), real)
+
+
+def strong_product(p: Expr, g: Expr) -> Expr:
+    """`p * g`, but exactly 0 where g is 0 even if p is infinite or NaN."""
+    if isinstance(p, Const):
+        return algebra.mul(p, g)
+    dead = Call("eq", (g, algebra.zero(g.dtype)), np.dtype(bool))
+    return algebra.select(dead, algebra.zero(g.dtype), algebra.mul(p, g))

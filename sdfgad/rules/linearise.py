@@ -1,0 +1,285 @@
+"""Linearise statements: the tangent of what a statement writes, linear in the tangents of what it reads.
+
+Linear expressions use two products, both with the linear factor second: `times(p, t)`, and `scale(p, t)`, which is 0
+where t is 0 whatever p is. Both modes read this one form.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.errors import SourceLine, unsupported
+from sdfgad.ir import algebra
+from sdfgad.ir.algebra import Term
+from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
+from sdfgad.rules import linear as linear_rules
+from sdfgad.rules import nodes, registry, scalar  # noqa: F401  (the tables register themselves)
+
+Rename = Callable[[str], str | None]
+Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """prep: nonlinear statements the linear ones read; linear: the linear statements, in program order.
+
+    after: they read what the statement itself writes, so they run after it (forward) and before it is undone (reverse).
+    """
+
+    prep: tuple[Stmt, ...]
+    linear: tuple[Stmt, ...]
+    after: bool
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """How to linearise: `name` maps an array to its tangent (None: inactive), `fresh` makes temporaries."""
+
+    name: Rename
+    fresh: Fresh
+    is_tangent: Callable[[str], bool]
+
+    def view(self, view: View) -> View | None:
+        name = self.name(view.array)
+        return None if name is None else View(name, view.shape, view.index, view.dtype)
+
+
+def inline_lets(stmt: Map) -> list[Store]:
+    """The stores of a map with its local names substituted."""
+    bound: dict[str, Expr] = {}
+    stores = []
+    for part in stmt.body:
+        expr = rewrite(part.expr, lambda n: bound[n.name] if isinstance(n, Local) else None)
+        if isinstance(part, Let):
+            bound[part.name] = expr
+        else:
+            stores.append(Store(part.array, part.index, expr, part.op))
+    return stores
+
+
+def linearise(stmt: Map | Lib, tangents: Tangents, answer: bool) -> Linearised:
+    """The linear program of one statement; `answer` lets it read the value just written instead of the operands."""
+    if isinstance(stmt, Lib):
+        return _linearise_lib(stmt, tangents)
+    prep: list[Stmt] = []
+    linear: list[Stmt] = []
+    plain: list[Store] = []
+    after = False
+    for store in inline_lets(stmt):
+        target = tangents.name(store.array)
+        if target is None:
+            continue
+        if store.op in ("min", "max"):
+            after = True
+            _linearise_extremum(stmt, store, target, tangents, prep, linear)
+            continue
+        if store.op == "*":
+            raise unsupported(stmt.source, "the derivative of a product accumulated in place", "use a loop", "SG133")
+        known = Load(store.array, store.index, store.expr.dtype) if answer and store.op is None else None
+        d = _Differential(tangents, stmt.source)
+        found = d.of(store.expr, known)
+        after = after or d.used_answer
+        if found is not None or store.op is None:
+            zero = algebra.zero(store.expr.dtype)
+            plain.append(Store(target, store.index, zero if found is None else found, store.op))
+    if plain:
+        linear.append(Map(stmt.domain, tuple(plain), stmt.source))
+    return Linearised(tuple(prep), tuple(linear), after)
+
+
+def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
+    rule = registry.node(stmt.op)
+    target = tangents.view(stmt.outs[0])
+    if target is None:
+        return Linearised((), (), True)
+    if rule is None:
+        raise unsupported(stmt.source, f"no derivative rule for '{stmt.op}'", "see docs/writing_rules.md", "SG130")
+    c = nodes.Linearisation(tangents.view, tangents.fresh, stmt.source)
+    rule.linearise(c, stmt.outs[0], stmt.ins, stmt.attrs, target)
+    if not c.linear:
+        c.each(target, lambda p: algebra.zero(target.dtype))
+    return Linearised((), tuple(c.linear), True)
+
+
+def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents, prep: list[Stmt],
+                        linear: list[Stmt]) -> None:
+    """m = max over the map of e: the winners share the tangent equally. The value before the map is one of them."""
+    from_expr = _Differential(tangents, stmt.source).of(store.expr)
+    best = Load(store.array, store.index, store.expr.dtype)
+    kept = [r for r in stmt.domain if any(r.var in i.symbols for i in store.index)]
+    clear = Store(target, store.index, algebra.zero(store.expr.dtype))
+    linear.append(Map(tuple(kept), (clear,), stmt.source))
+    if from_expr is None:
+        return
+    wins = Call("eq", (store.expr, best), np.dtype(bool))
+    shape = tuple(_extent(stmt, r.var) for r in kept)
+    count = tangents.fresh("ties", shape, store.expr.dtype)
+    at = tuple(_offset(stmt, r.var) for r in kept)
+    one, zero = algebra.number(1, count.dtype), algebra.zero(count.dtype)
+    prep.append(Map(tuple(kept), (Store(count.name, at, zero),), stmt.source))
+    prep.append(Map(stmt.domain, (Store(count.name, at, algebra.select(wins, one, zero), "+"),), stmt.source))
+    share = algebra.div(one, Load(count.name, at, count.dtype))
+    part = algebra.select(wins, Call("times", (share, from_expr), from_expr.dtype), zero)
+    linear.append(Map(stmt.domain, (Store(target, store.index, part, "+"),), stmt.source))
+
+
+def _extent(stmt: Map, var: str) -> int:
+    r = next(r for r in stmt.domain if r.var == var)
+    if r.trips is None:
+        raise unsupported(stmt.source, "a minimum or maximum whose result has a size known only at run time", "",
+                          "SG134")
+    return r.trips
+
+
+def _offset(stmt: Map, var: str) -> Ix:
+    r = next(r for r in stmt.domain if r.var == var)
+    return (ix(var) - r.start) // r.step
+
+
+class _Differential:
+    """The tangent of an expression, sharing what the expression shares. None is a known zero."""
+
+    def __init__(self, tangents: Tangents, source: SourceLine | None) -> None:
+        self.tangents = tangents
+        self.source = source
+        self.memo: dict[tuple[Expr, Expr | None], Expr | None] = {}
+        self.used_answer = False
+
+    def of(self, e: Expr, answer: Expr | None = None) -> Expr | None:
+        key = (e, answer)
+        if key not in self.memo:
+            self.memo[key] = self._of(e, answer)
+        return self.memo[key]
+
+    def _of(self, e: Expr, answer: Expr | None) -> Expr | None:
+        if e.dtype.kind not in "fc":
+            return None
+        if isinstance(e, Load):
+            name = self.tangents.name(e.array)
+            return None if name is None else Load(name, e.index, e.dtype)
+        if not isinstance(e, Call):
+            return None
+        special = _SPECIAL.get(e.fn)
+        if special is not None:
+            return special(self, e, answer)
+        if e.fn in linear_rules.UNARY:
+            t = self.of(e.args[0])
+            return None if t is None else Call(e.fn, (t,), e.dtype)
+        return self.by_rule(e, answer)
+
+    def by_rule(self, e: Call, answer: Expr | None) -> Expr | None:
+        if not registry.known(e.fn):
+            raise unsupported(self.source, f"no derivative rule for '{e.fn}'", "see docs/writing_rules.md", "SG130")
+        rule = registry.scalar(e.fn)
+        parts = [self.of(a) for a in e.args]
+        if rule is None or all(p is None for p in parts):
+            return None
+        y = e if answer is None else answer
+        total: Expr | None = None
+        for partial, t in zip(rule.of(Term(y), *map(Term, e.args)), parts, strict=True):
+            if t is None or partial is None:
+                continue
+            p = partial.expr if isinstance(partial, Term) else algebra.number(partial, e.dtype)
+            self.used_answer = self.used_answer or (answer is not None and _mentions(p, answer))
+            term = product(p, t, rule.singular and not _polynomial(e))
+            total = term if total is None else total if term is None else algebra.add(total, term)
+        return total
+
+    def add(self, e: Call, answer: Expr | None) -> Expr | None:
+        a, b = (self.of(x) for x in e.args)
+        if a is None or b is None:
+            return a if b is None else b
+        return Call("add", (a, b), e.dtype)
+
+    def sub(self, e: Call, answer: Expr | None) -> Expr | None:
+        a, b = (self.of(x) for x in e.args)
+        if b is None:
+            return a
+        return Call("neg", (b,), e.dtype) if a is None else Call("sub", (a, b), e.dtype)
+
+    def select(self, e: Call, answer: Expr | None) -> Expr | None:
+        a, b = (self.of(x, answer) for x in e.args[1:])
+        if a is None and b is None:
+            return None
+        zero = algebra.zero(e.dtype)
+        return Call("select", (e.args[0], zero if a is None else a, zero if b is None else b), e.dtype)
+
+    def complex_(self, e: Call, answer: Expr | None) -> Expr | None:
+        parts = [self.of(x) for x in e.args]
+        if all(p is None for p in parts):
+            return None
+        zero = algebra.zero(e.args[0].dtype)
+        return Call("complex", tuple(zero if p is None else p for p in parts), e.dtype)
+
+    def abs(self, e: Call, answer: Expr | None) -> Expr | None:
+        x = e.args[0]
+        t = self.of(x)
+        if t is None:
+            return None
+        if x.dtype.kind != "c":
+            return Call("times", (Call("sign", (x,), x.dtype), t), e.dtype)
+        size = algebra.cast(e, x.dtype)
+        direction = algebra.div(linear_rules.conj(x), size)
+        at_zero = Call("eq", (e, algebra.zero(e.dtype)), np.dtype(bool))
+        p = algebra.select(at_zero, algebra.zero(x.dtype), direction)
+        return Call("real", (Call("times", (p, t), x.dtype),), e.dtype)
+
+
+_SPECIAL: Mapping[str, Callable[[_Differential, Call, Expr | None], Expr | None]] = MappingProxyType({
+    "add": _Differential.add, "sub": _Differential.sub, "select": _Differential.select,
+    "complex": _Differential.complex_, "abs": _Differential.abs})
+
+
+def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
+    """The linear term `p * t`; a singular partial times an exact zero is zero."""
+    if algebra.is_number(p, 0):
+        return None
+    if algebra.is_number(p, 1):
+        return t
+    if algebra.is_number(p, -1):
+        return Call("neg", (t,), t.dtype)
+    return Call("scale" if singular and not isinstance(p, Const) else "times", (p, t), t.dtype)
+
+
+def _polynomial(e: Call) -> bool:
+    """A power whose derivative is finite wherever the power is."""
+    exponent = e.args[-1]
+    return e.fn == "pow" and isinstance(exponent, Const) and not isinstance(exponent.value, complex) and exponent.value >= 1
+
+
+def _mentions(p: Expr, answer: Expr) -> bool:
+    found = False
+
+    def look(n: Expr) -> None:
+        nonlocal found
+        found = found or n == answer
+
+    rewrite(p, look)
+    return found
+
+
+def finish(e: Expr) -> Expr:
+    """A linear expression in ordinary functions, ready to run."""
+
+    def one(n: Expr) -> Expr | None:
+        if isinstance(n, Call) and n.fn == "times":
+            return algebra.mul(*n.args)
+        if isinstance(n, Call) and n.fn == "scale":
+            return linear_rules.strong_product(*n.args)
+        return None
+
+    return rewrite(e, one)
+
+
+def finish_stmt(stmt: Stmt) -> Stmt:
+    """A linear statement ready to run."""
+    if not isinstance(stmt, Map):
+        return stmt
+    body = tuple(Store(s.array, s.index, finish(s.expr), s.op) if isinstance(s, Store) else Let(s.name, finish(s.expr))
+                 for s in stmt.body)
+    return Map(stmt.domain, body, stmt.source)

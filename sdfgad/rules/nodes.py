@@ -1,0 +1,191 @@
+"""Derivatives of library nodes, stated as linear programs in the tangents.
+
+A rule emits statements that compute the tangent of each output from the tangents of the inputs. Forward mode runs them;
+reverse mode transposes them one by one. So a rule holds the calculus once, and a gradient of a matrix product is matrix
+products. Formulas: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.errors import SourceLine, unsupported
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Expr, Index, Load
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, axis
+from sdfgad.rules.registry import node_rule
+
+_BOOL = np.dtype(bool)
+
+
+@dataclass
+class Linearisation:
+    """What a node rule writes to: statements, and scratch tangents they need.
+
+    tangent_of: the tangent view of a primal view, None when it is inactive.
+    """
+
+    tangent_of: Callable[[View], View | None]
+    fresh: Callable[[str, tuple[int, ...], np.dtype], Array]
+    source: SourceLine | None
+    linear: list[Stmt] = field(default_factory=list)
+
+    def scratch(self, like: View) -> View:
+        """A new linear temporary with the shape of `like`."""
+        shape = tuple(_number(n, self.source) for n in like.shape)
+        return self.fresh("lin", shape, like.dtype).whole
+
+    def lib(self, op: str, out: View, *ins: View, **attrs: Any) -> View:
+        self.linear.append(Lib(op, (out,), ins, MappingProxyType(attrs), self.source))
+        return out
+
+    def each(self, out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None = None) -> View:
+        """`out[p] = element(p)` for every position p."""
+        domain = tuple(Range(f"e{k}", ix(0), n) for k, n in enumerate(out.shape))
+        here = tuple(ix(r.var) for r in domain)
+        self.linear.append(Map(domain, (Store(out.array, out.at(here), element(here), op),), self.source))
+        return out
+
+    def minus(self, out: View, a: View | None, b: View | None) -> View:
+        """`out = a - b`, where None is zero."""
+
+        def element(p: tuple[Ix, ...]) -> Expr:
+            left = algebra.zero(out.dtype) if a is None else load(a, p)
+            return left if b is None else algebra.sub(left, load(b, p))
+
+        return self.each(out, element)
+
+
+def load(view: View, position: tuple[Ix, ...]) -> Load:
+    """One element of a view as an expression."""
+    return Load(view.array, view.at(position), view.dtype)
+
+
+def transposed(view: View) -> View:
+    """The matrix view with its two axes exchanged."""
+    swap = {axis(0): ix(axis(1)), axis(1): ix(axis(0))}
+    return View(view.array, view.shape[::-1], tuple(i.subs(swap) for i in view.index), view.dtype)
+
+
+def _number(n: Ix, source: SourceLine | None) -> int:
+    if n.const is None:
+        raise unsupported(source, "a library operation on a block whose size changes at run time",
+                          "write it as a loop, or use blocks of fixed size", "SG131")
+    return n.const
+
+
+def _below(p: tuple[Ix, ...], fn: str) -> Expr:
+    """Compare row with column."""
+    integer = np.dtype(np.int64)
+    return Call(fn, (Index(p[0], integer), Index(p[1], integer)), _BOOL)
+
+
+def _sample_matmul(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(3, 4), draw(4, 2)), "attrs": {}}
+
+
+def _sample_square(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(3, 3) + 3 * np.eye(3), draw(3, 2)), "attrs": {}}
+
+
+def _sample_inverse(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(3, 3) + 3 * np.eye(3),), "attrs": {}}
+
+
+def _sample_triangle(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(3, 3) + 3 * np.eye(3), draw(3, 2)), "attrs": {"lower": True, "unit": False}}
+
+
+def _sample_positive(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    a = np.real(draw(3, 3))
+    return {"ins": (a @ a.T + 3 * np.eye(3),), "attrs": {}}
+
+
+def _sample_signal(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(2, 4) + 1j * draw(2, 4),), "attrs": {"inverse": False}}
+
+
+@node_rule("matmul", _sample_matmul)
+def matmul(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """C' = A' B + A B'"""
+    a, b = ins
+    ta, tb = c.tangent_of(a), c.tangent_of(b)
+    conj = {k: attrs[k] for k in ("conj_a", "conj_b") if attrs.get(k)}
+    more = bool(attrs.get("accumulate"))
+    if ta is not None:
+        c.lib("matmul", tangent, ta, b, accumulate=more, **conj)
+        more = True
+    if tb is not None:
+        c.lib("matmul", tangent, a, tb, accumulate=more, **conj)
+
+
+@node_rule("solve", _sample_square)
+def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """A X = B:  X' = A^-1 (B' - A' X)"""
+    a, b = ins
+    _solved(c, out, tangent, c.tangent_of(b), c.tangent_of(a), lambda rhs: c.lib("solve", tangent, a, rhs))
+
+
+@node_rule("trsolve", _sample_triangle)
+def trsolve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """T X = B with T one triangle:  X' = T^-1 (B' - tri(T') X)"""
+    t, b = ins
+    tt = c.tangent_of(t)
+    if tt is not None:
+        tt = _triangle(c, tt, lower=attrs["lower"], unit=attrs.get("unit", False))
+    _solved(c, out, tangent, c.tangent_of(b), tt, lambda rhs: c.lib("trsolve", tangent, t, rhs, **attrs))
+
+
+def _solved(c: Linearisation, x: View, tangent: View, tb: View | None, ta: View | None,
+            finish: Callable[[View], View]) -> None:
+    product = None if ta is None else c.lib("matmul", c.scratch(x), ta, x)
+    finish(c.minus(c.scratch(x), tb, product))
+
+
+def _triangle(c: Linearisation, t: View, lower: bool, unit: bool) -> View:
+    """A copy of one triangle of `t`, zero elsewhere (and on the diagonal when it is implied)."""
+    fn = ("gt" if unit else "ge") if lower else ("lt" if unit else "le")
+    return c.each(c.scratch(t), lambda p: algebra.select(_below(p, fn), load(t, p), algebra.zero(t.dtype)))
+
+
+@node_rule("inv", _sample_inverse)
+def inv(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """X = A^-1:  X' = -X A' X"""
+    ta = c.tangent_of(ins[0])
+    if ta is None:
+        return
+    inner = c.lib("matmul", c.scratch(out), ta, out)
+    c.minus(tangent, None, c.lib("matmul", c.scratch(out), out, inner))
+
+
+@node_rule("cholesky", _sample_positive)
+def cholesky(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """A = L L^T from A's lower triangle:  L' = L phi(L^-1 S L^-T); S symmetric from A', phi halves the diagonal"""
+    if out.dtype.kind == "c":
+        raise unsupported(c.source, "the derivative of a complex Cholesky factorisation", "", "SG132")
+    ta = c.tangent_of(ins[0])
+    if ta is None:
+        return
+    s = c.each(c.scratch(out), lambda p: algebra.select(_below(p, "ge"), load(ta, p), load(ta, p[::-1])))
+    half = c.lib("trsolve", c.scratch(out), out, s, lower=True, unit=False)
+    w = c.lib("trsolve", c.scratch(out), out, transposed(half), lower=True, unit=False)
+
+    def phi(p: tuple[Ix, ...]) -> Expr:
+        halved = algebra.mul(algebra.number(0.5, w.dtype), load(w, p))
+        below = algebra.select(_below(p, "gt"), load(w, p), algebra.zero(w.dtype))
+        return algebra.select(_below(p, "eq"), halved, below)
+
+    c.lib("matmul", tangent, out, c.each(c.scratch(out), phi))
+
+
+@node_rule("fft", _sample_signal)
+def fft(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """Linear: the transform of the tangent."""
+    ta = c.tangent_of(ins[0])
+    if ta is not None:
+        c.lib("fft", tangent, ta, **attrs)

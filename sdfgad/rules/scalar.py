@@ -1,0 +1,76 @@
+"""Partial derivatives of the scalar functions: y the answer, then the inputs; one line each, simple ones first.
+
+Linear functions (add, neg, cast, conj, real, ...) are not calculus and live in `rules/linear.py`.
+"""
+from __future__ import annotations
+
+import math
+
+from sdfgad.ir.algebra import Operand, Term, number, where, zero
+from sdfgad.ir.expr import Const
+from sdfgad.rules.registry import no_gradient, scalar_rule
+
+_Z = (0.4 + 0.7j, -0.8 + 0.3j)
+
+no_gradient("floordiv", "sign", "floor", "ceil", "trunc", "rint", "lt", "le", "gt", "ge", "eq", "ne", "and", "or",
+            "not", "bitand", "bitor", "bitxor", "invert", "shl", "shr", "isnan", "isinf", "isfinite", "stop_gradient")
+
+scalar_rule("exp", lambda y, x: y, [0.3, -1.1], _Z)
+scalar_rule("exp2", lambda y, x: y * math.log(2.0), [0.3, -1.1])
+scalar_rule("expm1", lambda y, x: y + 1, [0.3, -1.1])
+scalar_rule("log", lambda y, x: 1 / x, [0.3, 2.1], _Z, singular=True)
+scalar_rule("log2", lambda y, x: 1 / (x * math.log(2.0)), [0.3, 2.1], singular=True)
+scalar_rule("log10", lambda y, x: 1 / (x * math.log(10.0)), [0.3, 2.1], singular=True)
+scalar_rule("log1p", lambda y, x: 1 / (x + 1), [0.3, -0.4], singular=True)
+scalar_rule("sqrt", lambda y, x: 0.5 / y, [0.3, 2.1], _Z, singular=True)
+scalar_rule("cbrt", lambda y, x: 1 / (3 * y * y), [0.3, -2.1], singular=True)
+
+scalar_rule("sin", lambda y, x: x.apply("cos"), [0.3, -1.1], _Z)
+scalar_rule("cos", lambda y, x: -x.apply("sin"), [0.3, -1.1], _Z)
+scalar_rule("tan", lambda y, x: 1 + y * y, [0.3, -1.1], _Z)
+scalar_rule("arcsin", lambda y, x: 1 / (1 - x * x).apply("sqrt"), [0.3, -0.7], singular=True)
+scalar_rule("arccos", lambda y, x: -1 / (1 - x * x).apply("sqrt"), [0.3, -0.7], singular=True)
+scalar_rule("arctan", lambda y, x: 1 / (1 + x * x), [0.3, -1.1])
+scalar_rule("sinh", lambda y, x: x.apply("cosh"), [0.3, -1.1], _Z)
+scalar_rule("cosh", lambda y, x: x.apply("sinh"), [0.3, -1.1], _Z)
+scalar_rule("tanh", lambda y, x: 1 - y * y, [0.3, -1.1], _Z)
+scalar_rule("arcsinh", lambda y, x: 1 / (x * x + 1).apply("sqrt"), [0.3, -1.1])
+scalar_rule("arccosh", lambda y, x: 1 / (x * x - 1).apply("sqrt"), [1.3, 2.1], singular=True)
+scalar_rule("arctanh", lambda y, x: 1 / (1 - x * x), [0.3, -0.7], singular=True)
+scalar_rule("erf", lambda y, x: (2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
+
+scalar_rule("mul", lambda y, a, b: (b, a), [(0.6, -1.7)], [_Z])
+scalar_rule("div", lambda y, a, b: (1 / b, -y / b), [(0.6, -1.7)], [_Z], singular=True)
+scalar_rule("mod", lambda y, a, b: (1, -_floor_quotient(a, b)), [(7.3, 2.1), (-7.3, 2.1)])
+scalar_rule("arctan2", lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)), [(0.6, -1.7)], singular=True)
+scalar_rule("hypot", lambda y, a, b: (a / y, b / y), [(0.6, -1.7)], singular=True)
+scalar_rule("copysign", lambda y, a, b: (y.apply("sign") * a.apply("sign"), 0), [(0.6, -1.7)])
+scalar_rule("pow", lambda y, a, b: (_power_base(a, b), _power_exponent(y, a, b)), [(0.6, 1.7), (1.3, -0.4)], [_Z],
+            singular=True)
+scalar_rule("maximum", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("minimum", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("fmax", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
+scalar_rule("fmin", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
+
+
+def _floor_quotient(a: Term, b: Term) -> Term:
+    return (a / b).apply("floor")
+
+
+def _wins(a: Term, b: Term, fn: str) -> Term:
+    """1 for the winner, 0 for the loser, a half each on a tie."""
+    loses_or_ties = where(a.compare("eq", b), Term(number(0.5, a.expr.dtype)), 0)
+    return where(a.compare(fn, b), Term(number(1, a.expr.dtype)), loses_or_ties)
+
+
+def _power_base(a: Term, b: Term) -> Operand:
+    if isinstance(b.expr, Const):
+        p = b.expr.value
+        return 1 if p == 1 else p * a if p == 2 else 0 if p == 0 else p * a ** (p - 1)
+    return where(b.compare("eq", 0), Term(zero(a.expr.dtype)), b * a ** (b - 1))
+
+
+def _power_exponent(y: Term, a: Term, b: Term) -> Operand | None:
+    if isinstance(b.expr, Const):
+        return None
+    return where(a.compare("eq", 0), Term(zero(a.expr.dtype)), y * a.apply("log"))

@@ -1,0 +1,162 @@
+"""What a command is about: ``file.py:function``, ``module:function`` or ``npbench:kernel``, with arguments for it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sdfgad.errors import UsageError
+
+NPBENCH = "npbench"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function, arguments for it, and what to differentiate where the target itself says so."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    wrt: tuple[str, ...] | None = None
+    output: Any = None
+
+    @property
+    def program(self) -> Callable[..., Any]:
+        """The plain NumPy function, also when the target is decorated with ``sdfgad.grad``."""
+        return getattr(self.function, "fn", self.function)
+
+
+def load_target(text: str, *, sizes: Mapping[str, Any], arguments: str = "", preset: str = "") -> Target:
+    """The target that ``text`` names, its arguments made by ``arguments`` or by the example function beside it."""
+    where, _, name = text.rpartition(":")
+    if not where or not name:
+        raise _not_found(f"{text!r} is not a target", "write file.py:function, module:function or npbench:kernel")
+    if where == NPBENCH:
+        return _npbench_target(name, sizes, preset)
+    module = load_module(where)
+    function = _attribute(module, name)
+    maker = load_function(arguments) if arguments else _example_function(module, name)
+    return Target(text, function, _call_maker(maker, sizes, function))
+
+
+def load_module(where: str) -> ModuleType:
+    """The module of a file name ending in ``.py`` or of a dotted name."""
+    return _module_of_file(Path(where)) if where.endswith(".py") else _module_of_name(where)
+
+
+def load_function(text: str) -> Callable[..., Any]:
+    """The function of ``module:function`` or ``file.py:function``."""
+    where, _, name = text.rpartition(":")
+    if not where:
+        raise _not_found(f"{text!r} does not name a function", "write module:function or file.py:function")
+    return _attribute(load_module(where), name)
+
+
+def read_sizes(texts: Sequence[str]) -> dict[str, Any]:
+    """``["N=512", "eps=1e-3"]`` as a dictionary of numbers, booleans or texts."""
+    return dict(_read_size(text) for text in texts)
+
+
+def _read_size(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or not name.isidentifier():
+        raise UsageError(f"{text!r} does not set a size", help="write -s N=512")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _module_of_file(file: Path) -> ModuleType:
+    if not file.is_file():
+        raise _not_found(f"there is no file {file}", "give the path of a Python file")
+    # As `python file.py` does: the file's neighbours can be imported.
+    sys.path.insert(0, str(file.resolve().parent))
+    spec = spec_from_file_location(file.stem, file.resolve())
+    if spec is None or spec.loader is None:
+        raise _not_found(f"{file} is not a Python file", "give the path of a Python file")
+    module = module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _module_of_name(name: str) -> ModuleType:
+    sys.path.insert(0, os.getcwd())
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise _not_found(str(error), "give file.py:function, or run in the folder that holds the module") from error
+
+
+def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
+    function = getattr(module, name, None)
+    if callable(function):
+        return function
+    near = get_close_matches(name, [n for n in vars(module) if callable(getattr(module, n))], n=3)
+    raise _not_found(f"{module.__name__} has no function {name!r}", f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _example_function(module: ModuleType, name: str) -> Callable[..., Any]:
+    wanted = (f"example_{name}", "example_arguments")
+    found = next((maker for n in wanted if callable(maker := getattr(module, n, None))), None)
+    if found is None:
+        raise UsageError(f"there are no arguments to call {name}() with",
+                         help=f"write {wanted[0]}() beside it that returns them, or give --args module:function")
+    return found
+
+
+def _call_maker(maker: Callable[..., Any], sizes: Mapping[str, Any], function: Callable[..., Any]) -> tuple[Any, ...]:
+    parameters = inspect.signature(maker).parameters
+    unknown = [name for name in sizes if name not in parameters]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        raise UsageError(f"{maker.__name__}() does not take {', '.join(unknown)}",
+                         help=f"it takes {', '.join(parameters) or 'nothing'}")
+    return _in_order(maker(**sizes), function)
+
+
+def _in_order(made: Any, function: Callable[..., Any]) -> tuple[Any, ...]:
+    """Arguments given as a tuple, by name, or as one value, in the order of ``function``'s parameters."""
+    if not isinstance(made, Mapping):
+        return tuple(made) if isinstance(made, tuple | list) else (made,)
+    try:
+        return inspect.signature(getattr(function, "fn", function)).bind(**made).args
+    except TypeError as error:
+        raise UsageError(f"the example arguments do not fit: {error}") from error
+
+
+def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str) -> Target:
+    catalogue = import_module("npbench_suite.kernel")
+    if name not in (names := catalogue.names()):
+        near = get_close_matches(name, names, n=3) or names
+        raise _not_found(f"there is no kernel {name!r}", f"kernels: {', '.join(near)}")
+    kernel = catalogue.load(name)
+    if preset or sizes:
+        made = kernel.initialize(**(_preset(name, preset or "S") | dict(sizes)))
+    else:
+        made = kernel.sample(import_module("numpy.random").default_rng(0), 0)
+    return Target(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program), tuple(kernel.wrt),
+                  kernel.output)
+
+
+def _preset(kernel: str, preset: str) -> dict[str, Any]:
+    folder = Path(import_module("npbench_suite.kernel").__file__ or "").parent
+    presets = json.loads((folder / "presets.json").read_text())[kernel]["presets"]
+    if preset not in presets:
+        raise UsageError(f"there is no preset {preset!r}", help=f"presets: {', '.join(presets)}")
+    return dict(presets[preset])
+
+
+def _not_found(message: str, help: str) -> UsageError:
+    return UsageError(message, code="SG208", help=help)

@@ -1,0 +1,68 @@
+"""Remove what nobody asked for."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdfgad.ir.program import Block, If, Loop, Map, Pop, Program, Push, Stmt, Store, While
+from sdfgad.ir.walk import children, reads, statements, with_children, writes
+
+
+def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
+    """Keep the statements some result depends on, by name of array, and the control around them.
+
+    y = f(x) ; z = g(x), result z    ->   z = g(x)
+    """
+    live = _live(program.body, set(results))
+    body = _prune(program.body, live)
+    used = set(results) | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
+    arrays = {name: a for name, a in program.arrays.items() if name in used}
+    return program.but(body=body, arrays=arrays)
+
+
+def _touched(stmt: Stmt) -> set[str]:
+    return {stmt.tape} if isinstance(stmt, Push) else writes(stmt)
+
+
+def _live(body: Block, live: set[str]) -> set[str]:
+    size = -1
+    while size != len(live):
+        size = len(live)
+        _grow(body, live, set())
+    return live
+
+
+def _grow(block: Block, live: set[str], control: set[str]) -> None:
+    for stmt in block:
+        if isinstance(stmt, (Loop, While, If)):
+            here = control | reads(stmt)
+            for inner in children(stmt):
+                _grow(inner, live, here)
+        elif not live.isdisjoint(_touched(stmt)):
+            live |= control | _read_for(stmt, live)
+
+
+def _read_for(stmt: Stmt, live: set[str]) -> set[str]:
+    if isinstance(stmt, Map):
+        return reads(_without_dead_stores(stmt, live))
+    return reads(stmt) | ({stmt.tape} if isinstance(stmt, Pop) else set())
+
+
+def _without_dead_stores(stmt: Map, live: set[str]) -> Map:
+    body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in live)
+    return stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
+
+
+def _prune(block: Block, live: set[str]) -> Block:
+    kept: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, (Loop, While, If)):
+            inner = [_prune(b, live) for b in children(stmt)]
+            if any(_useful(b, stmt) for b in inner):
+                kept.append(with_children(stmt, inner))
+        elif not live.isdisjoint(_touched(stmt)):
+            kept.append(_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt)
+    return tuple(kept)
+
+
+def _useful(block: Block, region: Stmt) -> bool:
+    return bool(block)

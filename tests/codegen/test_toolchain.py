@@ -1,0 +1,50 @@
+"""The compiler that is found, commands that fail, and what of the machine belongs to a cache key."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sdfgad import ToolchainError, __version__
+from sdfgad.codegen.toolchain import cpu_model, environment, find_compiler, run
+
+
+def test_the_compiler_named_by_cxx_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = tmp_path / "fake-c++"
+    fake.write_text("#!/bin/sh\necho fake 1.0\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{fake} -pipe")
+    assert (find_compiler().path, find_compiler().version) == (str(fake), "fake 1.0")
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(ToolchainError, match="SG501.*no-such-compiler"):
+        find_compiler()
+
+
+def test_a_failing_command_shows_what_it_printed() -> None:
+    program = "import sys; print('out'); print('it broke', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(ToolchainError, match=r"SG505(.|\n)*exit status 3(.|\n)*it broke"):
+        run((sys.executable, "-c", program), code="SG505")
+    with pytest.raises(ToolchainError, match="cannot be run"):
+        run(("/no/such/program",), code="SG501")
+
+
+def test_the_environment_of_a_cache_key_runs_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = tmp_path / "fake-c++"
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CXX", str(fake))
+    environment.cache_clear()
+    parts = environment()
+    environment.cache_clear()
+    assert parts == environment()
+    assert {__version__, "2.0.0b1", cpu_model()} <= set(parts)
+    fake.write_text("#!/bin/sh\n# another version\n")
+    environment.cache_clear()
+    assert parts != environment()
+    environment.cache_clear()
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,200 @@
+"""The house, enforced: imports only go down, dace stays in three packages, files and functions stay small."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# A module may import from its own layer and from those below.
+LAYERS = {
+    "errors": 0, "names": 0, "config": 0, "memory": 0,
+    "ir": 1,
+    "frontend": 2, "rules": 2,
+    "analysis": 3,
+    "transform": 4,
+    "checkpoint": 5,
+    "reverse": 6,
+    "codegen": 7,
+    "api": 8, "testing": 8,
+    "cli": 9, "doctor": 9, "target": 9,
+}
+TOP = 9
+MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}
+LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 400, 60, 8
+MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque",
+                 "WeakKeyDictionary", "WeakValueDictionary"}
+TOO_GENERAL = {"Exception", "BaseException"}
+VAGUE_WORDS = {"new", "utils", "util", "manager", "helper", "helpers"}
+# Names of mathematics that end in 2.
+NUMPY_NAMES = {"atan2", "arctan2", "log2", "exp2", "norm2"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file of the package or the suite."""
+
+    path: str
+
+    @cached_property
+    def text(self) -> str:
+        return (ROOT / self.path).read_text()
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def unit(self) -> str:
+        """The layer's name: ``reverse`` of sdfgad/reverse/tape.py; empty for the package's own front page."""
+        unit = Path(self.path).parts[1].removesuffix(".py")
+        return "" if unit == "__init__" else unit
+
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return (n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _modules(folder: str) -> list[Module]:
+    return [Module(str(file.relative_to(ROOT))) for file in sorted((ROOT / folder).rglob("*.py"))]
+
+
+PACKAGE = _modules("sdfgad")
+SUITE = _modules("npbench_suite")
+TESTS = _modules("tests")
+package = pytest.mark.parametrize("module", PACKAGE, ids=lambda m: m.path)
+everything = pytest.mark.parametrize("module", PACKAGE + SUITE, ids=lambda m: m.path)
+
+
+def imported(module: Module) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import, relative ones resolved."""
+    parents = Path(module.path).with_suffix("").parts[:-1]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+            origin = ".".join(part for part in (base, node.module) if part)
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def layer_of(name: str) -> int:
+    """Layer of a dotted name below sdfgad; a name of the front page that is not a verb counts as the lowest."""
+    parts = name.split(".")
+    if len(parts) == 1:
+        return LAYERS["api"]
+    if parts[1] in LAYERS:
+        return LAYERS[parts[1]]
+    return 0 if parts[1] == "__version__" or parts[1][0].isupper() else LAYERS["api"]
+
+
+@package
+def test_imports_go_down(module: Module) -> None:
+    if not module.unit:
+        return
+    assert module.unit in LAYERS, f"{module.unit} has no layer yet; add it to the table"
+    up = [f"{module.path}:{line}: imports {name}" for line, name in imported(module)
+          if name.split(".")[0] == "sdfgad" and layer_of(name) > LAYERS[module.unit]]
+    outside = [f"{module.path}:{line}: imports {name}" for line, name in imported(module)
+               if name.split(".")[0] in ("npbench_suite", "tests")]
+    assert not up + outside
+
+
+@package
+def test_dace_is_imported_in_three_packages_only(module: Module) -> None:
+    found = [f"{module.path}:{line}" for line, name in imported(module) if name.split(".")[0] == "dace"]
+    assert not found or module.unit in MAY_IMPORT_DACE
+
+
+@everything
+def test_no_import_inside_a_function(module: Module) -> None:
+    """The first import of dace aside, which is slow and therefore lazy."""
+    found = [f"{module.path}:{node.lineno}" for function in module.functions() for node in ast.walk(function)
+             if isinstance(node, ast.Import | ast.ImportFrom) and not _imports_dace(node)]
+    assert not found
+
+
+def _imports_dace(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return all(name.split(".")[0] == "dace" for name in names)
+
+
+@pytest.mark.parametrize("module", PACKAGE + SUITE + TESTS, ids=lambda m: m.path)
+def test_files_are_short(module: Module) -> None:
+    assert len(module.text.splitlines()) <= LONGEST_FILE
+
+
+@everything
+def test_functions_are_short(module: Module) -> None:
+    assert not [f"{module.path}:{f.lineno}: {f.name} has {_length(f)} lines" for f in module.functions()
+                if _length(f) > LONGEST_FUNCTION]
+
+
+def test_most_functions_are_very_short() -> None:
+    lengths = sorted(_length(f) for module in PACKAGE for f in module.functions())
+    assert lengths[len(lengths) // 2] <= MEDIAN_FUNCTION
+
+
+def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+@package
+def test_no_mutable_module_state(module: Module) -> None:
+    if module.path == "sdfgad/rules/registry.py":
+        return
+    found = []
+    for node in module.tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_mutable(node.value):
+            names = [ast.unparse(t) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+            found += [f"{module.path}:{node.lineno}: {name}" for name in names if name != "__all__"]
+    assert not found, "use a tuple, frozenset or MappingProxyType"
+
+
+def _is_mutable(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        return name in MUTABLE_CALLS
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+
+
+@everything
+def test_no_broad_except_and_no_bare_exception(module: Module) -> None:
+    caught = [f"{module.path}:{n.lineno}" for n in ast.walk(module.tree)
+              if isinstance(n, ast.ExceptHandler) and (n.type is None or _names(n.type) & TOO_GENERAL)]
+    raised = [f"{module.path}:{n.lineno}" for n in ast.walk(module.tree)
+              if isinstance(n, ast.Raise) and n.exc is not None and _names(n.exc) & TOO_GENERAL]
+    assert not caught + raised
+
+
+def _names(node: ast.expr) -> set[str]:
+    """The class names an ``except`` or ``raise`` mentions first."""
+    if isinstance(node, ast.Tuple):
+        return set().union(*(_names(item) for item in node.elts))
+    target = node.func if isinstance(node, ast.Call) else node
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+@package
+def test_no_vague_names(module: Module) -> None:
+    names = {Path(module.path).stem} | {n.name for n in ast.walk(module.tree)
+                                        if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    assert not {name for name in names if _is_vague(name)}
+
+
+def _is_vague(name: str) -> bool:
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return bool(words & VAGUE_WORDS) or (name.endswith("2") and name.strip("_").lower() not in NUMPY_NAMES)
+
+
+@pytest.mark.parametrize("name, vague", [
+    ("grad2", True), ("new_plan", True), ("PlanManager", True), ("news", False), ("log2", False), ("utils", True),
+    ("renewed", False),
+])
+def test_what_counts_as_vague(name: str, vague: bool) -> None:
+    assert _is_vague(name) is vague

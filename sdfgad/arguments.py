@@ -66,7 +66,7 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
     """Names of the leaves to differentiate: given by name or position, or every floating or complex array."""
     parameters = list(bound.values)
     if wrt is None:
-        found = tuple(n for n, v in bound.leaves.items() if is_differentiable(v) and not isinstance(v, (float, complex)))
+        found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {', '.join(parameters)}")

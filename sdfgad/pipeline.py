@@ -66,7 +66,8 @@ class Derivative:
         """Arrays that outlive the call: gradients, and what the value needs."""
         return tuple(dict.fromkeys((*self.made.results, *_arrays_of(self.program.returns))))
 
-    def run(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
+    def run(self, bound: Bound, donate: frozenset[str],
+            seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
         memory = prepare(self.program, self.parsed, bound, donate, self.keep)
         memory.update(zip(self.made.seeds, seeds, strict=True))
@@ -109,7 +110,8 @@ def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Progr
 def _enforce(plan: Plan, problem: Problem, limit: int | None) -> None:
     peak = plan.predicted.peak_bytes
     if limit is not None and peak > limit:
-        largest = sorted({**problem.base, **{i.name: i.bytes or 0 for i in problem.items}}.items(), key=lambda kv: -kv[1])
+        sizes = {**problem.base, **{i.name: i.bytes or 0 for i in problem.items}}
+        largest = sorted(sizes.items(), key=lambda pair: -pair[1])
         raise MemoryLimitError(
             f"the gradient of {problem.target} needs {format_bytes(peak)}, the limit is {format_bytes(limit)}",
             minimum_bytes=peak, floor=tuple(n for n, _ in largest[:8]))

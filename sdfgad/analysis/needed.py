@@ -125,9 +125,14 @@ def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, tangents: Tangen
         for a in reads_of(part, site):
             if a.array in names or tangents.is_tangent(a.array):
                 continue
-            answer = lin.after and any(w.array == a.array and (isinstance(stmt, Lib) or w.index == a.index) for w in written)
+            answer = lin.after and any(_is_answer(stmt, w, a) for w in written)
             found.append(Access(a.array, a.index, a.domain, site, AFTER if answer else BEFORE))
     return found
+
+
+def _is_answer(stmt: Stmt, write: Access, read: Access) -> bool:
+    """Whether the read is of what the statement itself has just written."""
+    return write.array == read.array and (isinstance(stmt, Lib) or write.index == read.index)
 
 
 def _covers(stmt: Stmt, number: int, write: Access, array: Array) -> bool:

@@ -85,6 +85,11 @@ def local(name: str) -> str:
     return "l_" + identifier(name)
 
 
+def tape_number(tape: str) -> str:
+    """The constant that numbers a growable tape."""
+    return "tape_" + identifier(tape)
+
+
 def ctype(dtype: np.dtype) -> str:
     """The C++ type of one element."""
     return CTYPES[dtype.name]
@@ -194,9 +199,15 @@ class Writer:
         self.line(f"{head} {{" if head else "{")
         self._depth += 1
 
-    def close(self, tail: str = "") -> None:
+    def close(self) -> None:
         self._depth -= 1
-        self.line("}" + tail)
+        self.line("}")
+
+    def otherwise(self) -> None:
+        """End a block and begin the one for the other case."""
+        self._depth -= 1
+        self.line("} else {")
+        self._depth += 1
 
     def fresh(self, stem: str = "t") -> str:
         """A name not used before in this piece of code."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, local, surely_runs, symbol
 from sdfgad.codegen.expressions import Values, certain, combine, count_uses, operands, topological
 from sdfgad.codegen.injective import injective_variables
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, walk
+from sdfgad.ir.expr import Call, Expr, Index, Load, Local, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
@@ -84,7 +84,6 @@ def _depth(loops: tuple[Range, ...], symbols: frozenset[str] | set[str]) -> int:
 def _levels(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[Expr, int]:
     """For each node the number of loops that have to be open before it can be computed."""
     written = {p.array for p in stmt.body if isinstance(p, Store)}
-    lets = {p.name: p.expr for p in stmt.body if isinstance(p, Let)}
     levels: dict[Expr, int] = {}
     for part in stmt.body:
         for node in topological([part.expr], operands):
@@ -96,19 +95,28 @@ def _levels(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[Expr
                 level = len(loops)
             elif guard is not None and isinstance(node, (Load, Index)) and any(i.const is None for i in indices):
                 level = max(level, guard)  # outside the loop its index may be out of bounds
-            if isinstance(node, Local):
-                level = levels[lets[node.name]]
             levels[node] = max([level, *(levels[a] for a in operands(node))])
+        if isinstance(part, Let):
+            levels[_local_of(part)] = levels[part.expr]
     return levels
 
 
 def _hoisted(stmt: Map, levels: dict[Expr, int], depth: int) -> tuple[tuple[Expr, ...], ...]:
-    roots = [p.expr for p in stmt.body]
-    certainly = topological(roots, certain)
-    needed_deeper = {p.expr for p in stmt.body if isinstance(p, Store)}
-    needed_deeper |= {a for n in topological(roots, operands) for a in operands(n) if levels[n] > levels[a]}
-    return tuple(tuple(n for n in certainly if isinstance(n, (Load, Call)) and levels[n] == d and n in needed_deeper)
-                 for d in range(depth))
+    """Per depth: what a deeper node, a store or a let needs, operands first; a `Local` stands for its whole let."""
+    needed: dict[Expr, None] = {}
+    every = topological([p.expr for p in stmt.body], operands)
+    deeper = {a for n in every for a in operands(n) if levels[n] > levels[a]}
+    for part in stmt.body:
+        deeper |= {part.expr} if isinstance(part, Store) else set()
+        needed.update(dict.fromkeys(n for n in topological([part.expr], certain)
+                                    if isinstance(n, (Load, Call)) and n in deeper))
+        if isinstance(part, Let):
+            needed[_local_of(part)] = None
+    return tuple(tuple(n for n in needed if levels[n] == d) for d in range(depth))
+
+
+def _local_of(part: Let) -> Local:
+    return Local(part.name, part.expr.dtype)
 
 
 def _register_depths(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[int, int]:
@@ -140,9 +148,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         opened.append(depth == nest.guard and _needs_guard(nest, depth))
         if opened[-1]:
             writer.open(f"if ({index_text(inner, r.start)} {'<' if r.step > 0 else '>'} {stop})")
-        for node in nest.hoisted[depth]:
-            if values.name(node) is None:
-                values.bind(node)
+        _hoist(values, stmt, nest.hoisted[depth])
         for k in (k for k, d in nest.registers.items() if d == depth):
             sums[k] = _open_sum(writer, inner, stmt.body[k])
         if depth == len(nest.loops) - 1:
@@ -160,6 +166,22 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         if opened[depth]:
             writer.close()
     writer.close()
+
+
+def _hoist(values: Values, stmt: Map, nodes: tuple[Expr, ...]) -> None:
+    lets = {p.name: p.expr for p in stmt.body if isinstance(p, Let)}
+    for node in nodes:
+        if isinstance(node, Local):
+            _emit_let(values, Let(node.name, lets[node.name]))
+        elif values.name(node) is None:
+            values.bind(node)
+
+
+def _emit_let(values: Values, part: Let) -> None:
+    values.bind_shared([part.expr])
+    text = values.text(part.expr)
+    values.writer.line(f"const {ctype(part.expr.dtype)} {local(part.name)} = {text};")
+    values.scopes[-1][_local_of(part)] = local(part.name)
 
 
 def _stop(writer: Writer, frame: Frame, r: Range) -> str:
@@ -207,9 +229,8 @@ def _emit_body(values: Values, stmt: Map, sums: dict[int, str]) -> None:
     writer, frame = values.writer, values.frame
     for k, part in enumerate(stmt.body):
         if isinstance(part, Let):
-            if not isinstance(part.expr, (Const, Local)):
-                values.bind_shared([part.expr])
-            writer.line(f"const {ctype(part.expr.dtype)} {local(part.name)} = {values.text(part.expr)};")
+            if values.name(_local_of(part)) is None:
+                _emit_let(values, part)
             continue
         values.bind_shared([part.expr])
         text = values.text(part.expr)

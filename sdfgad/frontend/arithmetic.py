@@ -11,9 +11,9 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL, apply, as_array, compare, describe, integers, lift, same_size, select, shape_text, truth)
-from sdfgad.frontend.indexing import same_mask
+from sdfgad.frontend.indexing import same_mask, subscript
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, ViewValue, is_int, is_number)
+    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, is_int, is_number)
 from sdfgad.ir.expr import Const, call, const
 
 _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
@@ -180,8 +180,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, ListValue):
         value.items[:] = [kept(ctx, v, label) for v in value.items]
         return value
-    if isinstance(value, Masked) and not isinstance(value.values, ViewValue):
-        stored = ctx.builder.materialise(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
+    if isinstance(value, Masked):
+        stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
         return Masked(stored, value.mask, value.key)
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
@@ -218,7 +218,7 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
         if isinstance(value, Lazy):
             value = ctx.builder.materialise(value, "tmp")
-        return [ctx.evaluate_item(ctx, value, k) for k in range(value.shape[0].const)]
+        return [subscript(ctx, value, k) for k in range(value.shape[0].const)]
     raise ctx.refuse(f"{describe(value)} where a sequence of known length is needed", code="SG102")
 
 

@@ -11,7 +11,7 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import Code
-from sdfgad.frontend.values import Value
+from sdfgad.frontend.values import Function, Value
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
@@ -26,7 +26,7 @@ class Frame:
     names: dict[str, Value] = field(default_factory=dict)
     enclosing: Frame | None = None
     quiet: bool = False
-    carried: dict[str, str] = field(default_factory=dict)  # name -> container, for names carried by a loop
+    depth: int = 0  # number of regions around the call
 
 
 @dataclass(eq=False)
@@ -65,10 +65,13 @@ class Context:
     def values(self) -> Iterator[tuple[Frame, str, Value]]:
         """Every binding that may be read later, of enclosing functions too."""
         seen: set[int] = set()
-        for frame in self.frames:
-            chain: Frame | None = frame
+        waiting = list(self.frames)
+        while waiting:
+            chain: Frame | None = waiting.pop()
             while chain is not None and id(chain) not in seen:
                 seen.add(id(chain))
                 for name, value in chain.names.items():
                     yield chain, name, value
+                    if isinstance(value, Function) and id(value.frame) not in seen:
+                        waiting.append(value.frame)
                 chain = chain.enclosing

@@ -1,7 +1,7 @@
 """Which names are still needed: backward analysis of a function's syntax tree.
 
-`at_loop[loop]` are names that may be read before they are assigned, from the head of the loop on; `after[stmt]` those
-needed once a statement is done.
+`at_loop[loop]` are names that may be read before they are assigned, from the head of the loop on, `at_body[loop]` from
+the start of its body on; `after[stmt]` those needed once a statement is done; `around[if]` where break and continue lead.
 """
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Liveness:
 
     after: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
     at_loop: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    at_body: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    around: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
 
@@ -107,6 +109,7 @@ def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness)
     if isinstance(stmt, (ast.Return, ast.Raise)):
         return _read(stmt)
     if isinstance(stmt, ast.If):
+        result.around[stmt] = exits.after_break | exits.at_continue
         return _read(stmt.test) | _block(stmt.body, live, exits, result) | _block(stmt.orelse, live, exits, result)
     if isinstance(stmt, ast.With):
         return frozenset().union(*(_read(i.context_expr) for i in stmt.items)) | _block(stmt.body, live, exits, result)
@@ -127,6 +130,7 @@ def _loop(stmt: ast.For | ast.While, live: frozenset[str], exits: _Exits, result
             break
         head = grown
     result.at_loop[stmt] = head
+    result.at_body[stmt] = inside
     return head | (_read(stmt.iter) if isinstance(stmt, ast.For) else frozenset())
 
 

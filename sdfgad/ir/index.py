@@ -146,8 +146,8 @@ class Ix:
         """The number, given every symbol (and a reader for array elements)."""
         total = 0
         for m, c in self.terms:
-            for atom in m:
-                c *= env[atom] if isinstance(atom, str) else atom.value([p.evaluate(env, read) for p in atom.parts], read)
+            for a in m:
+                c *= env[a] if isinstance(a, str) else a.value([p.evaluate(env, read) for p in a.parts], read)
             total += c
         return total
 

@@ -1,7 +1,8 @@
 """Programs in normal form: arrays, and a tree of statements in program order.
 
-A statement is one computation (`Map`, `Lib`) or one control region (`Loop`, `While`, `If`). What happens when is said by
-the tree alone, so reversing is structural recursion. Every extent is a number: a program is specialised to its shapes.
+A statement is one computation (`Map`, `Lib`) or one control region (`Loop`, `While`, `If`). What happens when is said
+by the tree alone, so reversing is structural recursion. Every extent is a number: a program is specialised to its
+shapes.
 """
 from __future__ import annotations
 

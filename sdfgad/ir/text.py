@@ -7,8 +7,9 @@ from types import MappingProxyType
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
 
-_INFIX = MappingProxyType({"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-          "ne": "!=", "and": "and", "or": "or", "pow": "**"})
+_INFIX = MappingProxyType({
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+    "ne": "!=", "and": "and", "or": "or", "pow": "**"})
 
 
 def expr_text(e: Expr) -> str:

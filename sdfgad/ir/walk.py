@@ -62,7 +62,8 @@ def reads(stmt: Stmt) -> set[str]:
         return names
     if isinstance(stmt, Lib):
         accumulated = {v.array for v in stmt.outs} if stmt.attrs.get("accumulate") else set()
-        return accumulated | {v.array for v in stmt.ins} | {e.array for v in (*stmt.ins, *stmt.outs) for e in view_elems(v)}
+        indices = {e.array for v in (*stmt.ins, *stmt.outs) for e in view_elems(v)}
+        return accumulated | indices | {v.array for v in stmt.ins}
     if isinstance(stmt, Loop):
         return {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set())
     if isinstance(stmt, While):

@@ -1,8 +1,8 @@
 """Accumulate cotangents without races: from "each iteration adds to its neighbours" to "each cell collects its own".
 
 A term adds `expr(i)` to `array[index(i)]` for every i of the domain. When all indices of a group are the same injective
-map up to constant offsets, the sum is turned round: cell c collects `expr_k(c - offset_k)`. The cells every term reaches
-form the core, without conditions; the rim is covered by two guarded strips per dimension (Hueckelheim et al.,
+map up to constant offsets, the sum is turned round: cell c collects `expr_k(c - offset_k)`. The cells every term
+reaches form the core, without conditions; the rim is covered by two guarded strips per dimension (Hueckelheim et al.,
 "Automatic differentiation for adjoint stencil loops", 2019, with guards instead of one loop nest per piece).
 """
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
 
 
 def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
-    """Statements that add all terms (all of one array), none of which has colliding iterations where that can be helped."""
+    """Statements that add all terms (all of one array), without colliding iterations where that can be helped."""
     out: list[Stmt] = []
     for family in _families(stmt.domain, group):
         shifts = _shifts(stmt.domain, family) if len(family) > 1 else None

@@ -1,7 +1,7 @@
 """Values the reverse sweep can rebuild instead of having them stored.
 
-An array made afresh by each run of one block, from values nobody changes in the rest of that block, is rebuilt by running
-the statements that made it again, at the start of the block's reverse.
+An array made afresh by each run of one block, from values nobody changes in the rest of that block, is rebuilt by
+running the statements that made it again, at the start of the block's reverse.
 """
 from __future__ import annotations
 

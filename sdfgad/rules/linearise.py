@@ -248,8 +248,8 @@ def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
 
 def _polynomial(e: Call) -> bool:
     """A power whose derivative is finite wherever the power is."""
-    exponent = e.args[-1]
-    return e.fn == "pow" and isinstance(exponent, Const) and not isinstance(exponent.value, complex) and exponent.value >= 1
+    p = e.args[-1]
+    return e.fn == "pow" and isinstance(p, Const) and not isinstance(p.value, complex) and p.value >= 1
 
 
 def _mentions(p: Expr, answer: Expr) -> bool:

@@ -1,0 +1,85 @@
+"""C++ text of whole blocks, run in order by one thread."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, symbol, tape_number
+from sdfgad.codegen.expressions import Values, count_uses
+from sdfgad.codegen.libraries import emit_lib
+from sdfgad.codegen.nests import emit_map
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
+
+
+def emit_block(writer: Writer, frame: Frame, block: Block) -> None:
+    """Write the statements of a block in program order."""
+    for stmt in block:
+        _EMITTERS[type(stmt)](writer, frame, stmt)
+
+
+def _loop(writer: Writer, frame: Frame, stmt: Loop) -> None:
+    r, var = stmt.range, symbol(stmt.range.var)
+    stop = writer.fresh("e")
+    writer.open()
+    writer.line(f"const int64_t {stop} = {index_text(frame, r.stop)};")
+    more = f"{var} {'<' if r.step > 0 else '>'} {stop}"
+    if stmt.until is not None:
+        more += f" && !{access(frame, stmt.until, ())}"
+    writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
+    emit_block(writer, frame.inside([r]), stmt.body)
+    writer.close()
+    writer.close()
+
+
+def _while(writer: Writer, frame: Frame, stmt: While) -> None:
+    writer.open(f"while ({access(frame, stmt.flag, ())})")
+    emit_block(writer, frame, stmt.body)
+    writer.close()
+
+
+def _if(writer: Writer, frame: Frame, stmt: If) -> None:
+    writer.open()
+    values = Values(writer, frame, count_uses([stmt.cond]))
+    values.bind_shared([stmt.cond])
+    cond = values.text(stmt.cond)
+    writer.open(f"if ({cond})")
+    emit_block(writer, frame, stmt.then)
+    if stmt.orelse:
+        writer.otherwise()
+        emit_block(writer, frame, stmt.orelse)
+    writer.close()
+    writer.close()
+
+
+def _push(writer: Writer, frame: Frame, stmt: Push) -> None:
+    _tape(writer, frame, stmt, "push", lambda entry, element: f"*{entry}++ = {element};")
+
+
+def _pop(writer: Writer, frame: Frame, stmt: Pop) -> None:
+    _tape(writer, frame, stmt, "pop", lambda entry, element: f"{element} = *{entry}++;")
+
+
+def _tape(writer: Writer, frame: Frame, stmt: Push | Pop, verb: str, copy: Callable[[str, str], str]) -> None:
+    """Copy a view to or from the next entry of a tape, element by element in C order."""
+    view, entry, kind = stmt.view, writer.fresh("entry"), ctype(stmt.view.dtype)
+    ranges = view_ranges(view)
+    inner = frame.inside(ranges)
+    size = "*".join(["int64_t(1)", *(f"({index_text(frame, n)})" for n in view.shape)])
+    writer.open()
+    writer.line(f"{kind}* {entry} = static_cast<{kind}*>(sg_tapes->{verb}({tape_number(stmt.tape)}, "
+                f"{size}*sizeof({kind})));")
+    for r in ranges:
+        writer.open(f"for (int64_t {symbol(r.var)} = 0; {symbol(r.var)} < {index_text(inner, r.stop)}; ++{symbol(r.var)})")
+    writer.line(copy(entry, access(inner, view.array, view.index)))
+    for _ in (*ranges, None):
+        writer.close()
+
+
+def view_ranges(view: View) -> tuple[Range, ...]:
+    """Loops over all positions of a view."""
+    return tuple(Range(axis(k), n - n, n) for k, n in enumerate(view.shape))
+
+
+_EMITTERS: Mapping[type[Stmt], Callable[[Writer, Frame, Any], None]] = MappingProxyType({
+    Map: emit_map, Lib: emit_lib, Loop: _loop, While: _while, If: _if, Push: _push, Pop: _pop})

@@ -1,0 +1,203 @@
+"""Conditionals: one branch when the condition is known now, else an `If` whose names are merged afterwards."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.context import RESULT, Context
+from sdfgad.frontend.elementwise import describe, select, same_size
+from sdfgad.frontend.merge import (
+    Kind, container_value, declare, fill, join, kind_of, link, private, same)
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
+from sdfgad.ir.expr import Call, Expr, Index
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import If, Stmt
+
+
+def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
+    """`chosen() if test else other()` for a condition known at run time only."""
+    condition = test.at(())
+    ctx.builder.consume(test)
+    snapshot = ctx.builder.snapshot()
+    first, then = _captured(ctx, condition, True, chosen)
+    second, orelse = _captured(ctx, condition, False, other)
+    if same(first, second) and not then and not orelse:
+        return first
+    kind = _joined(ctx, first, second)
+    if not then and not orelse and _pure(first) and _pure(second):
+        picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, _condition_reads(condition), True)
+        weak = kind.weak
+        return select(ctx, picked, first, second, weak)
+    ctx.builder.rollback(snapshot)
+    return _stored(ctx, condition, chosen, other, kind)
+
+
+def _captured(ctx: Context, condition: Expr, positive: bool, way: Callable[[], Value]) -> tuple[Value, list[Stmt]]:
+    """The value of one side and the statements it takes to compute it; a pending result is not stored."""
+    builder = ctx.builder
+    with builder.region() as block:
+        builder.scope.facts.extend(facts_of(condition, positive))
+        value = way()
+        pending = isinstance(value, Lazy) and value.stored is None
+        if pending:
+            builder.live.discard(value)
+    if pending and value.sources:
+        builder.live.add(value)
+    return value, block
+
+
+def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value],
+            kind: Kind) -> Value:
+    array = declare(ctx, kind, "chosen")
+    blocks = []
+    for positive, way in ((True, chosen), (False, other)):
+        with ctx.builder.region() as block:
+            ctx.builder.scope.facts.extend(facts_of(condition, positive))
+            fill(ctx, array.name, kind, way())
+        blocks.append(tuple(block))
+    ctx.builder.emit(If(condition, blocks[0], blocks[1], ctx.builder.source))
+    return container_value(ctx, array, kind)
+
+
+def _pure(value: Value) -> bool:
+    return is_number(value) or isinstance(value, IntValue) or (
+        isinstance(value, ArrayValue) and (not value.shape or isinstance(value, Lazy)))
+
+
+def _condition_reads(condition: Expr) -> frozenset[str]:
+    from_loads = set()
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call):
+            stack.extend(node.args)
+        elif hasattr(node, "array"):
+            from_loads |= {node.array, *(e.array for i in node.index for e in i.elems)}
+        elif isinstance(node, Index):
+            from_loads |= {e.array for e in node.ix.elems}
+    return frozenset(from_loads)
+
+
+def _joined(ctx: Context, first: Value, second: Value) -> Kind:
+    a, b = kind_of(first), kind_of(second)
+    if a is not None and b is not None and len(a.shape) == len(b.shape):
+        if all(same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
+            b = Kind(a.shape, b.dtype, b.weak)
+    kind = join(a, b)
+    if kind is None:
+        raise ctx.refuse(f"a choice at run time between {describe(first)} and {describe(second)}",
+                         "both sides need the same shape and a number type", "SG104")
+    return kind
+
+
+def facts_of(condition: Expr, positive: bool) -> list[Ix]:
+    """Integer inequalities `fact >= 0` that follow from a condition being true (or false)."""
+    if isinstance(condition, Call) and condition.fn == "not":
+        return facts_of(condition.args[0], not positive)
+    if isinstance(condition, Call) and condition.fn == "select" and positive:
+        a, b, _ = condition.args
+        return [*facts_of(a, True), *facts_of(b, True)]
+    if not isinstance(condition, Call) or condition.fn not in _FACTS:
+        return []
+    parts = [_index_of(a) for a in condition.args]
+    if None in parts:
+        return []
+    left, right = parts
+    return _FACTS[condition.fn](left, right) if positive else _FACTS[_OPPOSITE[condition.fn]](left, right)  # type: ignore[arg-type]
+
+
+def _index_of(e: Expr) -> Ix | None:
+    if isinstance(e, Index):
+        return e.ix
+    return Ix((((), int(e.value)),)) if hasattr(e, "value") and isinstance(e.value, int) and e.value else (
+        Ix(()) if getattr(e, "value", None) == 0 else None)
+
+
+_FACTS: dict[str, Callable[[Ix, Ix], list[Ix]]] = {
+    "lt": lambda a, b: [b - a - 1], "le": lambda a, b: [b - a], "gt": lambda a, b: [a - b - 1],
+    "ge": lambda a, b: [a - b], "eq": lambda a, b: [a - b, b - a], "ne": lambda a, b: []}
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Callable[[], None],
+           live: frozenset[str]) -> None:
+    """An `If` statement; names in `live` that differ afterwards are merged."""
+    condition = test.at(())
+    ctx.builder.consume(test)
+    ctx.builder.flush()
+    frame, source = ctx.frame, ctx.builder.source
+    before = dict(frame.names)
+    outcomes, blocks = [], []
+    for positive, way in ((True, then), (False, orelse)):
+        frame.names = dict(before)
+        with ctx.builder.region() as block:
+            ctx.builder.scope.facts.extend(facts_of(condition, positive))
+            way()
+        outcomes.append(frame.names)
+        blocks.append(block)
+    ctx.builder.source = source
+    frame.names = before
+    _merge(ctx, outcomes, blocks, live)
+    ctx.builder.emit(If(condition, tuple(blocks[0]), tuple(blocks[1]), source))
+
+
+def _merge(ctx: Context, outcomes: list[dict[str, Value]], blocks: list[list[Stmt]], live: frozenset[str]) -> None:
+    frame = ctx.frame
+    before = dict(frame.names)
+    merged: dict[str, Value] = {}
+    pending: list[tuple[str, Value, Value]] = []
+    for name in dict.fromkeys([*outcomes[0], *outcomes[1]]):
+        first, second = (o.get(name, _ABSENT) for o in outcomes)
+        if name == RESULT:
+            first, second = (v.value if isinstance(v, Maybe) else v for v in (first, second))
+        if first is second or (first is not _ABSENT and second is not _ABSENT and same(first, second)):
+            merged[name] = first
+        elif first is _ABSENT or second is _ABSENT or isinstance(first, Maybe) or isinstance(second, Maybe):
+            merged[name] = Maybe(_known(second if first is _ABSENT else first))
+        elif name.startswith("%") or name in live:
+            pending.append((name, first, second))
+        else:
+            merged[name] = Maybe(None)
+    for name, first, second in pending:
+        merged[name] = _phi(ctx, name, first, second, outcomes, blocks, before)
+    frame.names = merged
+
+
+def _known(value: Value) -> Value:
+    return value.value if isinstance(value, Maybe) else value
+
+
+_ABSENT = object()
+
+
+def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[dict[str, Value]],
+         blocks: list[list[Stmt]], before: dict[str, Value]) -> Value:
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        return tuple(first[k] if same(first[k], second[k]) else
+                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, blocks, before) for k in range(len(first)))
+    if kind_of(first) is None or kind_of(second) is None:
+        return Maybe(None)
+    try:
+        kind = _joined(ctx, first, second)
+    except NotImplementedError:
+        if name == RESULT:
+            raise
+        return Maybe(None)
+    ctx.frame.names = before
+    label = name.strip("%")
+    reused = private(ctx, ctx.frame, name, outcomes) if name in before and kind_of(before[name]) == kind else None
+    container = reused or declare(ctx, kind, label).name
+    for value, block in ((first, blocks[0]), (second, blocks[1])):
+        if reused and same(value, before[name]):
+            continue
+        with ctx.builder.region(settle=False) as extra:
+            fill(ctx, container, kind, value)
+        block.extend(extra)
+    if not reused:
+        link(ctx, container, (first, second))
+    return container_value(ctx, ctx.builder.arrays[container], kind)
+
+
+__all__ = ("choose", "run_if", "facts_of", "kept", "np")

@@ -1,0 +1,141 @@
+"""One value for a name that has several, depending on the path taken or the iteration: a container all paths write."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdfgad.frontend.context import Context, Frame
+from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
+from sdfgad.frontend.values import ArrayValue, IntValue, Shape, Value, ViewValue, is_number, references
+from sdfgad.ir.index import elem, ix
+from sdfgad.ir.program import Array
+
+_SAMPLES = {"b": False, "i": 0, "f": 0.0, "c": 0j}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a container has to hold."""
+
+    shape: Shape
+    dtype: np.dtype
+    weak: bool
+
+
+def kind_of(value: Value) -> Kind | None:
+    """The kind of a number or array; None for anything a container cannot hold."""
+    if is_number(value):
+        strong = isinstance(value, np.generic)
+        return Kind((), value.dtype if strong else np.asarray(value).dtype, not strong)
+    if isinstance(value, IntValue):
+        return Kind((), value.dtype or INT, value.dtype is None)
+    if isinstance(value, ArrayValue):
+        return Kind(value.shape, value.dtype, value.weak)
+    return None
+
+
+def join(a: Kind | None, b: Kind | None) -> Kind | None:
+    """The kind that holds values of both, None when there is none."""
+    if a is None or b is None or a.shape != b.shape:
+        return None
+    if a.weak and b.weak:
+        return Kind(a.shape, np.result_type(a.dtype, b.dtype), True)
+    parts = [_SAMPLES[k.dtype.kind] if k.weak else k.dtype for k in (a, b)]
+    return Kind(a.shape, np.result_type(*parts), False)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are surely the same data."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, IntValue):
+        return a.ix == b.ix and a.dtype == b.dtype
+    if isinstance(a, ViewValue):
+        return a.view == b.view and a.scalar == b.scalar and a.weak == b.weak
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if is_number(a):
+        return bool(a == b and np.signbit(complex(a).real) == np.signbit(complex(b).real)) or (a != a and b != b)
+    return isinstance(a, (str, slice, range)) and a == b
+
+
+def holder(ctx: Context, value: Value) -> str | None:
+    """The transient container that `value` shows whole, if there is one."""
+    if isinstance(value, IntValue):
+        elems = value.ix.elems
+        if len(elems) == 1 and elems[0].parts == () and value.ix == elem(elems[0].array, ()):
+            return elems[0].array if ctx.builder.arrays[elems[0].array].role == "transient" else None
+        return None
+    if not isinstance(value, ViewValue) or not value.whole:
+        return None
+    array = ctx.builder.arrays[value.view.array]
+    fits = value.view.shape == tuple(ix(n) for n in array.shape)
+    return array.name if fits and array.role == "transient" else None
+
+
+def private(ctx: Context, frame: Frame, name: str, others: Iterable[Mapping[str, Value]] = ()) -> str | None:
+    """The container of `name` when nothing else refers to it, so that it may be overwritten with a new value."""
+    container = holder(ctx, frame.names.get(name))
+    if container is None or container in ctx.builder.links or container in ctx.builder.frozen:
+        return None
+    if any(e.array == container for r in ctx.builder.scope.ranges for i in (r.start, r.stop) for e in i.elems):
+        return None
+    for where, other, value in ctx.values():
+        if (where is not frame or other != name) and container in references(value):
+            return None
+    for names in others:
+        if any(other != name and container in references(value) for other, value in names.items()):
+            return None
+    return container
+
+
+def container_value(ctx: Context, array: Array, kind: Kind) -> Value:
+    """The value of a name whose data is in `array`."""
+    if not kind.shape and kind.dtype.kind in "iu":
+        ctx.builder.managed.add(array.name)
+        return IntValue(elem(array.name, ()), None if kind.weak else kind.dtype)
+    return ctx.builder.view(array, kind.shape, kind.weak, scalar=not kind.shape)
+
+
+def declare(ctx: Context, kind: Kind, label: str) -> Array:
+    """A container for values of a kind."""
+    return ctx.builder.declare(kind.shape, kind.dtype, label)
+
+
+def fill(ctx: Context, array: str, kind: Kind, value: Value) -> None:
+    """Store `value` in the container."""
+    builder = ctx.builder
+    target = builder.view(builder.arrays[array], kind.shape)
+    builder.assign(target, expand(ctx, as_array(ctx, value), kind.shape))
+
+
+def link(ctx: Context, array: str, values: Iterable[Value]) -> None:
+    """The container copies arrays that others may still refer to: updating either from now on is refused."""
+    origins = {v.view.array for v in values if isinstance(v, ViewValue) and v.shape}
+    shared = {o for o in origins if ctx.builder.arrays[o].role != "transient" or _referred(ctx, o)}
+    if shared - {array}:
+        ctx.builder.links.setdefault(array, set()).update(shared - {array})
+
+
+def _referred(ctx: Context, container: str) -> bool:
+    return any(container in references(value) for _, _, value in ctx.values())
+
+
+def in_container(ctx: Context, value: Value, label: str) -> Value:
+    """A run-time integer copied out of the loop variables it is made of."""
+    if not isinstance(value, IntValue):
+        return value
+    kind = kind_of(value)
+    if kind is None:
+        return value
+    array = declare(ctx, kind, label)
+    fill(ctx, array.name, kind, value)
+    return container_value(ctx, array, kind)
+
+
+__all__ = ("Kind", "kind_of", "join", "same", "holder", "private", "container_value", "declare", "fill", "link",
+           "in_container", "to_ix")

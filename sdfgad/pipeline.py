@@ -24,9 +24,12 @@ from sdfgad.memory import format_bytes
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
+from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.normalise import normalise
+from sdfgad.transform.zeroing import fold_zeroing
 
 _log = getLogger("sdfgad")
 
@@ -88,18 +91,24 @@ class Derivative:
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan; nothing is compiled yet."""
     parsed = parse(fn, tuple(bound.values.values()))
-    program = normalise(parsed.program)
     outputs = resolve_outputs(parsed, wish)
+    program = prepare_program(parsed.program, outputs)
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
                       wish.value)
     recompute = wish.plan.recomputed if wish.plan is not None else frozenset()
     made = gradient(_returning(program, outputs, wish), request, recompute)
     keep = (*made.results, *_arrays_of(made.program.returns))
-    whole = remove_dead_code(made.program, keep)
+    whole = remove_dead_code(fold_zeroing(remove_dead_code(made.program, keep), keep), keep)
     problem = problem_of(parsed.program, whole, made, _copies(whole, bound))
     plan = wish.plan or store_all(problem, wish.limit)
     _enforce(plan, problem, wish.limit)
     return Derivative(parsed, whole, made, outputs, plan, wish)
+
+
+def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
+    """The program as the derivative sees it: temporaries fused away, then normal form."""
+    seen = {v.array for v in (*outputs, *views_of(program.returns))}
+    return normalise(fuse_pointwise(program, seen))
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
@@ -120,7 +129,7 @@ def _enforce(plan: Plan, problem: Problem, limit: int | None) -> None:
 def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[View, ...]:
     """The views to differentiate; OutputError when the choice is not clear."""
     if wish.output is None:
-        found = [v for v in _views(parsed.program.returns) if v.dtype.kind in "fc"]
+        found = [v for v in views_of(parsed.program.returns) if v.dtype.kind in "fc"]
         if not found:
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
@@ -156,14 +165,8 @@ def _candidates(parsed: Parsed) -> str:
     return "candidates: " + (", ".join(names) or "none; return a value or update an argument in place")
 
 
-def _views(tree: Any) -> list[View]:
-    if isinstance(tree, View):
-        return [tree]
-    return [v for t in tree for v in _views(t)] if isinstance(tree, (tuple, list)) else []
-
-
 def _arrays_of(tree: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(v.array for v in _views(tree)))
+    return tuple(dict.fromkeys(v.array for v in views_of(tree)))
 
 
 def _copies(program: Program, bound: Bound) -> frozenset[str]:
@@ -217,7 +220,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Pr
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
-    program = remove_dead_code(parsed.program, (*keep, *mutated))
+    program = remove_dead_code(fuse_pointwise(parsed.program, keep), (*keep, *mutated))
     return Primal(parsed, program, build(program, keep)), outputs
 
 
@@ -245,7 +248,7 @@ class Pushforward:
 def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> Pushforward:
     """The compiled tangent program with respect to the leaves named."""
     parsed = parse(fn, tuple(bound.values.values()))
-    program = normalise(parsed.program)
+    program = prepare_program(parsed.program, ())
     made = tangent(program, tuple(parsed.traced[n] for n in wrt))
     returns = _tangent_tree(program.returns, made.view)
     keep = _arrays_of((program.returns, returns))

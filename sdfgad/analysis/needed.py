@@ -8,7 +8,6 @@ they are read, records nothing.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from sdfgad.analysis.access import (
     view_access,
     writes_of,
 )
+from sdfgad.analysis.block_local import covers
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.rules.linearise import Linearised, Tangents, linearise
@@ -135,16 +135,9 @@ def _is_answer(stmt: Stmt, write: Access, read: Access) -> bool:
     return write.array == read.array and (isinstance(stmt, Lib) or write.index == read.index)
 
 
-def _covers(stmt: Stmt, number: int, write: Access, array: Array) -> bool:
-    """Whether the write replaces every element of the array."""
-    if isinstance(stmt, Map) and [p for p in stmt.body if isinstance(p, Store)][number].op is not None:
-        return False
-    trips = [r.trips for r in write.domain]
-    if None in trips or math.prod(t for t in trips if t is not None) != math.prod(array.shape):
-        return False
-    names = [i.affine[0] for i in write.index if i.affine is not None and len(i.affine[0]) == 1]
-    distinct = {v for form in names for v in form}
-    return all(len(r.start.symbols | r.stop.symbols) == 0 for r in write.domain) and len(distinct) == len(write.domain)
+def _replaces(stmt: Stmt, number: int, array: Array) -> bool:
+    """Whether a write of the statement replaces every element of the array."""
+    return isinstance(stmt, Map) and covers(stmt, [p for p in stmt.body if isinstance(p, Store)][number], array)
 
 
 class _Recorder:
@@ -188,7 +181,7 @@ class _Recorder:
             if victim is not None:
                 self.saved.setdefault(id(stmt), set()).add(number)
                 self.why[(id(stmt), number)] = victim
-            if _covers(stmt, number, write, self.program.arrays[write.array]):
+            if _replaces(stmt, number, self.program.arrays[write.array]):
                 live -= {write.array}
         return live
 

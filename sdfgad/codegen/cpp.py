@@ -1,7 +1,7 @@
 """C++ text of names, types, literals and integer indices.
 
-Prefixes keep every generated name apart from C++ keywords, macros and each other: `v_` containers, `p_` pointers to them,
-`r_` zero-dimensional containers held in a local, `s_` symbols, `l_` locals of a map body.
+Prefixes keep every generated name apart from C++ keywords, macros and each other: `v_` containers, `p_` pointers to
+them, `r_` zero-dimensional containers held in a local, `s_` symbols, `l_` locals of a map body.
 """
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def _integer(value: int, dtype: np.dtype) -> str:
     if value == -(2**63):
         return "(-9223372036854775807L - 1)"
     text = f"{value}{'UL' if dtype.name == 'uint64' else 'L' if dtype.itemsize == 8 else ''}"
-    return f"({ctype(dtype)})({text})" if dtype.itemsize < 4 or dtype.kind == "u" else f"({text})" if value < 0 else text
+    if dtype.itemsize < 4 or dtype.kind == "u":
+        return f"({ctype(dtype)})({text})"
+    return f"({text})" if value < 0 else text
 
 
 def _real(value: float, dtype: np.dtype) -> str:

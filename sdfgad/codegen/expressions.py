@@ -15,10 +15,11 @@ _INFIX = MappingProxyType({
     "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^"})
 _BOOL_INFIX = MappingProxyType({"add": "||", "mul": "&&", "maximum": "||", "minimum": "&&"})
 _FUNCTIONS: Mapping[str, str] = MappingProxyType({
-    **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan", "isinf",
-                               "isfinite", "real", "imag", "conj", "shl", "shr", "exp2", "expm1", "log2", "log1p")},
-    **{f: f"std::{f}" for f in ("sqrt", "cbrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf",
-                                "hypot", "copysign", "floor", "ceil", "trunc", "rint")},
+    **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan",
+                               "isinf", "isfinite", "real", "imag", "conj", "shl", "shr", "exp2", "expm1", "log2",
+                               "log1p")},
+    **{f: f"std::{f}" for f in ("sqrt", "cbrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+                                "erf", "hypot", "copysign", "floor", "ceil", "trunc", "rint")},
     "arcsin": "std::asin", "arccos": "std::acos", "arctan": "std::atan", "arcsinh": "std::asinh",
     "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))
@@ -169,7 +170,8 @@ def call_text(node: Call, args: list[str]) -> str:
     if fn in _ROUNDINGS and operand.kind in "iub":
         return args[0]
     if fn in ("mul", "div"):
-        text = f"sg::{fn}({args[0]}, {args[1]})" if kind == "c" else f"({args[0]} {'*' if fn == 'mul' else '/'} {args[1]})"
+        sign = "*" if fn == "mul" else "/"
+        text = f"sg::{fn}({args[0]}, {args[1]})" if kind == "c" else f"({args[0]} {sign} {args[1]})"
     elif fn in ("neg", "not", "invert"):
         text = f"({'-' if fn == 'neg' else '!' if fn == 'not' else '~'}{args[0]})"
     elif fn in _INFIX:

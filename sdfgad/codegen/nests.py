@@ -161,8 +161,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     for depth in reversed(range(len(nest.loops))):
         writer.close()
         for k in (k for k, d in nest.registers.items() if d == depth):
-            part = stmt.body[k]
-            writer.line(f"{access(inner, part.array, part.index)} = {sums[k]};")
+            writer.line(f"{_target(inner, stmt.body[k])} = {sums[k]};")
         if opened[depth]:
             writer.close()
     writer.close()
@@ -199,11 +198,16 @@ def _needs_guard(nest: Nest, depth: int) -> bool:
 
 
 def _open_sum(writer: Writer, frame: Frame, part: Let | Store) -> str:
-    if not isinstance(part, Store):
-        raise TypeError(f"{part!r} accumulates nothing")
     name = writer.fresh("sum")
-    writer.line(f"{ctype(frame.arrays[part.array].dtype)} {name} = {access(frame, part.array, part.index)};")
+    target = _target(frame, part)
+    writer.line(f"auto {name} = {target};")
     return name
+
+
+def _target(frame: Frame, part: Let | Store) -> str:
+    if not isinstance(part, Store):
+        raise TypeError(f"{part!r} stores nothing")
+    return access(frame, part.array, part.index)
 
 
 def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: dict[int, str]) -> None:

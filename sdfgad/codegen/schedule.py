@@ -1,26 +1,27 @@
 """What runs where: pieces of a program run by one thread, parallel kernels, and the control flow around them.
 
-This is the target-neutral half of lowering: it takes a program apart into `Group`, `Kernel` and `Region`, all still in
-terms of the program representation.
+This is the target-neutral half of lowering: everything is still in terms of the program representation.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from sdfgad.codegen.cost import map_work
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.parallel import parallelize
-from sdfgad.ir.expr import Const, Index, Load
-from sdfgad.ir.index import Bounds, Ix
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import statements
+from sdfgad.codegen.parallel import share
+from sdfgad.ir.expr import Expr, Index
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, statements
+from sdfgad.names import fresh
 
 PARALLEL_WORK = 1 << 16
 """A map is worth the fork of a parallel region from this many elementary operations on."""
+_INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
 
 @dataclass(frozen=True)
@@ -31,45 +32,122 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """`body` once for every point of `ranges` (starting at 0, step 1, fixed extents), in parallel; `variables` gives each
-    parallel variable as an index in the ranges' own variables."""
+class Extent:
+    """A parallel loop: variable `var` takes `trips` values, a number or the name of an int64 scalar."""
 
-    ranges: tuple[Range, ...]
+    var: Range
+    trips: int | str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`body` once for every point of `extents`, in parallel."""
+
+    extents: tuple[Extent, ...]
     body: Block
     uneven: bool
-    source: object = None
 
 
 @dataclass(frozen=True)
 class Region:
-    """Control flow around parts that hold kernels. The bounds of a loop and the condition of an `if` are numbers or
-    zero-dimensional containers computed just before."""
+    """Control flow around `parts`. Bounds and condition are numbers or names of scalars computed just before."""
 
     stmt: Loop | While | If
     parts: tuple[tuple[Item, ...], ...]
-    start: Const | Load | None = None
-    stop: Const | Load | None = None
+    start: int | str = 0
+    stop: int | str = 0
     cond: str = ""
 
 
 Item: TypeAlias = Group | Kernel | Region
 
 
-@dataclass
 class Scheduler:
-    """Splits blocks; collects the containers it adds."""
+    """Takes blocks apart and collects the containers it adds to `arrays`."""
 
-    frame: Frame
-    added: dict[str, Array] = field(default_factory=dict)
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = dict(arrays)
+        self._taken: set[str] = set(arrays)
 
-    def block(self, block: Block, bounds: Mapping[str, Bounds]) -> tuple[Item, ...]:
+    def block(self, frame: Frame, block: Block) -> tuple[Item, ...]:
         """The items of a block, neighbouring sequential statements together."""
         items: list[Item] = []
         for stmt in block:
-            for item in self.statement(stmt, bounds):
+            for item in self._statement(replace(frame, arrays=self.arrays), stmt):
+                if isinstance(item, Group) and not item.body:
+                    continue
                 if isinstance(item, Group) and items and isinstance(items[-1], Group):
                     items[-1] = Group((*items[-1].body, *item.body))
                 else:
                     items.append(item)
         return tuple(items)
+
+    def _statement(self, frame: Frame, stmt: Stmt) -> list[Item]:
+        if isinstance(stmt, Map):
+            return self._map(frame, stmt)
+        if not isinstance(stmt, (Loop, While, If)) or not any(self._pays(frame, b) for b in children(stmt)):
+            return [Group((stmt,))]
+        inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
+        parts = tuple(self.block(inner, b) for b in children(stmt))
+        if not any(isinstance(i, (Kernel, Region)) for part in parts for i in part):
+            return [Group((stmt,))]
+        if isinstance(stmt, While):
+            return [Region(stmt, parts)]
+        if isinstance(stmt, If):
+            cond = self._scalar("cond", _BOOL)
+            return [Group((_assign(cond, stmt.cond),)), Region(stmt, parts, cond=cond)]
+        (start, first), (stop, last) = self._number(stmt.range.start), self._number(stmt.range.stop)
+        return [Group((*first, *last)), Region(stmt, parts, start, stop)]
+
+    def _pays(self, frame: Frame, block: Block) -> bool:
+        """Whether a map below may be worth a kernel; bounds of inner loops are taken as they come."""
+        for stmt in statements(block):
+            if isinstance(stmt, Loop):
+                frame = frame.inside([stmt.range])
+            if isinstance(stmt, Map) and stmt.domain and map_work(stmt, frame.bounds) >= PARALLEL_WORK:
+                return True
+        return False
+
+    def _map(self, frame: Frame, stmt: Map) -> list[Item]:
+        if not stmt.domain or map_work(stmt, frame.bounds) < PARALLEL_WORK:
+            return [Group((stmt,))]
+        shared = share(stmt, frame, self._fresh)
+        if shared is None:
+            return [Group((stmt,))]
+        self.arrays.update((a.name, a) for a in shared.added)
+        extents: list[Extent] = []
+        setup: list[Stmt] = []
+        for r in shared.ranges:
+            trips = r.stop - r.start if r.step > 0 else r.start - r.stop
+            count, computed = self._number((trips + abs(r.step) - 1) // abs(r.step))
+            extents.append(Extent(r, count))
+            setup.extend(computed)
+        inner = {v for m in shared.body for r in m.domain for v in r.start.symbols | r.stop.symbols}
+        uneven = any(r.var in inner and r.step and not r.var.startswith("block") for r in shared.ranges)
+        return [Group((*shared.before, *setup)), Kernel(tuple(extents), shared.body, uneven), Group(shared.after)]
+
+    def _number(self, value: Ix) -> tuple[int | str, Block]:
+        """The value itself, or a scalar and the statement that computes it."""
+        if value.const is not None:
+            return value.const, ()
+        name = self._scalar("bound", _INT)
+        return name, (_assign(name, Index(value, _INT)),)
+
+    def _scalar(self, stem: str, dtype: np.dtype) -> str:
+        name = self._fresh(stem)
+        self.arrays[name] = Array(name, (), dtype)
+        return name
+
+    def _fresh(self, stem: str) -> str:
+        name = fresh(stem, self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _assign(name: str, value: Expr) -> Map:
+    return Map((), (Store(name, (), value),))
+
+
+def kernel_frame(frame: Frame, kernel: Kernel) -> Frame:
+    """The frame of a kernel's body."""
+    return frame.inside([e.var for e in kernel.extents])

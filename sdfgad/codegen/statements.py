@@ -70,7 +70,8 @@ def _tape(writer: Writer, frame: Frame, stmt: Push | Pop, verb: str, copy: Calla
     writer.line(f"{kind}* {entry} = static_cast<{kind}*>(sg_tapes->{verb}({tape_number(stmt.tape)}, "
                 f"{size}*sizeof({kind})));")
     for r in ranges:
-        writer.open(f"for (int64_t {symbol(r.var)} = 0; {symbol(r.var)} < {index_text(inner, r.stop)}; ++{symbol(r.var)})")
+        var, stop = symbol(r.var), index_text(inner, r.stop)
+        writer.open(f"for (int64_t {var} = 0; {var} < {stop}; ++{var})")
     writer.line(copy(entry, access(inner, view.array, view.index)))
     for _ in (*ranges, None):
         writer.close()

@@ -11,10 +11,11 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL, apply, as_array, compare, describe, integers, lift, same_size, select, shape_text, truth)
-from sdfgad.frontend.indexing import same_mask, subscript
+from sdfgad.frontend.indexing import remap, same_mask, subscript
 from sdfgad.frontend.values import (
     ArrayValue, IntValue, Lazy, ListValue, Masked, Value, is_int, is_number)
 from sdfgad.ir.expr import Const, call, const
+from sdfgad.ir.index import ix
 
 _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
                                                        np.remainder: operator.mod})
@@ -112,6 +113,8 @@ def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
     for other in selected[1:]:
         if not same_mask(first, other):
             raise ctx.refuse("data selected by different masks in one expression", "use np.where", "SG105")
+    values = tuple(remap(ctx, v, (), [ix(0)] * v.ndim) if isinstance(v, ArrayValue) and v.shape
+                   and all(n.const == 1 for n in v.shape) else v for v in values)
     for v in values:
         if isinstance(v, ArrayValue) and v.shape:
             raise ctx.refuse("data selected by a mask combined with an array that is not",

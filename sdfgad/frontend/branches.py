@@ -3,10 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.context import RESULT, Context
+from sdfgad.frontend.builder import Emission
+from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, select, same_size
 from sdfgad.frontend.merge import (
     Kind, container_value, declare, fill, join, kind_of, link, private, same)
@@ -19,65 +18,72 @@ from sdfgad.ir.program import If, Stmt
 def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
     """`chosen() if test else other()` for a condition known at run time only."""
     condition = test.at(())
+    sources = test.reads
     ctx.builder.consume(test)
-    snapshot = ctx.builder.snapshot()
-    first, then = _captured(ctx, condition, True, chosen)
-    second, orelse = _captured(ctx, condition, False, other)
-    if same(first, second) and not then and not orelse:
-        return first
-    kind = _joined(ctx, first, second)
-    if not then and not orelse and _pure(first) and _pure(second):
-        picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, _condition_reads(condition), True)
-        weak = kind.weak
-        return select(ctx, picked, first, second, weak)
-    ctx.builder.rollback(snapshot)
-    return _stored(ctx, condition, chosen, other, kind)
+    values = _without_statements(ctx, condition, chosen, other)
+    if values is not None:
+        if same(*values):
+            return values[0]
+        if all(_pure(v) for v in values):
+            weak = _joined(ctx, *values).weak
+            picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, sources, True)
+            return select(ctx, picked, *values, weak)
+    return _stored(ctx, condition, chosen, other)
 
 
-def _captured(ctx: Context, condition: Expr, positive: bool, way: Callable[[], Value]) -> tuple[Value, list[Stmt]]:
-    """The value of one side and the statements it takes to compute it; a pending result is not stored."""
+def _without_statements(ctx: Context, condition: Expr, *ways: Callable[[], Value]) -> list[Value] | None:
+    """The values of both sides when no statement is needed to compute them."""
     builder = ctx.builder
-    with builder.region() as block:
-        builder.scope.facts.extend(facts_of(condition, positive))
-        value = way()
-        pending = isinstance(value, Lazy) and value.stored is None
-        if pending:
-            builder.live.discard(value)
-    if pending and value.sources:
-        builder.live.add(value)
-    return value, block
+    snapshot, before, here = builder.snapshot(), builder.quiet, ctx.here
+    frames = len(ctx.frames)
+    builder.quiet = True
+    values = []
+    try:
+        for positive, way in zip((True, False), ways, strict=True):
+            with builder.region(settle=False):
+                builder.scope.facts.extend(facts_of(condition, positive))
+                values.append(way())
+    except Emission:
+        if before:
+            raise
+        del ctx.frames[frames:]
+        ctx.here = here
+        builder.rollback(snapshot)
+        return None
+    finally:
+        builder.quiet = before
+    return values
 
 
-def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value],
-            kind: Kind) -> Value:
-    array = declare(ctx, kind, "chosen")
-    blocks = []
+def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
+    builder, source = ctx.builder, ctx.builder.source
+    builder.check_quiet()
+    builder.flush()
+    snapshot = builder.snapshot()
+    values = []
     for positive, way in ((True, chosen), (False, other)):
-        with ctx.builder.region() as block:
-            ctx.builder.scope.facts.extend(facts_of(condition, positive))
-            fill(ctx, array.name, kind, way())
+        with builder.region():
+            builder.scope.facts.extend(facts_of(condition, positive))
+            values.append(kept(ctx, way()))
+    kind = _joined(ctx, *values)
+    builder.rollback(snapshot)
+    array = declare(ctx, kind, "chosen")
+    blocks, values = [], []
+    for positive, way in ((True, chosen), (False, other)):
+        with builder.region() as block:
+            builder.scope.facts.extend(facts_of(condition, positive))
+            value = way()
+            values.append(value)
+            fill(ctx, array.name, kind, value)
         blocks.append(tuple(block))
-    ctx.builder.emit(If(condition, blocks[0], blocks[1], ctx.builder.source))
+    link(ctx, array.name, values)
+    builder.emit(If(condition, blocks[0], blocks[1], source))
     return container_value(ctx, array, kind)
 
 
 def _pure(value: Value) -> bool:
     return is_number(value) or isinstance(value, IntValue) or (
         isinstance(value, ArrayValue) and (not value.shape or isinstance(value, Lazy)))
-
-
-def _condition_reads(condition: Expr) -> frozenset[str]:
-    from_loads = set()
-    stack = [condition]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Call):
-            stack.extend(node.args)
-        elif hasattr(node, "array"):
-            from_loads |= {node.array, *(e.array for i in node.index for e in i.elems)}
-        elif isinstance(node, Index):
-            from_loads |= {e.array for e in node.ix.elems}
-    return frozenset(from_loads)
 
 
 def _joined(ctx: Context, first: Value, second: Value) -> Kind:
@@ -155,7 +161,7 @@ def _merge(ctx: Context, outcomes: list[dict[str, Value]], blocks: list[list[Stm
         if first is second or (first is not _ABSENT and second is not _ABSENT and same(first, second)):
             merged[name] = first
         elif first is _ABSENT or second is _ABSENT or isinstance(first, Maybe) or isinstance(second, Maybe):
-            merged[name] = Maybe(_known(second if first is _ABSENT else first))
+            merged[name] = _half(first, second, outcomes)
         elif name.startswith("%") or name in live:
             pending.append((name, first, second))
         else:
@@ -165,8 +171,16 @@ def _merge(ctx: Context, outcomes: list[dict[str, Value]], blocks: list[list[Stm
     frame.names = merged
 
 
-def _known(value: Value) -> Value:
-    return value.value if isinstance(value, Maybe) else value
+def _half(first: Value, second: Value, outcomes: list[dict[str, Value]]) -> Maybe:
+    """A name bound on one side only; known to be bound where that side, and no other, has raised a flag."""
+    sides = [(v, own, other) for v, own, other in ((first, *outcomes), (second, *outcomes[::-1])) if v is not _ABSENT]
+    bound = [s for s in sides if not isinstance(s[0], Maybe)]
+    if len(bound) != 1:
+        promised = [v for v, _, _ in sides if v.when] if not bound else []
+        return promised[0] if len(promised) == 1 and len(sides) == 1 else Maybe(None)
+    value, own, other = bound[0]
+    raised = [f for f in (BREAK, RETURN) if own.get(f, False) is True and other.get(f, False) is False]
+    return Maybe(value, raised[0] if len(raised) == 1 and len(sides) == 1 else "")
 
 
 _ABSENT = object()
@@ -188,6 +202,7 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[di
     ctx.frame.names = before
     label = name.strip("%")
     reused = private(ctx, ctx.frame, name, outcomes) if name in before and kind_of(before[name]) == kind else None
+    reused = None if reused in ctx.builder.links else reused
     container = reused or declare(ctx, kind, label).name
     for value, block in ((first, blocks[0]), (second, blocks[1])):
         if reused and same(value, before[name]):
@@ -200,4 +215,4 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[di
     return container_value(ctx, ctx.builder.arrays[container], kind)
 
 
-__all__ = ("choose", "run_if", "facts_of", "kept", "np")
+__all__ = ("choose", "run_if", "facts_of")

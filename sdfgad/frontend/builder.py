@@ -20,6 +20,10 @@ MAP_VARIABLES = tuple(f"d{k}" for k in range(16))
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
 
+class Emission(Exception):
+    """A statement was needed while only expressions were allowed."""
+
+
 class Restart(Exception):
     """An assumption about `container` did not hold: translate again without it."""
 
@@ -51,6 +55,8 @@ class Builder:
     versions: dict[str, int] = field(default_factory=dict)
     source: SourceLine | None = None
     statements: int = 0
+    lazies: int = 0
+    quiet: bool = False  # statements are not allowed at the moment
 
     # names and containers
 
@@ -62,6 +68,7 @@ class Builder:
 
     def declare(self, shape: Shape, dtype: np.dtype, label: str, role: str = "transient") -> Array:
         """A fresh container big enough for `shape` at every iteration of the enclosing loops."""
+        self.check_quiet()
         self.check_dtype(dtype)
         array = Array(self.symbol(label), tuple(self.extent(n) for n in shape), dtype, role, self.source, label)
         self.arrays[array.name] = array
@@ -100,7 +107,12 @@ class Builder:
 
     # statements
 
+    def check_quiet(self) -> None:
+        if self.quiet:
+            raise Emission
+
     def emit(self, stmt: Stmt) -> None:
+        self.check_quiet()
         self.blocks[-1].append(stmt)
         self.statements += 1
 
@@ -118,6 +130,7 @@ class Builder:
 
     def store(self, array: str, index: Position, e: Expr, domain: Sequence[Range] = (), op: str | None = None) -> None:
         """One map with one store, index expressions simplified by the bounds of their variables."""
+        self.check_quiet()
         self.check_target(array)
         self.flush(array)
         if any(r.trips == 0 for r in domain):
@@ -130,6 +143,7 @@ class Builder:
 
     def library(self, op: str, outs: Sequence[View], ins: Sequence[View], **attrs: object) -> None:
         """A library operation; views with an empty extent leave nothing to do."""
+        self.check_quiet()
         for out in outs:
             self.check_target(out.array)
             self.flush(out.array)
@@ -160,25 +174,30 @@ class Builder:
         return repr(self.arrays[array].label or array)
 
     def lazy(self, shape: Shape, dtype: np.dtype, element, sources: frozenset[str], weak: bool = False,
-             costly: bool = False) -> Lazy:
+             costly: bool = False, parts: tuple[ArrayValue, ...] = ()) -> Lazy:
         """A value to be stored later; watched, so that stores in between see it first."""
-        value = Lazy(shape, dtype, element, sources, weak, costly)
+        self.lazies += 1
+        value = Lazy(shape, dtype, element, sources, weak, costly, None, self.lazies, parts)
         if sources:
             self.live.add(value)
         return value
 
     def flush(self, array: str | None = None) -> None:
         """Store every pending value that reads `array` (or any container) before it changes."""
-        pending = [v for v in self.live if v.stored is None and v.element is not None]
-        for value in reversed(pending):
+        pending = sorted((v for v in self.live if v.stored is None and v.element is not None), key=lambda v: -v.order)
+        while pending:
+            value = pending.pop(0)
             if value.stored is None and value.element is not None and (array is None or array in value.sources):
                 self.materialise(value, "tmp")
 
     def consume(self, value: ArrayValue) -> None:
         """The value has been stored somewhere: it no longer holds on to its operands."""
-        if isinstance(value, Lazy):
+        if isinstance(value, Lazy) and value.element is not None:
             value.element = None
             self.live.discard(value)
+            for part in value.parts:
+                if isinstance(part, Lazy) and part.stored is None:
+                    self.consume(part)
 
     def materialise(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
         """Store a value in a fresh container (a view stays as it is)."""
@@ -203,6 +222,7 @@ class Builder:
 
     def assign(self, target: ViewValue, value: ArrayValue) -> None:
         """`target[...] = value` for a value broadcast to the target's shape already, as if the value were read first."""
+        self.check_quiet()
         domain, position = self.domain(target.shape)
         index = target.view.at(position)
         e = cast(value.at(position), target.dtype)
@@ -225,7 +245,7 @@ class Builder:
 
     @contextmanager
     def region(self, settle: bool = True) -> Iterator[list[Stmt]]:
-        """Statements emitted inside go to the list yielded."""
+        """Statements emitted inside go to the list yielded; `settle` stores pending results before and after."""
         if settle:
             self.flush()
         block: list[Stmt] = []
@@ -235,7 +255,8 @@ class Builder:
         depth, facts, ranges = len(self.blocks), len(self.scope.facts), len(self.scope.ranges)
         try:
             yield block
-            self.flush()
+            if settle:
+                self.flush()
         finally:
             del self.blocks[depth - 1:]
             del self.regions[depth - 2:]

@@ -39,6 +39,7 @@ class Context:
     invoke: Callable[..., Value]
     frames: list[Frame] = field(default_factory=list)
     here: SourceLine | None = None
+    label: str = ""  # the name the user is about to bind
     hints: dict[Any, Any] = field(default_factory=dict)
     globals_used: dict[str, Value] = field(default_factory=dict)
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)

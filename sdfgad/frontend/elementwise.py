@@ -198,7 +198,8 @@ def expand(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
     own = value.shape[max(len(value.shape) - len(shape), 0):]
     extra = (ix(0),) * (len(value.shape) - len(own))
     prepared = settle_costly(ctx, value, shape)
-    return Lazy(shape, value.dtype, lambda p: prepared.at((*extra, *project(own, p))), value.reads, value.weak)
+    return Lazy(shape, value.dtype, lambda p: prepared.at((*extra, *project(own, p))), value.reads, value.weak,
+                parts=(prepared,))
 
 
 def settle_costly(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
@@ -224,7 +225,7 @@ def lift(ctx: Context, operands: Sequence[ArrayValue], dtype: np.dtype, build: C
         return build(*(p.at(project(s, position)) for p, s in zip(parts, shapes, strict=True)))
 
     costly = costly or any(isinstance(p, Lazy) and p.costly for p in parts)
-    return ctx.builder.lazy(shape, dtype, element, reads_of(*parts), weak and not shape, costly)
+    return ctx.builder.lazy(shape, dtype, element, reads_of(*parts), weak and not shape, costly, tuple(parts))
 
 
 def apply(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:
@@ -282,7 +283,7 @@ def truth(e: Expr) -> Expr:
         return e
     if isinstance(e, Const):
         return const(bool(e.value), BOOL)
-    return call("ne", e, const(0, e.dtype), dtype=BOOL)
+    return call("ne", e, const(e.dtype.type(0).item(), e.dtype), dtype=BOOL)
 
 
 def fold(ctx: Context, ufunc: np.ufunc, *values: Value) -> Value:

@@ -15,7 +15,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import constant_array, describe
 from sdfgad.frontend.indexing import subscript, to_int
 from sdfgad.frontend.values import (
-    ArrayValue, Function, IntValue, ListValue, Masked, Maybe, SliceValue, Value, ViewValue, contained, is_number)
+    ArrayValue, Function, IntValue, Lazy, ListValue, Masked, Maybe, SliceValue, Value, ViewValue, contained, is_number)
 
 _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
@@ -52,6 +52,8 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     value = lookup(ctx, node.id)
     if isinstance(value, Maybe):
         raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
+    if isinstance(value, Lazy) and value.stored is not None:
+        value = value.stored
     if isinstance(value, ViewValue) and value.view.array in ctx.builder.stale:
         raise ctx.refuse(f"{node.id!r}, one of several arrays depending on the path taken, after one of them was updated",
                          "copy the array before the branch", "SG107")

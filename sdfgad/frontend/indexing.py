@@ -12,6 +12,7 @@ from sdfgad.frontend.elementwise import (
     as_array, broadcast, constant_array, convert, describe, expand, int_ix, project, same_size, select, shape_text, to_ix)
 from sdfgad.frontend.values import (
     ArrayValue, IntValue, Lazy, ListValue, Masked, Position, Shape, SliceValue, Value, ViewValue, is_int)
+from sdfgad.ir.expr import Expr, map_indices
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Loop, Range, View, axis
 
@@ -31,7 +32,7 @@ def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], sc
         return base.at(tuple(i.subs(here) for i in index))
 
     sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
-    return ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False))
+    return ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
 
 
 def to_int(ctx: Context, value: Value) -> Value:
@@ -79,7 +80,7 @@ def scalar_of(ctx: Context, view: ArrayValue) -> ArrayValue:
     """A copy of one element: NumPy's scalars do not follow their array."""
     if isinstance(view, Lazy) or (isinstance(view, ViewValue) and view.scalar):
         return view
-    return ctx.builder.lazy((), view.dtype, view.at, view.reads)
+    return ctx.builder.lazy((), view.dtype, view.at, view.reads, parts=(view,))
 
 
 def _items(items: Value) -> tuple:
@@ -186,7 +187,8 @@ def gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Lazy:
     if isinstance(base, Lazy) and base.costly:
         base = ctx.builder.materialise(base, "tmp")
     source = base
-    return ctx.builder.lazy(plan.shape, base.dtype, lambda p: source.at(plan.index(p)), base.reads | plan.sources)
+    return ctx.builder.lazy(plan.shape, base.dtype, lambda p: source.at(plan.index(p)), base.reads | plan.sources,
+                            parts=(source,))
 
 
 def plan_gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Gather:
@@ -261,9 +263,10 @@ def scatter(ctx: Context, target: ViewValue, parts: Sequence[Value], value: Arra
         spread = ctx.builder.materialise(spread, "tmp")
     if target.view.array in plan.sources:
         raise ctx.refuse("an index array that is written through itself", "copy the index array first", "SG105")
+    element = template(spread)
     ctx.builder.consume(value)
     sequential = () if plan.distinct else tuple(plan.arrays)
-    _nest(ctx, sequential, plan, lambda at: _store_at(ctx, target, plan, spread, at))
+    _nest(ctx, sequential, plan, lambda at: _store_at(ctx, target, plan, element, at))
 
 
 def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dict[int, Ix]], None],
@@ -279,15 +282,25 @@ def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dic
     ctx.builder.emit(Loop(span, tuple(block), ctx.builder.source))
 
 
-def _store_at(ctx: Context, target: ViewValue, plan: Gather, value: ArrayValue, at: dict[int, Ix],
-              op: str | None = None) -> None:
+def template(value: ArrayValue) -> Callable[[Position], Expr]:
+    """The value's elements, no longer tied to the value."""
+    e = value.at(axes(value.ndim))
+
+    def element(position: Position) -> Expr:
+        here = {axis(k): p for k, p in enumerate(position)}
+        return map_indices(e, lambda i: i.subs(here))
+
+    return element
+
+
+def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[Position], Expr],
+              at: dict[int, Ix]) -> None:
     free = tuple(n for k, n in enumerate(plan.shape) if k not in at)
     domain, inner = ctx.builder.domain(free)
     rest = iter(inner)
     position = tuple(at[k] if k in at else next(rest) for k in range(len(plan.shape)))
     index = target.view.at(plan.index(position))
-    from_value = value.at(position)
-    ctx.builder.store(target.view.array, index, cast(from_value, target.dtype), domain, op)
+    ctx.builder.store(target.view.array, index, cast(element(position), target.dtype), domain)
 
 
 def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
@@ -305,9 +318,9 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     spread = expand(ctx, value, shape)
     if target.view.array in (spread.reads | sources):
         spread = ctx.builder.materialise(spread, "tmp")
-    ctx.builder.consume(value)
     domain, position = ctx.builder.domain(shape)
     e = cast(spread.at(position), target.dtype)
+    ctx.builder.consume(value)
     ctx.builder.store(target.view.array, target.view.at(index(position)), e, domain, op)
 
 

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import FunctionType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, TypeAlias
 
 from sdfgad.errors import SourceLine, unsupported
@@ -109,7 +110,14 @@ def _same_code(node: ast.Lambda, function: FunctionType) -> bool:
     module = ast.Module([ast.copy_location(ast.Expr(node), node)], [])
     compiled = compile(module, "<lambda>", "exec").co_consts[0]
     ours = function.__code__
-    return (compiled.co_code == ours.co_code and compiled.co_names == ours.co_names
-            and compiled.co_varnames == ours.co_varnames) or (
-        bool(ours.co_freevars) and compiled.co_varnames == ours.co_varnames
-        and set(compiled.co_names) == {*ours.co_names, *ours.co_freevars})
+    if compiled.co_varnames != ours.co_varnames:
+        return False
+    if ours.co_freevars:
+        return set(compiled.co_names) == {*ours.co_names, *ours.co_freevars}
+    return _instructions(compiled) == _instructions(ours)
+
+
+def _instructions(code: CodeType) -> list[tuple[str, str]]:
+    """What the code does; how a method is looked up depends on the code around it and is left out."""
+    return [(i.opname.replace("METHOD", "ATTR"), "" if isinstance(i.argval, CodeType) else i.argrepr.removeprefix("NULL + "))
+            for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]

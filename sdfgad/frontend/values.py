@@ -95,6 +95,8 @@ class Lazy(ArrayValue):
     weak: bool = False
     costly: bool = False
     stored: ViewValue | None = None
+    order: int = 0
+    parts: tuple[ArrayValue, ...] = ()  # values it is computed from, used up with it
 
     @property
     def scalar(self) -> bool:  # type: ignore[override]
@@ -149,9 +151,13 @@ class ListValue:
 
 @dataclass(frozen=True)
 class Maybe:
-    """A name bound in only some of the ways to this point; reading it is refused."""
+    """A name bound in only some of the ways to this point; reading it is refused.
+
+    `when` names the flag that, raised, says that the name is bound.
+    """
 
     value: Value
+    when: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sdfgad.analysis.activity import varied_arrays
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, View, While
 from sdfgad.ir.walk import statements, writes
-from sdfgad.reverse.sweeps import Names
+from sdfgad.reverse.naming import Names
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
 

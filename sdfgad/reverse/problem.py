@@ -9,14 +9,13 @@ from sdfgad.reverse.sweeps import Gradient
 def problem_of(primal: Program, whole: Program, made: Gradient, copied: frozenset[str]) -> Problem:
     """Items: what was recorded and survived dead code. Base: every other array, and copies of arguments."""
     items = []
-    for r in made.records:
-        if r.bytes is not None and r.tape not in whole.arrays:
+    for k in made.kept:
+        if k.bytes is not None and k.tape not in whole.arrays:
             continue
-        array = whole.arrays.get(r.array) or primal.arrays[r.array]
-        source = r.save.source
-        items.append(Item(r.name, array.label or r.array, r.bytes, source.file if source else "",
-                          source.line if source else 0, r.because, r.recomputable, r.cost))
-    tapes = {r.tape for r in made.records}
+        array = whole.arrays.get(k.array) or primal.arrays[k.array]
+        items.append(Item(k.name, array.label or k.array, k.bytes, k.source.file if k.source else "",
+                          k.source.line if k.source else 0, k.because, k.recomputable, k.cost))
+    tapes = {k.tape for k in made.kept}
     base = {n: a.bytes for n, a in whole.arrays.items() if n not in tapes}
     base.update({f"{n} (copy)": whole.arrays[n].bytes for n in sorted(copied)})
     return Problem(primal.name, tuple(items), base)

@@ -6,25 +6,22 @@ overwrote, so memory always holds what it held when the statement ran, as far as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from sdfgad.analysis.access import Access, Site, sites, writes_of
+from sdfgad.analysis.access import Site, sites, writes_of
 from sdfgad.analysis.activity import active_arrays
 from sdfgad.analysis.needed import Needed, needed
-from sdfgad.errors import PlanNotExecutable
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.names import fresh
-from sdfgad.reverse.recompute import Rebuild, rebuildable
+from sdfgad.reverse.naming import Names
+from sdfgad.reverse.storage import Kept, Storage, lay_out, rebuilt_blocks, views_of
 from sdfgad.reverse.tape import Record, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
-from sdfgad.rules.linearise import Tangents
 
 
 @dataclass(frozen=True)
@@ -45,76 +42,44 @@ class Request:
 class Gradient:
     """The gradient program. gradients: result array for each name of `wrt` (None: identically zero).
 
-    results: arrays the caller receives. records: for each tape, what it stores.
+    results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep.
     """
 
     program: Program
     gradients: Mapping[str, str | None]
     results: tuple[str, ...]
     seeds: tuple[str, ...]
-    records: tuple[Record, ...]
-
-
-@dataclass
-class Names:
-    """The arrays of a program under construction."""
-
-    arrays: dict[str, Array]
-    active: frozenset[str]
-    prefix: str
-    scratch: dict[str, Array] = field(default_factory=dict)
-
-    def tangents(self) -> Tangents:
-        return Tangents(self.tangent, self.fresh, self.is_tangent)
-
-    def tangent(self, array: str) -> str | None:
-        return self.prefix + array if array in self.active else None
-
-    def is_tangent(self, name: str) -> bool:
-        if name in self.scratch:
-            return name.startswith(self.prefix)
-        return name.startswith(self.prefix) and name[len(self.prefix):] in self.active
-
-    def fresh(self, stem: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-        """A temporary; `lin` ones are tangents."""
-        made = self.declare((self.prefix if stem == "lin" else "") + stem, shape, dtype)
-        self.scratch[made.name] = made
-        return made
-
-    def declare(self, stem: str, shape: tuple[int, ...], dtype: np.dtype, role: str = "transient") -> Array:
-        name, k = stem, 0
-        while name in self.arrays:
-            name, k = f"{stem}_{k}", k + 1
-        self.arrays[name] = Array(name, shape, dtype, role)
-        return self.arrays[name]
+    kept: tuple[Kept, ...]
 
 
 def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset()) -> Gradient:
     """The reverse-mode program of a normalised program.
 
-    recompute: names of records to rebuild instead of storing; PlanNotExecutable when one cannot be.
+    recompute: names of kept values to rebuild instead of storing; PlanNotExecutable when one cannot be.
     """
-    outputs = {v.array for v in request.outputs}
-    names = Names(dict(program.arrays), active_arrays(program, request.wrt, outputs), "grad_")
-    for name in sorted(names.active):
+    seen = {v.array for v in (*request.outputs, *views_of(program.returns))}
+    active = active_arrays(program, request.wrt, {v.array for v in request.outputs})
+    storage = lay_out(program, active, seen, recompute)
+    program = storage.program
+    names = Names(dict(program.arrays), active, "grad_", storage.versions)
+    for name in sorted(active):
         a = program.arrays[name]
-        names.arrays["grad_" + name] = Array("grad_" + name, a.shape, a.dtype, source=a.source, label=a.label)
-    facts = needed(program, names.tangents(), names.scratch)
+        names.arrays["grad_" + name] = Array("grad_" + name, a.shape[storage.versions.get(name, 0):], a.dtype,
+                                             source=a.source, label=a.label)
     place = sites(program.body)
-    sweeps = _Sweeps(names, facts, place, rebuildable(program, facts, place), recompute)
-    sweeps.plan(program.body)
+    sweeps = _Sweeps(names, needed(program, names.tangents(), names.scratch), place, storage)
     forward = sweeps.forward(program.body)
     backward = sweeps.backward(program.body)
     seeds = [names.declare(f"seed_{k}", tuple(n.const or 0 for n in v.shape), v.dtype, "argument")
              for k, v in enumerate(request.outputs)] if request.seeds == "arguments" else []
     returns, copies = _keep_results(program.returns, backward, names) if request.value else (None, [])
-    zeros = [clear(names.arrays["grad_" + n].whole, Map((), ())) for n in sorted(names.active)]
+    zeros = [clear(names.arrays["grad_" + n].whole, Map((), ())) for n in sorted(active)]
     body = (*forward, *copies, *zeros, *_seed(request, seeds, names), *backward)
     gradients = {n: names.tangent(n) for n in request.wrt}
     arguments = (*program.arguments, *(s.name for s in seeds))
     whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns)
     results = tuple(n for n in gradients.values() if n is not None)
-    return Gradient(whole, gradients, results, tuple(s.name for s in seeds), tuple(sweeps.made))
+    return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept))
 
 
 def _seed(request: Request, seeds: Sequence[Array], names: Names) -> list[Stmt]:
@@ -150,46 +115,30 @@ def _keep_results(returns: Any, backward: Block, names: Names) -> tuple[Any, lis
 
 
 class _Sweeps:
-    def __init__(self, names: Names, facts: Needed, place: Mapping[int, Site], rebuilds: Mapping[str, Rebuild],
-                 recompute: frozenset[str]) -> None:
+    def __init__(self, names: Names, facts: Needed, place: Mapping[int, Site], storage: Storage) -> None:
         self.names = names
         self.facts = facts
         self.place = place
-        self.rebuilds = rebuilds
-        self.recompute = recompute
         self.records: dict[int, list[Record]] = {}
-        self.made: list[Record] = []
-        self.rebuilt: dict[int, list[Stmt]] = {}
+        self.kept: list[Kept] = []
+        self.rebuilt = rebuilt_blocks(storage, place)
+        self._record_all(storage)
 
-    def plan(self, body: Block) -> None:
-        """Make the record of every recorded write, and set aside the arrays to rebuild."""
-        lines = {self.place[id(s)].order: s.source.line for s in statements(body) if s.source}
-        for stmt in statements(body):
-            for write, victim in self._recorded_writes(stmt):
-                made = record(write, self.names.arrays[write.array], self.names.declare, stmt.source)
-                rebuild = self.rebuilds.get(write.array)
-                taken = {r.name for r in self.made}
-                stem = f"{write.array}@{stmt.source.line}" if stmt.source else write.array
-                made = replace(made, name=fresh(stem, taken), because=f"needed by line {lines.get(victim, 0)}",
-                               recomputable=rebuild is not None, cost=rebuild.cost if rebuild else 0)
-                self.made.append(made)
-                if made.name in self.recompute:
-                    self._rebuild(made, rebuild)
-                else:
-                    self.records.setdefault(id(stmt), []).append(made)
-
-    def _recorded_writes(self, stmt: Stmt) -> list[tuple[Access, int]]:
-        numbers = self.facts.recorded.get(id(stmt), ())
-        accesses = writes_of(stmt, self.place[id(stmt)]) if numbers else []
-        chosen = {(accesses[n].array, accesses[n].index): n for n in numbers}
-        return [(accesses[n], self.facts.why[(id(stmt), n)].site.order) for n in chosen.values()]
-
-    def _rebuild(self, made: Record, rebuild: Rebuild | None) -> None:
-        if rebuild is None:
-            raise PlanNotExecutable(f"{made.name} cannot be rebuilt: what it is made of is overwritten first")
-        again = self.rebuilt.setdefault(rebuild.block, [])
-        again += [s for s in rebuild.makers if s not in again]
-        again.sort(key=lambda s: self.place[id(s)].order)
+    def _record_all(self, storage: Storage) -> None:
+        lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
+        for stmt in statements(storage.program.body):
+            numbers = self.facts.recorded.get(id(stmt), ())
+            accesses = writes_of(stmt, self.place[id(stmt)]) if numbers else []
+            for n in {(accesses[n].array, accesses[n].index): n for n in numbers}.values():
+                array = self.names.arrays[accesses[n].array]
+                if array.name in storage.rebuild:
+                    continue
+                made = record(accesses[n], array, self.names.declare, stmt.source)
+                self.records.setdefault(id(stmt), []).append(made)
+                stem = f"{array.name}@{stmt.source.line}" if stmt.source else array.name
+                name = fresh(stem, {k.name for k in self.kept})
+                line = lines.get(self.facts.why[(id(stmt), n)].site.order, 0)
+                self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, f"needed by line {line}"))
 
     def recorded(self, stmt: Stmt) -> list[Record]:
         return self.records.get(id(stmt), [])

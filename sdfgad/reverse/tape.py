@@ -6,37 +6,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, extent_bound, interval_env
+from sdfgad.analysis.access import Access
 from sdfgad.ir.expr import Load
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Pop, Push, Range, Stmt, Store, View, axis, view_of
+from sdfgad.transform.expand import iteration_slots
 
-_UNKNOWN = 2**40
 Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
 
 
 @dataclass(frozen=True)
 class Record:
-    """The statements that store what a write overwrites, and put it back. `bytes` is None for a growable tape.
-
-    name: unique among the records of a program. because: who needs the value. recomputable, cost: see `recompute`.
-    """
+    """The statements that store what a write overwrites, and put it back. `bytes` is None for a growable tape."""
 
     save: Stmt
     restore: Stmt
     tape: str
     bytes: int | None
-    array: str
-    name: str = ""
-    because: str = ""
-    recomputable: bool = False
-    cost: int = 0
 
 
 def record(write: Access, array: Array, declare: Declare, source: object) -> Record:
     """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown."""
     domain = _region(write)
-    slots = _box((*write.site.path, *(domain or ())))
+    slots = iteration_slots((*write.site.path, *(domain or ())))
     if domain is None:
         return _whole_array(write, array, declare, source)
     if slots is None:
@@ -45,7 +37,7 @@ def record(write: Access, array: Array, declare: Declare, source: object) -> Rec
     at = tuple(i for _, i in slots)
     save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
     back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
-    return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes, array.name)
+    return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes)
 
 
 def _region(write: Access) -> tuple[Range, ...] | None:
@@ -69,7 +61,7 @@ def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: ob
     rectangular = all(moving.isdisjoint(r.start.symbols | r.stop.symbols) for r in domain)
     view = _as_view(write, domain, array) if rectangular else view_of(array)
     tape = f"tape_{array.name}_{write.site.order}"
-    return Record(Push(tape, view, source), Pop(tape, view, source), tape, None, array.name)
+    return Record(Push(tape, view, source), Pop(tape, view, source), tape, None)
 
 
 def _as_view(write: Access, domain: tuple[Range, ...], array: Array) -> View:
@@ -77,15 +69,3 @@ def _as_view(write: Access, domain: tuple[Range, ...], array: Array) -> View:
     place = {r.var: r.start + ix(axis(k)) * r.step for k, r in enumerate(domain)}
     shape = tuple((r.stop - r.start + (r.step - (1 if r.step > 0 else -1))) // r.step for r in domain)
     return View(array.name, shape, tuple(i.subs(place) for i in write.index), array.dtype)
-
-
-def _box(ranges: tuple[Range, ...]) -> list[tuple[int, Ix]] | None:
-    """(extent, position of the iteration) for each range; None when an extent is unknown."""
-    env = interval_env(ranges)
-    slots = []
-    for r in ranges:
-        extent = extent_bound(r, env)
-        if extent is None or extent > _UNKNOWN:
-            return None
-        slots.append((extent, ((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step)))
-    return slots

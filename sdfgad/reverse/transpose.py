@@ -6,7 +6,7 @@ A cotangent has the name of the tangent: a linear program and its transpose spea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -184,7 +184,7 @@ def transpose_lib(stmt: Stmt, scope: Scope) -> list[Stmt]:
     """A linear library node becomes library nodes on the cotangents, then its own cotangent is cleared."""
     if not isinstance(stmt, Lib) or stmt.op not in _LIBRARY:
         raise unsupported(stmt.source, "a library operation that cannot be transposed", "", "SG190")
-    out = _LIBRARY[stmt.op](stmt, scope.is_tangent)
+    out = _LIBRARY[stmt.op](stmt, scope)
     return out if stmt.attrs.get("accumulate") else [*out, clear(stmt.outs[0], stmt)]
 
 
@@ -204,18 +204,18 @@ def _lib(op: str, out: View, ins: tuple[View, ...], stmt: Lib, **attrs: object) 
     return Lib(op, (out,), ins, MappingProxyType(kept), stmt.source)
 
 
-def _matmul(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+def _matmul(stmt: Lib, scope: Scope) -> list[Stmt]:
+    """C = A B transposes to A += C B^H or B += A^H C. A factor taken conjugated also conjugates the cotangent."""
     (a, b), g = stmt.ins, stmt.outs[0]
-    complex_ = g.dtype.kind == "c"
-    if is_tangent(a.array):
-        factor = complex_ and not stmt.attrs.get("conj_b")
+    conj_a, conj_b = bool(stmt.attrs.get("conj_a")), bool(stmt.attrs.get("conj_b"))
+    factor = g.dtype.kind == "c" and conj_a == conj_b
+    if scope.is_tangent(a.array):
         if len(b.shape) == 2:
-            return [_lib("matmul", a, (g, transposed(b)), stmt, accumulate=True, conj_b=factor)]
-        return [_outer(a, g, b, False, factor, stmt)]
-    factor = complex_ and not stmt.attrs.get("conj_a")
+            return [_lib("matmul", a, (g, transposed(b)), stmt, accumulate=True, conj_a=conj_a, conj_b=factor)]
+        return [_outer(a, g, b, conj_a, factor, stmt)]
     if len(a.shape) == 2:
-        return [_lib("matmul", b, (transposed(a), g), stmt, accumulate=True, conj_a=factor)]
-    return [_outer(b, a, g, factor, False, stmt)]
+        return [_lib("matmul", b, (transposed(a), g), stmt, accumulate=True, conj_a=factor, conj_b=conj_b)]
+    return [_outer(b, a, g, factor, conj_b, stmt)]
 
 
 def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool, stmt: Lib) -> Map:
@@ -227,20 +227,33 @@ def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool
     return Map(domain, (Store(out.array, at, product, "+"),), stmt.source)
 
 
-def _solve(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+def _solve(stmt: Lib, scope: Scope) -> list[Stmt]:
     """X = A^-1 B transposes to B += A^-H X; the scratch B of the linear program is written nowhere else."""
     a, b = stmt.ins
     attrs = dict(stmt.attrs)
     if "lower" in attrs:
         attrs["lower"] = not attrs["lower"]
-    if a.dtype.kind == "c":
-        attrs["conj_a"] = not attrs.get("conj_a", False)
-    return [_lib(stmt.op, b, (transposed(a), stmt.outs[0]), stmt, **attrs)]
+    solve = _lib(stmt.op, b, (transposed(a), stmt.outs[0]), stmt, **attrs)
+    if a.dtype.kind != "c":
+        return [solve]
+    held = scope.fresh("conj", tuple(n.const or 0 for n in a.shape), a.dtype).whole
+    return [_each(held, lambda p: conj(load(a, p)), None, stmt), replace(solve, ins=(transposed(held), stmt.outs[0]))]
 
 
-def _fft(stmt: Lib, is_tangent: IsTangent) -> list[Stmt]:
+def _fft(stmt: Lib, scope: Scope) -> list[Stmt]:
     """The adjoint of the transform is n times the inverse transform; of the inverse, the transform over n."""
-    raise unsupported(stmt.source, "the derivative of a Fourier transform", "", "SG135")
+    x, g = stmt.ins[0], stmt.outs[0]
+    inverse = bool(stmt.attrs.get("inverse"))
+    extents = tuple(n.const or 0 for n in x.shape)
+    held = scope.fresh("lin", extents, x.dtype).whole
+    factor = algebra.number(1 / max(1, extents[-1]) if inverse else extents[-1], x.dtype)
+    return [_lib("fft", held, (g,), stmt, inverse=not inverse),
+            _each(x, lambda p: algebra.mul(factor, load(held, p)), "+", stmt)]
+
+
+def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, stmt: Stmt) -> Map:
+    domain, at = _points(out)
+    return Map(domain, (Store(out.array, at, element(tuple(ix(r.var) for r in domain)), op),), stmt.source)
 
 
 _LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _solve, "fft": _fft})

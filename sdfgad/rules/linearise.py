@@ -6,7 +6,7 @@ where t is 0 whatever p is. Both modes read this one form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
-from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite
+from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
 from sdfgad.rules import linear as linear_rules
@@ -38,15 +38,23 @@ class Linearised:
 
 @dataclass(frozen=True)
 class Tangents:
-    """How to linearise: `name` maps an array to its tangent (None: inactive), `fresh` makes temporaries."""
+    """How to linearise: `name` maps an array to its tangent (None: inactive), `fresh` makes temporaries.
+
+    versions: how many leading indices of an array number its versions.
+    """
 
     name: Rename
     fresh: Fresh
     is_tangent: Callable[[str], bool]
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     def view(self, view: View) -> View | None:
         name = self.name(view.array)
-        return None if name is None else View(name, view.shape, view.index, view.dtype)
+        return None if name is None else View(name, view.shape, self.at(view.array, view.index), view.dtype)
+
+    def at(self, array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        """The index of the tangent: one tangent serves all versions of an array, whose numbers come first."""
+        return index[self.versions.get(array, 0):]
 
 
 def inline_lets(stmt: Map) -> list[Store]:
@@ -70,7 +78,9 @@ def linearise(stmt: Map | Lib, tangents: Tangents, answer: bool) -> Linearised:
     linear: list[Stmt] = []
     plain: list[Store] = []
     after = False
-    for store in inline_lets(stmt):
+    stores = inline_lets(stmt)
+    answer = answer and (len(stores) == 1 or not _reads_own_writes(stores))
+    for store in stores:
         target = tangents.name(store.array)
         if target is None:
             continue
@@ -80,16 +90,33 @@ def linearise(stmt: Map | Lib, tangents: Tangents, answer: bool) -> Linearised:
             continue
         if store.op == "*":
             raise unsupported(stmt.source, "the derivative of a product accumulated in place", "use a loop", "SG133")
-        known = Load(store.array, store.index, store.expr.dtype) if answer and store.op is None else None
-        d = _Differential(tangents, stmt.source)
-        found = d.of(store.expr, known)
-        after = after or d.used_answer
+        found, used = _tangent_of(store, tangents, stmt.source, answer and store.op is None)
+        after = after or used
         if found is not None or store.op is None:
             zero = algebra.zero(store.expr.dtype)
-            plain.append(Store(target, store.index, zero if found is None else found, store.op))
+            at = tangents.at(store.array, store.index)
+            plain.append(Store(target, at, zero if found is None else found, store.op))
     if plain:
         linear.append(Map(stmt.domain, tuple(plain), stmt.source))
     return Linearised(tuple(prep), tuple(linear), after)
+
+
+def _tangent_of(store: Store, tangents: Tangents, source: SourceLine | None, answer: bool) -> tuple[Expr | None, bool]:
+    """The tangent of what is stored, and whether it reads the answer from where it was stored."""
+    written = Load(store.array, store.index, store.expr.dtype)
+    if answer:
+        known = Local("answer", store.expr.dtype)
+        d = _Differential(tangents, source)
+        found = d.of(store.expr, known)
+        # The same element as an operand has its old value, so that one load cannot stand for both.
+        if found is not None and d.used_answer and not _mentions(found, written):
+            return rewrite(found, lambda n: written if n == known else None), True
+    return _Differential(tangents, source).of(store.expr), False
+
+
+def _reads_own_writes(stores: list[Store]) -> bool:
+    written = {s.array for s in stores}
+    return any(isinstance(n, Load) and n.array in written for s in stores for n in walk(s.expr))
 
 
 def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
@@ -108,14 +135,11 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
 
 def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents, prep: list[Stmt],
                         linear: list[Stmt]) -> None:
-    """m = max over the map of e: the winners share the tangent equally. The value before the map is one of them."""
+    """m = max over the map of e: the winners share the tangent equally; the value before the map when it beats all."""
     from_expr = _Differential(tangents, stmt.source).of(store.expr)
     best = Load(store.array, store.index, store.expr.dtype)
     kept = [r for r in stmt.domain if any(r.var in i.symbols for i in store.index)]
-    clear = Store(target, store.index, algebra.zero(store.expr.dtype))
-    linear.append(Map(tuple(kept), (clear,), stmt.source))
-    if from_expr is None:
-        return
+    into = tangents.at(store.array, store.index)
     wins = Call("eq", (store.expr, best), np.dtype(bool))
     shape = tuple(_extent(stmt, r.var) for r in kept)
     count = tangents.fresh("ties", shape, store.expr.dtype)
@@ -123,9 +147,15 @@ def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents
     one, zero = algebra.number(1, count.dtype), algebra.zero(count.dtype)
     prep.append(Map(tuple(kept), (Store(count.name, at, zero),), stmt.source))
     prep.append(Map(stmt.domain, (Store(count.name, at, algebra.select(wins, one, zero), "+"),), stmt.source))
-    share = algebra.div(one, Load(count.name, at, count.dtype))
+    winners = Load(count.name, at, count.dtype)
+    beats_all = Call("eq", (winners, zero), np.dtype(bool))
+    old = algebra.select(beats_all, Load(target, into, best.dtype), algebra.zero(best.dtype))
+    linear.append(Map(tuple(kept), (Store(target, into, old),), stmt.source))
+    if from_expr is None:
+        return
+    share = algebra.div(one, winners)
     part = algebra.select(wins, Call("times", (share, from_expr), from_expr.dtype), zero)
-    linear.append(Map(stmt.domain, (Store(target, store.index, part, "+"),), stmt.source))
+    linear.append(Map(stmt.domain, (Store(target, into, part, "+"),), stmt.source))
 
 
 def _extent(stmt: Map, var: str) -> int:
@@ -161,7 +191,7 @@ class _Differential:
             return None
         if isinstance(e, Load):
             name = self.tangents.name(e.array)
-            return None if name is None else Load(name, e.index, e.dtype)
+            return None if name is None else Load(name, self.tangents.at(e.array, e.index), e.dtype)
         if not isinstance(e, Call):
             return None
         special = _SPECIAL.get(e.fn)

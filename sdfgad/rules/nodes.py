@@ -176,7 +176,7 @@ def cholesky(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[
     w = c.lib("trsolve", c.scratch(out), out, transposed(half), lower=True, unit=False)
 
     def phi(p: tuple[Ix, ...]) -> Expr:
-        halved = algebra.mul(algebra.number(0.5, w.dtype), load(w, p))
+        halved = Call("times", (algebra.number(0.5, w.dtype), load(w, p)), w.dtype)
         below = algebra.select(_below(p, "gt"), load(w, p), algebra.zero(w.dtype))
         return algebra.select(_below(p, "eq"), halved, below)
 

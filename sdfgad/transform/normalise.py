@@ -61,4 +61,5 @@ class _Normaliser:
             return Ix((((Elem(held.name, ()),), 1),))
 
         r = stmt.range
-        return [*before, replace(stmt, range=Range(r.var, hoist(r.start), hoist(r.stop), r.step))]
+        held_range = Range(r.var, hoist(r.start), hoist(r.stop), r.step)
+        return [*before, replace(stmt, range=held_range)]

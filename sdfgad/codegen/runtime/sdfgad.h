@@ -12,6 +12,24 @@
 #include <type_traits>
 #include <vector>
 
+// The C library has vector forms of these (4 ulp); without the attribute the compiler may not use them in loops.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+#define SG_VECTOR(name) \
+    __attribute__((simd("notinbranch"))) double name(double) noexcept; \
+    __attribute__((simd("notinbranch"))) float name##f(float) noexcept;
+#define SG_VECTOR2(name) \
+    __attribute__((simd("notinbranch"))) double name(double, double) noexcept; \
+    __attribute__((simd("notinbranch"))) float name##f(float, float) noexcept;
+extern "C" {
+SG_VECTOR(exp) SG_VECTOR(log) SG_VECTOR(sin) SG_VECTOR(cos) SG_VECTOR2(pow)
+#if __GLIBC_PREREQ(2, 35)
+SG_VECTOR(acos) SG_VECTOR(asin) SG_VECTOR(atan) SG_VECTOR(acosh) SG_VECTOR(asinh) SG_VECTOR(atanh) SG_VECTOR(cosh)
+SG_VECTOR(sinh) SG_VECTOR(tan) SG_VECTOR(tanh) SG_VECTOR(cbrt) SG_VECTOR(erf) SG_VECTOR(exp2) SG_VECTOR(expm1)
+SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(hypot)
+#endif
+}
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
@@ -178,6 +196,8 @@ template <class To, class From> inline To cast(From x) {
 
 // The tape outgrew its limit: leaves the program, the caller reports it.
 struct Overflow {};
+// A matrix that has no inverse or is not positive definite.
+struct Singular {};
 
 // Growable stacks of entries. Blocks are kept between calls; `used` counts what entries hold, not what blocks hold.
 class Tapes {

@@ -1,0 +1,73 @@
+"""From an SDFG to a shared library: code by DaCe's generators, one call of the C++ compiler, no build system."""
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from sdfgad.codegen.blas import find_blas
+from sdfgad.codegen.cache import key_of, publish
+from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
+from sdfgad.errors import ToolchainError
+
+SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-w")
+RUNTIME = Path(__file__).parent / "runtime"
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What a stored library says about itself."""
+
+    entry: str
+    arguments: tuple[str, ...]
+    transient_bytes: int
+
+
+def include_flags() -> tuple[str, ...]:
+    """Where DaCe's and our own headers are."""
+    spec = find_spec("dace")
+    if spec is None or not spec.submodule_search_locations:
+        raise ToolchainError("the dace package is not installed", code="SG505", help="pip install dace==2.0.0b1")
+    dace = Path(spec.submodule_search_locations[0]) / "runtime" / "include"
+    return (f"-I{dace}", f"-I{RUNTIME}")
+
+
+def runtime_text() -> str:
+    """Contents of our headers, for cache keys."""
+    return "".join(file.read_text() for file in sorted(RUNTIME.glob("*.h")))
+
+
+def precompiled_header(includes: Sequence[str], headers: Sequence[str]) -> Path:
+    """A header that includes `headers`, compiled once per compiler, flags and header texts."""
+    compiler = find_compiler()
+    key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), FLAGS, tuple(includes), tuple(headers),
+                 runtime_text())
+
+    def build(folder: Path) -> None:
+        header = folder / "all.h"
+        header.write_text("".join(f'#include "{name}"\n' for name in headers))
+        run((compiler.path, *FLAGS, *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
+
+    return publish(key, build) / "all.h"
+
+
+def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, flags: Sequence[str] = ()) -> None:
+    """Compile `source` into `folder` and describe it there."""
+    blas = find_blas() if uses_blas else None
+    includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
+    headers = ["dace/dace.h", "sdfgad.h", *(["sdfgad_linalg.h"] if blas else [])]
+    header = precompiled_header(includes, headers)
+    (folder / SOURCE).write_text(source)
+    (folder / META).write_text(json.dumps(asdict(meta)))
+    command = (find_compiler().path, *FLAGS, *flags, *includes, "-include", str(header), str(folder / SOURCE),
+               "-shared", "-o", str(folder / LIBRARY), *(blas.link_flags() if blas else ()))
+    run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
+
+
+def read_meta(folder: Path) -> Meta:
+    """The description next to a library."""
+    stored = json.loads((folder / META).read_text())
+    return Meta(stored["entry"], tuple(stored["arguments"]), stored["transient_bytes"])

@@ -1,0 +1,37 @@
+"""Rough work of a map, in elementary operations, to decide whether threads pay."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import most_trips, range_bounds
+from sdfgad.ir.expr import Call, Expr, Load, walk
+from sdfgad.ir.index import Bounds
+from sdfgad.ir.program import Map, Range
+
+UNKNOWN_TRIPS = 16
+_HEAVY: Mapping[str, int] = MappingProxyType({
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
+                     "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt",
+                     "pow"), 20),
+    "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8, "select": 2})
+
+
+def map_work(stmt: Map, bounds: Mapping[str, Bounds]) -> float:
+    """Iterations times operations; extents that vary count half of their largest value."""
+    return domain_points(stmt.domain, bounds) * sum(1 + expr_work(p.expr) for p in stmt.body)
+
+
+def domain_points(domain: tuple[Range, ...], bounds: Mapping[str, Bounds]) -> float:
+    """The expected number of points of a domain."""
+    env, points = dict(bounds), 1.0
+    for r in domain:
+        most = most_trips(r, env)
+        points *= r.trips if r.trips is not None else UNKNOWN_TRIPS if most is None else most / 2
+        env[r.var] = range_bounds(r, env)
+    return points
+
+
+def expr_work(e: Expr) -> int:
+    """Operations of one evaluation."""
+    return sum(1 if isinstance(n, Load) else _HEAVY.get(n.fn, 1) for n in walk(e) if isinstance(n, (Load, Call)))

@@ -1,0 +1,105 @@
+"""C++ text of library operations: calls of the BLAS, LAPACK, sorting and transform routines in `runtime/`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import Frame, Writer, flat, index_text, pointer
+from sdfgad.errors import InvariantError
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Lib, View, axis
+
+BLAS_OPS = frozenset(("matmul", "gesv", "getri", "potrf", "trsolve"))
+
+
+def view_strides(frame: Frame, view: View) -> tuple[tuple[int | None, ...], Ix]:
+    """Elements between neighbours along each axis (None: not a fixed number), and the offset of the first element."""
+    place = flat(frame.arrays[view.array], view.index)
+    steps = tuple(place.coefficient(axis(k)) for k in range(len(view.shape)))
+    return steps, place.subs({axis(k): ix(0) for k in range(len(view.shape))})
+
+
+def emit_lib(writer: Writer, frame: Frame, stmt: Lib) -> None:
+    """Write one library call."""
+    emit = _EMITTERS.get(stmt.op)
+    if emit is None:
+        raise InvariantError(f"library operation {stmt.op!r} has no C++ form")
+    writer.line(emit(frame, stmt) + ";")
+
+
+def _start(frame: Frame, view: View) -> str:
+    return f"{pointer(view.array)} + ({index_text(frame, view_strides(frame, view)[1])})"
+
+
+def _operand(frame: Frame, view: View) -> str:
+    """A pointer to a view's first element and its strides, as C++ arguments."""
+    steps, _ = view_strides(frame, view)
+    if any(s is None for s in steps):
+        raise InvariantError(f"a view of {view.array} without fixed strides reached code generation")
+    return ", ".join([_start(frame, view), *map(str, steps)])
+
+
+def _lead(frame: Frame, view: View) -> str:
+    """A pointer to a view whose last axis has unit stride, and the distance of its rows."""
+    steps, _ = view_strides(frame, view)
+    return f"{_start(frame, view)}, {steps[0] if len(steps) == 2 else 1}"
+
+
+def _sizes(frame: Frame, *extents: Ix) -> str:
+    return ", ".join(f"int64_t({index_text(frame, n)})" for n in extents)
+
+
+def _matmul(frame: Frame, stmt: Lib) -> str:
+    (c,), (a, b) = stmt.outs, stmt.ins
+    add = "true" if stmt.attrs.get("accumulate") else "false"
+    if len(a.shape) == len(b.shape) == 2:
+        sizes = _sizes(frame, c.shape[0], c.shape[1], a.shape[1])
+        return f"sg::gemm({sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
+    if len(a.shape) == 2:
+        matrix, vector = _operand(frame, a), _operand(frame, b)
+        return f"sg::gemv({_sizes(frame, *a.shape)}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+    (s0, s1), _ = view_strides(frame, b)
+    matrix, vector = f"{_start(frame, b)}, {s1}, {s0}", _operand(frame, a)
+    return f"sg::gemv({_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+
+
+def _gesv(frame: Frame, stmt: Lib) -> str:
+    rows, factors, pivots = stmt.outs
+    count = rows.shape[0] if len(rows.shape) == 2 else ix(1)
+    return (f"sg::gesv({_sizes(frame, factors.shape[0], count)}, {_lead(frame, factors)}, {_lead(frame, rows)}, "
+            f"{_start(frame, pivots)})")
+
+
+def _getri(frame: Frame, stmt: Lib) -> str:
+    matrix, pivots = stmt.outs
+    return f"sg::getri({_sizes(frame, matrix.shape[0])}, {_lead(frame, matrix)}, {_start(frame, pivots)})"
+
+
+def _potrf(frame: Frame, stmt: Lib) -> str:
+    return f"sg::potrf({_sizes(frame, stmt.outs[0].shape[0])}, {_lead(frame, stmt.outs[0])})"
+
+
+def _trsolve(frame: Frame, stmt: Lib) -> str:
+    (x,), (t,) = stmt.outs, stmt.ins
+    columns = x.shape[1] if len(x.shape) == 2 else ix(1)
+    lower, unit = (str(bool(stmt.attrs[n])).lower() for n in ("lower", "unit"))
+    sizes = _sizes(frame, x.shape[0], columns)
+    return f"sg::trsm({sizes}, {_operand(frame, t)}, {lower}, {unit}, {_lead(frame, x)})"
+
+
+def _argsort(frame: Frame, stmt: Lib) -> str:
+    (order,), (values,) = stmt.outs, stmt.ins
+    return f"sg::argsort({_sizes(frame, values.shape[0])}, {_start(frame, values)}, {_start(frame, order)})"
+
+
+def _fft(frame: Frame, stmt: Lib) -> str:
+    (out,), (values,) = stmt.outs, stmt.ins
+    count = values.shape[0] if len(values.shape) == 2 else ix(1)
+    inverse = "true" if stmt.attrs.get("inverse") else "false"
+    sizes = _sizes(frame, count, values.shape[-1])
+    return f"sg::fft({sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
+
+
+_EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
+    "matmul": _matmul, "gesv": _gesv, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve, "argsort": _argsort,
+    "fft": _fft})

@@ -1,0 +1,225 @@
+"""Library operations brought to forms that BLAS and LAPACK can run: before lowering, program to program.
+
+Afterwards every matrix operand has unit stride along one dimension, in-place routines work on row-major containers, and
+what is too small for a call, or of a type no library has, is loops.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.libraries import view_strides
+from sdfgad.errors import InvariantError
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
+from sdfgad.ir.walk import children, with_children
+from sdfgad.names import fresh
+
+SMALL_PRODUCT = 4096
+"""Matrix products of so few multiplications are loops."""
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
+
+
+@dataclass
+class Forms:
+    """Rewrites blocks; `arrays` gains the workspaces."""
+
+    arrays: dict[str, Array]
+    taken: set[str] = field(default_factory=set)
+
+    def block(self, frame: Frame, block: Block) -> Block:
+        """The same block with every library operation in its final form."""
+        out: list[Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, Lib):
+                out.extend(_FORMS[stmt.op](self, frame, stmt))
+            elif isinstance(stmt, (Loop, While, If)):
+                inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
+                out.append(with_children(stmt, [self.block(inner, b) for b in children(stmt)]))
+            else:
+                out.append(stmt)
+        return tuple(out)
+
+    def workspace(self, frame: Frame, shape: tuple[Ix, ...], dtype: np.dtype) -> View:
+        """A fresh container that holds `shape` at its largest, seen at its current extents."""
+        largest = tuple(most_trips(Range("_", ix(0), n), frame.bounds) for n in shape)
+        if any(n is None for n in largest):
+            raise InvariantError(f"a matrix with extents {shape} has no largest size")
+        name = fresh("work", self.taken | self.arrays.keys())
+        self.arrays[name] = Array(name, tuple(n or 0 for n in largest), dtype)
+        return View(name, shape, tuple(ix(axis(k)) for k in range(len(shape))), dtype)
+
+
+def library_forms(program: Program) -> Program:
+    """The program with its library operations in final form and their workspaces declared."""
+    forms = Forms(dict(program.arrays))
+    body = forms.block(Frame(program.arrays), program.body)
+    return program.but(arrays=forms.arrays, body=body)
+
+
+def _points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
+    ranges = tuple(Range(f"{stem}{k}_", ix(0), n) for k, n in enumerate(shape))
+    return ranges, tuple(ix(r.var) for r in ranges)
+
+
+def copy(target: View, origin: View, change: Callable[[Expr], Expr] = lambda e: e) -> Map:
+    """`target[...] = change(origin[...])`."""
+    ranges, at = _points(target.shape)
+    value = change(Load(origin.array, origin.at(at), origin.dtype))
+    return Map(ranges, (Store(target.array, target.at(at), value),))
+
+
+def swapped(view: View) -> View:
+    """A matrix view with its dimensions exchanged."""
+    names = {axis(0): ix(axis(1)), axis(1): ix(axis(0))}
+    return View(view.array, view.shape[::-1], tuple(i.subs(names) for i in view.index), view.dtype)
+
+
+def _conj(value: Expr) -> Expr:
+    return call("conj", value)
+
+
+def _usable(frame: Frame, view: View) -> bool:
+    """Whether BLAS can take the view as it is."""
+    steps, _ = view_strides(replace(frame), view)
+    if any(s is None for s in steps):
+        return False
+    if len(steps) == 1:
+        return steps[0] != 0
+    for step, other, extent in ((steps[0], steps[1], view.shape[1]), (steps[1], steps[0], view.shape[0])):
+        most = most_trips(Range("_", ix(0), extent), frame.bounds)
+        if other == 1 and most is not None and (step or 0) >= most:
+            return True
+    return False
+
+
+def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    frame = replace(frame, arrays=forms.arrays)
+    (out,), (a, b) = stmt.outs, stmt.ins
+    if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= SMALL_PRODUCT:
+        return _product_loops(stmt)
+    before: list[Stmt] = []
+    ins = []
+    for view, conj in ((a, stmt.attrs.get("conj_a")), (b, stmt.attrs.get("conj_b"))):
+        conj = bool(conj) and view.dtype.kind == "c"
+        if conj or not _usable(frame, view):
+            space = forms.workspace(frame, view.shape, view.dtype)
+            before.append(copy(space, view, _conj if conj else lambda e: e))
+            view = space
+        ins.append(view)
+    add = bool(stmt.attrs.get("accumulate"))
+    if _usable(frame, out):
+        return [*before, Lib("matmul", (out,), tuple(ins), {"accumulate": add}, stmt.source)]
+    space = forms.workspace(frame, out.shape, out.dtype)
+    ranges, at = _points(out.shape)
+    back = Store(out.array, out.at(at), Load(space.array, space.at(at), out.dtype), "+" if add else None)
+    return [*before, Lib("matmul", (space,), tuple(ins), {"accumulate": False}, stmt.source), Map(ranges, (back,))]
+
+
+def _product_size(frame: Frame, stmt: Lib) -> float:
+    extents = [*stmt.outs[0].shape, stmt.ins[0].shape[-1]]
+    most = [most_trips(Range("_", ix(0), n), frame.bounds) for n in extents]
+    return float("inf") if any(m is None for m in most) else float(np.prod([float(m or 0) for m in most]))
+
+
+def _product_loops(stmt: Lib) -> list[Stmt]:
+    (out,), (a, b) = stmt.outs, stmt.ins
+    ranges, at = _points(out.shape)
+    inner = Range("wk_", ix(0), a.shape[-1])
+    k = ix(inner.var)
+    left = Load(a.array, a.at((*at[:1], k) if len(a.shape) == 2 else (k,)), a.dtype)
+    right = Load(b.array, b.at((k, *at[-1:]) if len(b.shape) == 2 else (k,)), b.dtype)
+    factors = tuple(_conj(v) if stmt.attrs.get(f"conj_{n}") and v.dtype.kind == "c" else v
+                    for n, v in (("a", left), ("b", right)))
+    total = Store(out.array, out.at(at), Call("mul", factors, out.dtype), "+")
+    product = Map((*ranges, inner), (total,), stmt.source)
+    if stmt.attrs.get("accumulate"):
+        return [product]
+    return [Map(ranges, (Store(out.array, out.at(at), _zero(out.dtype)),), stmt.source), product]
+
+
+def _zero(dtype: np.dtype) -> Const:
+    return Const(dtype.type(0).item(), dtype)
+
+
+def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """The right-hand sides become rows: that is how LAPACK, which counts columns first, wants them."""
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (a, b) = stmt.outs, stmt.ins
+    factors = forms.workspace(frame, a.shape, a.dtype)
+    rows = swapped(b) if len(b.shape) == 2 else b
+    space = forms.workspace(frame, rows.shape, b.dtype)
+    pivots = forms.workspace(frame, a.shape[:1], _INT32)
+    back = copy(x, swapped(space) if len(b.shape) == 2 else space)
+    return [copy(factors, a), copy(space, rows), Lib("gesv", (space, factors, pivots), (), {}, stmt.source), back]
+
+
+def _inv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (a,) = stmt.outs, stmt.ins
+    pivots = forms.workspace(frame, a.shape[:1], _INT32)
+    space = x if _by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
+    back = [] if space is x else [copy(x, space)]
+    return [copy(space, a), Lib("getri", (space, pivots), (), {}, stmt.source), *back]
+
+
+def _cholesky(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (a,) = stmt.outs, stmt.ins
+    space = x if _by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
+    back = [] if space is x else [copy(x, space)]
+    return [_triangle(space, a), Lib("potrf", (space,), (), {}, stmt.source), *back]
+
+
+def _triangle(target: View, origin: View) -> Map:
+    """The lower triangle of `origin`, zero above it."""
+    ranges, (i, j) = _points(target.shape)
+    below = Call("le", (Index(j, _INT64), Index(i, _INT64)), np.dtype(np.bool_))
+    element = Load(origin.array, origin.at((i, j)), origin.dtype)
+    value = call("select", below, element, _zero(origin.dtype), dtype=origin.dtype)
+    return Map(ranges, (Store(target.array, target.at((i, j)), value),))
+
+
+def _by_rows(frame: Frame, view: View) -> bool:
+    """Whether a matrix view has unit stride along its rows, so that LAPACK may work in place."""
+    steps, _ = view_strides(frame, view)
+    most = most_trips(Range("_", ix(0), view.shape[-1]), frame.bounds)
+    return steps[-1] == 1 and most is not None and (len(steps) == 1 or (steps[0] or 0) >= most)
+
+
+def _trsolve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (t, b) = stmt.outs, stmt.ins
+    before: list[Stmt] = []
+    if not _usable(frame, t):
+        space = forms.workspace(frame, t.shape, t.dtype)
+        before, t = [copy(space, t)], space
+    target = x if _by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
+    back = [] if target is x else [copy(x, target)]
+    attrs = {"lower": bool(stmt.attrs["lower"]), "unit": bool(stmt.attrs.get("unit"))}
+    return [*before, copy(target, b), Lib("trsolve", (target,), (t,), attrs, stmt.source), *back]
+
+
+def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Operands with rows of unit stride, through copies where need be."""
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (a,) = stmt.outs, stmt.ins
+    before: list[Stmt] = []
+    after: list[Stmt] = []
+    if not _by_rows(frame, a):
+        space = forms.workspace(frame, a.shape, a.dtype)
+        before, a = [copy(space, a)], space
+    if not _by_rows(frame, x):
+        space = forms.workspace(frame, x.shape, x.dtype)
+        after, x = [copy(x, space)], space
+    return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
+
+
+_FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
+    "matmul": _matmul, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve, "argsort": _contiguous,
+    "fft": _contiguous})

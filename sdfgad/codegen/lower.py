@@ -1,0 +1,273 @@
+"""Programs as SDFGs: kernels become maps, sequential pieces become tasklets, control flow becomes regions.
+
+Containers of the SDFG are the program's containers under the prefix `v_`. Nothing is assumed to be zero at the start.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import dace
+from dace import dtypes
+from dace.properties import CodeBlock
+from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+
+from sdfgad.codegen.cpp import (
+    Frame,
+    Writer,
+    container,
+    ctype,
+    identifier,
+    index_text,
+    pointer,
+    register,
+    symbol,
+    tape_number,
+)
+from sdfgad.codegen.libraries import BLAS_OPS
+from sdfgad.codegen.library_forms import library_forms
+from sdfgad.codegen.scalars import lasting_scalars
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler, kernel_frame
+from sdfgad.codegen.statements import emit_block
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Pop, Program, Push, While
+from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
+
+TAPES = "sg_tapes"
+_HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
+    ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An SDFG with what is needed to build and call it."""
+
+    sdfg: dace.SDFG
+    arguments: tuple[str, ...]
+    """Containers the caller passes: the program's arguments, its results, its constants."""
+    transient_bytes: int
+    uses_blas: bool
+    tapes: tuple[str, ...]
+
+
+def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
+    """The SDFG of a program. `results` are containers the caller passes beside the arguments."""
+    program = library_forms(program)
+    passed = dict.fromkeys((*program.arguments, *results, *program.constants))
+    scheduler = Scheduler(program.arrays)
+    items = scheduler.block(Frame(program.arrays), program.body)
+    arrays = scheduler.arrays
+    lasting = lasting_scalars(items, passed, arrays)
+    tapes = tuple(sorted({s.tape for s in statements(program.body) if isinstance(s, (Push, Pop))}))
+    sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
+    builder = _Builder(sdfg, Frame(arrays), frozenset(lasting), tapes)
+    builder.declare(passed)
+    builder.sequence(sdfg, items, builder.frame)
+    libs = {s.op for s in statements(program.body) if isinstance(s, Lib)}
+    headers = [f'#include "{h}"' for h, needed in _HEADERS if needed is None or libs & needed]
+    sdfg.append_global_code("\n".join([*headers, *(
+        f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
+    kept = sum(a.bytes for a in builder.used_arrays() if a.name not in passed)
+    return Lowered(sdfg, tuple(passed), kept, bool(libs & BLAS_OPS), tapes)
+
+
+class _Builder:
+    def __init__(self, sdfg: dace.SDFG, frame: Frame, lasting: frozenset[str], tapes: tuple[str, ...]) -> None:
+        self.sdfg = sdfg
+        self.frame = frame
+        self.lasting = lasting
+        self.tapes = tapes
+        self.used: set[str] = set()
+        self.count = 0
+
+    def used_arrays(self) -> list[Array]:
+        return [a for n, a in self.frame.arrays.items() if n in self.used]
+
+    def declare(self, passed: Mapping[str, None]) -> None:
+        """Add the containers the caller passes; transients are added where they are first used."""
+        for name in passed:
+            array = self.frame.arrays[name]
+            self.sdfg.add_array(container(name), _shape(array), dtypes.typeclass(array.dtype.type))
+        if self.tapes:
+            self.sdfg.add_array(container(TAPES), (1,), dace.uint64)
+
+    def container(self, name: str) -> str:
+        """The SDFG's container for an array; adds it if it is not there yet."""
+        found, array = container(name), self.frame.arrays.get(name)
+        self.used.add(name)
+        if array is None or found in self.sdfg.arrays:
+            return found
+        kind = dtypes.typeclass(array.dtype.type)
+        if array.shape:
+            self.sdfg.add_array(found, _shape(array), kind, transient=True,
+                                lifetime=dtypes.AllocationLifetime.Persistent)
+        else:
+            self.sdfg.add_scalar(found, kind, transient=True, lifetime=dtypes.AllocationLifetime.SDFG)
+        return found
+
+    def label(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}_{self.count}"
+
+    def sequence(self, parent: ControlFlowRegion, items: tuple[Item, ...], frame: Frame) -> None:
+        """Add items to a region, one after the other."""
+        previous = parent.add_state(self.label("start"), is_start_block=not parent.nodes())
+        if len(parent.nodes()) > 1:
+            parent.add_edge(parent.nodes()[0], previous, dace.InterstateEdge())
+        for item in items:
+            block, assignments = self.item(parent, item, frame)
+            parent.add_edge(previous, block, dace.InterstateEdge(assignments=assignments))
+            previous = block
+
+    def item(self, parent: ControlFlowRegion, item: Item, frame: Frame) -> tuple[object, dict[str, str]]:
+        if isinstance(item, Group):
+            state = parent.add_state(self.label("group"))
+            self.group(state, item.body, frame)
+            return state, {}
+        if isinstance(item, Kernel):
+            state = parent.add_state(self.label("kernel"))
+            return state, self.kernel(state, item, kernel_frame(frame, item))
+        return self.region(parent, item, frame)
+
+    def bound(self, value: int | str, assignments: dict[str, str]) -> str:
+        """A number, or a symbol that takes the value of a scalar on the way in."""
+        if isinstance(value, int):
+            return str(value)
+        name = "n_" + identifier(value)
+        assignments[name] = self.container(value)
+        return name
+
+    def region(self, parent: ControlFlowRegion, item: Region, frame: Frame) -> tuple[object, dict[str, str]]:
+        assignments: dict[str, str] = {}
+        stmt = item.stmt
+        if isinstance(stmt, If):
+            block = ConditionalBlock(self.label("if"))
+            parent.add_node(block)
+            for cond, part in zip((self.truth(item.cond), None), item.parts, strict=True):
+                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+                block.add_branch(CodeBlock(cond) if cond else None, branch)
+                self.sequence(branch, part, frame)
+            return block, assignments
+        if isinstance(stmt, While):
+            loop = LoopRegion(self.label("while"), self.truth(stmt.flag))
+        else:
+            loop = self.counted(stmt, item, assignments)
+            frame = frame.inside([stmt.range])
+        parent.add_node(loop)
+        if isinstance(stmt, Loop) and stmt.until is not None:
+            self.leave(loop, self.truth(stmt.until))
+        self.sequence(loop, item.parts[0], frame)
+        return loop, assignments
+
+    def leave(self, loop: LoopRegion, cond: str) -> None:
+        """Begin the loop's body with `if cond: break`."""
+        test = ConditionalBlock(self.label("until"))
+        loop.add_node(test, is_start_block=True)
+        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+        test.add_branch(CodeBlock(cond), branch)
+        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
+
+    def counted(self, stmt: Loop, item: Region, assignments: dict[str, str]) -> LoopRegion:
+        var, step = symbol(stmt.range.var), stmt.range.step
+        start, stop = self.bound(item.start, assignments), self.bound(item.stop, assignments)
+        more = f"{var} {'<' if step > 0 else '>'} {stop}"
+        return LoopRegion(self.label("for"), more, var, f"{var} = {start}", f"{var} = {var} + ({step})")
+
+    def truth(self, name: str) -> str:
+        """A bool container as a condition."""
+        found = self.container(name)
+        return found if isinstance(self.sdfg.arrays[found], dace.data.Scalar) else f"{found}[0]"
+
+    def group(self, state: SDFGState, body: Block, frame: Frame) -> None:
+        """One tasklet that runs `body`; zero-dimensional containers live in locals meanwhile."""
+        names = all_reads(body) | all_writes(body)
+        held = sorted(n for n in names if not frame.arrays[n].shape)
+        writer = Writer()
+        written = all_writes(body)
+        for name in held:
+            value = f" = {self.origin(name, written)}" if name in self.lasting else "{}"
+            writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{value};")
+        emit_block(writer, replace(frame, registers=frozenset(held)), body)
+        for name in held:
+            if name in self.lasting and name in written:
+                writer.line(f"{pointer(name)}[0] = {register(name)};")
+        self.tasklet(state, names - (set(held) - self.lasting), written, writer, uses_tapes(body))
+
+    def kernel(self, state: SDFGState, item: Kernel, frame: Frame) -> dict[str, str]:
+        """A parallel map around one tasklet."""
+        assignments: dict[str, str] = {}
+        writer = Writer()
+        starts = {e.array for x in item.extents for e in range_elems(x.var)}
+        written = all_writes(item.body)
+        names = all_reads(item.body) | written | starts
+        held = sorted(n for n in names if not frame.arrays[n].shape)
+        for name in held:
+            writer.line(f"const {ctype(frame.arrays[name].dtype)} {register(name)} = {self.origin(name, written)};")
+        frame = replace(frame, registers=frozenset(held))
+        ranges = {}
+        for extent in item.extents:
+            counter = self.label("m")
+            ranges[counter] = f"0:{self.bound(extent.trips, assignments)}"
+            r = extent.var
+            start = index_text(frame, r.start)
+            writer.line(f"const int64_t {symbol(r.var)} = {start} + int64_t({counter})*({r.step});")
+        emit_block(writer, frame, item.body)
+        schedule = dtypes.ScheduleType.CPU_Multicore
+        entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)
+        if len(ranges) > 1:
+            entry.map.collapse = len(ranges)
+        if item.uneven:
+            entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
+        self.tasklet(state, names, written, writer, False, entry, leave)
+        return assignments
+
+    def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer, tapes: bool,
+                entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:
+        """Add a C++ tasklet with a pointer connector for every container in `names`."""
+        inputs, outputs = sorted(names - written), sorted(names & written)
+        if tapes:
+            outputs.append(TAPES)
+            handle = f"uintptr_t({pointer(TAPES)}[0])"
+            writer.lines.insert(0, f"sg::Tapes* {TAPES} = reinterpret_cast<sg::Tapes*>({handle});")
+        for name in (*inputs, *outputs):
+            self.container(name)
+        node = state.add_tasklet(self.label("code"), {pointer(n): self.connector_type(n) for n in inputs},
+                                 {pointer(n): self.pointer_type(n) for n in outputs}, writer.text,
+                                 language=dtypes.Language.CPP)
+        if entry is not None and not inputs:
+            state.add_nedge(entry, node, dace.Memlet())
+        inner, outer = ([x] if x is not None else [] for x in (entry, leave))
+        for name in inputs:
+            state.add_memlet_path(state.add_read(container(name)), *inner, node, dst_conn=pointer(name),
+                                  memlet=self.whole(name))
+        for name in outputs:
+            state.add_memlet_path(node, *outer, state.add_write(container(name)), src_conn=pointer(name),
+                                  memlet=self.whole(name))
+
+    def pointer_type(self, name: str) -> dtypes.pointer:
+        return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)
+
+    def connector_type(self, name: str) -> dtypes.typeclass:
+        """Containers are read through pointers, transient scalars (which live in locals) as values."""
+        desc = self.sdfg.arrays[container(name)]
+        return desc.dtype if isinstance(desc, dace.data.Scalar) else self.pointer_type(name)
+
+    def origin(self, name: str, written: set[str]) -> str:
+        """The value of a zero-dimensional container at the start of a tasklet."""
+        value = isinstance(self.sdfg.arrays[self.container(name)], dace.data.Scalar) and name not in written
+        return pointer(name) if value else f"{pointer(name)}[0]"
+
+    def whole(self, name: str) -> dace.Memlet:
+        found = container(name)
+        if isinstance(self.sdfg.arrays[found], dace.data.Scalar):
+            return dace.Memlet(f"{found}[0]")
+        return dace.Memlet(data=found, subset=", ".join(f"0:{n}" for n in self.sdfg.arrays[found].shape), dynamic=True)
+
+
+def uses_tapes(body: Block) -> bool:
+    """Whether the block touches a growable tape."""
+    return any(isinstance(s, (Push, Pop)) for s in statements(body))
+
+
+def _shape(array: Array) -> tuple[int, ...]:
+    """The shape the SDFG sees: it knows neither scalars that are passed by reference nor empty arrays."""
+    return array.shape if array.shape and 0 not in array.shape else (1,)

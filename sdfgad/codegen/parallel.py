@@ -1,0 +1,151 @@
+"""How the iterations of one map are shared among threads, without races and the same at every thread count."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.injective import injective_variables
+from sdfgad.codegen.nests import order_loops
+from sdfgad.ir.expr import Const, Load
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Array, Let, Map, Range, Store
+from sdfgad.ir.walk import expr_reads
+
+ENOUGH_TRIPS = 64
+"""So many iterations of the shared loops keep any usual number of threads busy."""
+MOST_BLOCKS = 64
+SMALLEST_CHUNK = 128
+LARGEST_PARTIAL = 1 << 15
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A map taken apart: `body` runs for every point of `ranges` in any order; `before` and `after` run alone."""
+
+    ranges: tuple[Range, ...]
+    body: tuple[Map, ...]
+    before: tuple[Map, ...] = ()
+    after: tuple[Map, ...] = ()
+    added: tuple[Array, ...] = ()
+
+
+def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> Shared | None:
+    """Parallel loops for a map, or None when its accumulations collide everywhere."""
+    loops = order_loops(frame, stmt)
+    free = injective_variables(stmt, frame)
+    apart = [r for r in loops if r.var in free and _closed(r, stmt)]
+    outer = _outer(loops, apart)
+    if outer:
+        return Shared(outer, (_without(stmt, outer),))
+    wide = max(apart, key=lambda r: r.trips or 0, default=None)
+    if wide is not None and (wide.trips or 0) >= 2 * SMALLEST_CHUNK:
+        return _chunked(stmt, wide, fresh)
+    return _partial(stmt, frame, loops, fresh)
+
+
+def _closed(r: Range, stmt: Map) -> bool:
+    """Whether the range does not depend on other variables of the same map."""
+    return (r.start.symbols | r.stop.symbols).isdisjoint(o.var for o in stmt.domain)
+
+
+def _outer(loops: tuple[Range, ...], apart: list[Range]) -> tuple[Range, ...]:
+    """The outermost loops that may be shared, as few as give enough iterations; never the innermost one."""
+    chosen: list[Range] = []
+    for r in loops[:-1]:
+        if r not in apart or (chosen and math.prod(c.trips or ENOUGH_TRIPS for c in chosen) >= ENOUGH_TRIPS):
+            break
+        chosen.append(r)
+    many = math.prod(c.trips or ENOUGH_TRIPS for c in chosen) if chosen else 0
+    return tuple(chosen) if many >= min(ENOUGH_TRIPS, 8) else ()
+
+
+def _without(stmt: Map, shared: tuple[Range, ...]) -> Map:
+    return replace(stmt, domain=tuple(r for r in stmt.domain if r not in shared))
+
+
+def _chunk(r: Range, count: int, var: str) -> Range:
+    """The part of a range with fixed extent that belongs to block `var` of `count`."""
+    size = -(-(r.trips or 0) // count) * r.step
+    start = r.start + ix(var) * size
+    return Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size), r.step)
+
+
+def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str]) -> Shared:
+    count = min(MOST_BLOCKS, -(-(wide.trips or 0) // SMALLEST_CHUNK))
+    block = Range(fresh("block"), ix(0), ix(_blocks(wide.trips or 0, count)))
+    inner = _chunk(wide, count, block.var)
+    return Shared((block,), (replace(stmt, domain=tuple(inner if r is wide else r for r in stmt.domain)),))
+
+
+def _blocks(trips: int, count: int) -> int:
+    """How many of `count` equal blocks are not empty."""
+    return -(-trips // -(-trips // count)) if trips else 0
+
+
+def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str]) -> Shared | None:
+    """Fixed blocks of one colliding loop, each with its own copy of the targets, combined in order at the end."""
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    if any(p.op is None for p in stores) or len({p.array for p in stores}) != len(stores):
+        return None
+    reads = {n for p in stmt.body for n in _reads(p)}
+    cells = [_cells(p, stmt) for p in stores]
+    if not reads.isdisjoint(p.array for p in stores) or any(c is None for c in cells):
+        return None
+    used = {r.var for c in cells for r in c or ()}
+    split = max((r for r in loops if r.var not in used and _closed(r, stmt) and r.trips),
+                key=lambda r: r.trips or 0, default=None)
+    if split is None or (split.trips or 0) < 8:
+        return None
+    return _blocked(stmt, frame, split, [(p, c or ()) for p, c in zip(stores, cells, strict=True)], fresh)
+
+
+def _reads(part: Let | Store) -> set[str]:
+    places = part.index if isinstance(part, Store) else ()
+    return expr_reads(part.expr) | {e.array for i in places for e in i.elems}
+
+
+def _cells(part: Store, stmt: Map) -> tuple[Range, ...] | None:
+    """The loops that number the elements a store accumulates into; None if that is not a small box."""
+    ranges = {r.var: r for r in stmt.domain}
+    found = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in part.index))
+    plain = all(len(i.symbols & ranges.keys()) <= 1 and all(i.coefficient(v) for v in i.symbols & ranges.keys())
+                for i in part.index)
+    once = all(sum(r.var in i.symbols for i in part.index) == 1 for r in found)
+    boxed = all(r.trips is not None and _closed(r, stmt) for r in found)
+    small = boxed and math.prod(r.trips or 0 for r in found) * MOST_BLOCKS <= LARGEST_PARTIAL * 8
+    return found if plain and once and boxed and small else None
+
+
+def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
+             fresh: Callable[[str], str]) -> Shared:
+    count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // 4)))
+    block = Range(fresh("block"), ix(0), ix(count))
+    added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
+    for part, cells in targets:
+        dtype = frame.arrays[part.array].dtype
+        array = Array(fresh("partial"), (count, *(r.trips or 0 for r in cells)), dtype)
+        here = (ix(block.var), *(_number(r) for r in cells))
+        added.append(array)
+        start.append(Map(cells, (Store(array.name, here, _neutral(part, dtype)),)))
+        body[id(part)] = Store(array.name, here, part.expr, part.op)
+        end.append(Map((block, *cells), (Store(part.array, part.index, Load(array.name, here, dtype), part.op),)))
+    domain = tuple(_chunk(r, count, block.var) if r is split else r for r in stmt.domain)
+    core = Map(domain, tuple(body.values()), stmt.source)
+    return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
+
+
+def _number(r: Range) -> Ix:
+    """The position of the current iteration in a range with a fixed extent."""
+    offset = ix(r.var) - r.start
+    return offset if r.step == 1 else offset // r.step
+
+
+def _neutral(part: Store, dtype: np.dtype) -> Const | Load:
+    """What a partial result starts from: the target itself for minima and maxima, which may be combined twice."""
+    if part.op in ("min", "max"):
+        return Load(part.array, part.index, dtype)
+    return Const(dtype.type(1 if part.op == "*" else 0).item(), dtype)

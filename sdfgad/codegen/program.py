@@ -1,0 +1,115 @@
+"""Compile a program and call it."""
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from sdfgad.codegen.build import LIBRARY, Meta, compile_source, read_meta, runtime_text
+from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.toolchain import environment
+from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
+from sdfgad.ir.program import Program
+
+_NO_LIMIT = 2**63 - 1
+
+
+def compile_program(program: Program, *, results: Iterable[str] = (), key: str | None = None,
+                    threads: int | None = None) -> Executable:
+    """The program as native code.
+
+    The caller passes `program.arguments` and the containers named in `results`. With a `key` that stands for the
+    program, a stored library is loaded without generating code again.
+    """
+    results = tuple(results)
+    folder = None
+    if key is not None:
+        key = key_of("program", key, results, runtime_text(), *environment())
+        folder = entry(key)
+    if folder is None:
+        folder = _build(program, results, key)
+    return Executable(program, folder, threads)
+
+
+def _build(program: Program, results: tuple[str, ...], key: str | None) -> Path:
+    # Importing the code generator imports dace, which takes longer than loading a stored library.
+    from sdfgad.codegen.generate import source
+    from sdfgad.codegen.lower import lower
+
+    lowered = lower(program, results)
+    text = source(lowered)
+    meta = Meta(program.name, lowered.arguments, lowered.transient_bytes)
+    key = key or key_of("source", text, runtime_text(), *environment())
+    return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))
+
+
+class Executable:
+    """Native code with its memory. Calls write into the arrays given; one call at a time."""
+
+    def __init__(self, program: Program, folder: Path, threads: int | None = None) -> None:
+        self.folder = folder
+        self.threads = threads
+        self.tape_limit: int | None = None
+        meta = read_meta(folder)
+        self.arguments = tuple(n for n in meta.arguments if n not in program.constants)
+        self.transient_bytes = meta.transient_bytes
+        self._kinds = [(n, program.arrays[n].shape, program.arrays[n].dtype) for n in self.arguments]
+        self._constants = [_constant(program, n) for n in meta.arguments if n in program.constants]
+        self._pointers = (ctypes.c_void_p * max(1, len(meta.arguments)))()
+        for k, value in enumerate(self._constants, start=len(self.arguments)):
+            self._pointers[k] = value.ctypes.data
+        self._library = _load(folder / LIBRARY)
+        self._handle = self._library.sg_open()
+        if not self._handle:
+            raise MemoryLimitError(f"{self.transient_bytes} bytes of temporaries for {program.name} not available",
+                                   minimum_bytes=self.transient_bytes)
+        self._close = weakref.finalize(self, self._library.sg_close, self._handle)
+        self._lock = threading.Lock()
+
+    def __call__(self, arguments: Mapping[str, np.ndarray]) -> None:
+        """Run on C-contiguous arrays of exactly the right shape and dtype, changed in place."""
+        with self._lock:
+            pointers = self._pointers
+            for k, (name, shape, dtype) in enumerate(self._kinds):
+                array = arguments[name]
+                if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
+                    raise UsageError(f"argument {name!r} has to be a C-contiguous array of {dtype} with shape {shape}, "
+                                     f"not {array.dtype} with shape {array.shape}")
+                pointers[k] = array.__array_interface__["data"][0]
+            limit = _NO_LIMIT if self.tape_limit is None else self.tape_limit
+            status = self._library.sg_call(self._handle, pointers, self.threads or 0, limit)
+        if status:
+            raise self._failure(status)
+
+    def _failure(self, status: int) -> Exception:
+        if status == 2:
+            return np.linalg.LinAlgError("a matrix is singular or not positive definite")
+        return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
+                                limit_bytes=self.tape_limit, code="SG302")
+
+    @property
+    def tape_peak(self) -> int:
+        """The most bytes the growable tapes held during the last call."""
+        return int(self._library.sg_tape_peak(self._handle))
+
+
+def _constant(program: Program, name: str) -> np.ndarray:
+    return np.ascontiguousarray(program.constants[name], dtype=program.arrays[name].dtype)
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ToolchainError(f"the compiled program {path} cannot be loaded: {error}", code="SG505") from error
+    library.sg_open.restype = ctypes.c_void_p
+    library.sg_close.argtypes = (ctypes.c_void_p,)
+    library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
+    library.sg_call.restype = ctypes.c_int
+    library.sg_tape_peak.argtypes = (ctypes.c_void_p,)
+    library.sg_tape_peak.restype = ctypes.c_int64
+    return library

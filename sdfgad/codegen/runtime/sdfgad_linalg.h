@@ -1,0 +1,197 @@
+// Typed, checked calls of CBLAS and LAPACKE on row-major operands given by pointer and strides in elements.
+// A matrix operand has unit stride along one dimension; the caller has seen to that.
+#pragma once
+#include "sdfgad.h"
+#include "sdfgad_blas.h"
+#include <omp.h>
+
+namespace sg {
+
+// The BLAS library's own threads and OpenMP's would fight for the cores, each spinning while the other works. So BLAS
+// runs on one thread, products are shared out among OpenMP's, and only big factorisations use the library's pool.
+class BlasThreads {
+public:
+    explicit BlasThreads(int count) : before_(openblas_get_num_threads()) { openblas_set_num_threads(count); }
+    ~BlasThreads() { openblas_set_num_threads(before_); }
+
+private:
+    int before_;
+};
+constexpr int64_t kSharedProduct = int64_t(1) << 17, kSharedFactor = 256;
+inline int factor_threads(int64_t n) { return n >= kSharedFactor ? omp_get_max_threads() : 1; }
+
+// Cut `count` rows among the threads when there is enough to do: work(first, rows).
+template <class F> inline void shared(int64_t count, int64_t operations, F work) {
+    int64_t threads = operations < kSharedProduct ? 1 : std::min<int64_t>(omp_get_max_threads(), count);
+    if (threads <= 1) return work(int64_t(0), count);
+    int64_t size = ((count + threads - 1) / threads + 7) / 8 * 8, pieces = (count + size - 1) / size;
+#pragma omp parallel for schedule(static, 1)
+    for (int64_t t = 0; t < pieces; t++) work(t * size, std::min(size, count - t * size));
+}
+
+using z = std::complex<double>;
+using c = std::complex<float>;
+
+// How BLAS sees a strided row-major matrix: as it is or transposed, with its leading dimension.
+struct Layout {
+    CBLAS_TRANSPOSE trans;
+    int lead;
+};
+inline Layout layout(int64_t rows, int64_t columns, int64_t s0, int64_t s1) {
+    if (s1 == 1 || columns <= 1)
+        if (s0 >= columns || rows <= 1) return {CblasNoTrans, int(std::max<int64_t>({s0, columns, 1}))};
+    return {CblasTrans, int(std::max<int64_t>({s1, rows, 1}))};
+}
+
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double *a, int lda, const double *b,
+                  int ldb, double beta, double *x, int ldx) {
+    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, beta, x, ldx);
+}
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float *a, int lda, const float *b,
+                  int ldb, float beta, float *x, int ldx) {
+    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0f, a, lda, b, ldb, beta, x, ldx);
+}
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const z *a, int lda, const z *b, int ldb,
+                  z beta, z *x, int ldx) {
+    z one = 1;
+    cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &one, a, lda, b, ldb, &beta, x, ldx);
+}
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const c *a, int lda, const c *b, int ldb,
+                  c beta, c *x, int ldx) {
+    c one = 1;
+    cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &one, a, lda, b, ldb, &beta, x, ldx);
+}
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const double *a, int lda, const double *x, int ix, double beta,
+                  double *y, int iy) {
+    cblas_dgemv(CblasRowMajor, t, m, n, 1.0, a, lda, x, ix, beta, y, iy);
+}
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const float *a, int lda, const float *x, int ix, float beta, float *y,
+                  int iy) {
+    cblas_sgemv(CblasRowMajor, t, m, n, 1.0f, a, lda, x, ix, beta, y, iy);
+}
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const z *a, int lda, const z *x, int ix, z beta, z *y, int iy) {
+    z one = 1;
+    cblas_zgemv(CblasRowMajor, t, m, n, &one, a, lda, x, ix, &beta, y, iy);
+}
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const c *a, int lda, const c *x, int ix, c beta, c *y, int iy) {
+    c one = 1;
+    cblas_cgemv(CblasRowMajor, t, m, n, &one, a, lda, x, ix, &beta, y, iy);
+}
+
+// x (m, n) = a (m, k) @ b (k, n), or += with `add`.
+template <class T>
+inline void gemm(int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, const T *b, int64_t b0, int64_t b1,
+                 T *x, int64_t x0, int64_t x1, bool add) {
+    if (m <= 0 || n <= 0) return;
+    if (k <= 0) {
+        for (int64_t i = 0; i < m && !add; i++)
+            for (int64_t j = 0; j < n; j++) x[i * x0 + j * x1] = T(0);
+        return;
+    }
+    Layout lx = layout(m, n, x0, x1);
+    if (lx.trans == CblasTrans) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add);
+    Layout la = layout(m, k, a0, a1), lb = layout(k, n, b0, b1);
+    if (m >= n)
+        shared(m, m * n * k, [=](int64_t i, int64_t rows) {
+            gemm_(la.trans, lb.trans, int(rows), int(n), int(k), a + i * a0, la.lead, b, lb.lead, T(add ? 1 : 0), x + i * x0,
+                  lx.lead);
+        });
+    else
+        shared(n, m * n * k, [=](int64_t j, int64_t columns) {
+            gemm_(la.trans, lb.trans, int(m), int(columns), int(k), a, la.lead, b + j * b1, lb.lead, T(add ? 1 : 0), x + j * x1,
+                  lx.lead);
+        });
+}
+
+// y (m) = a (m, n) @ x (n), or += with `add`. Negative strides are for vectors that run backwards.
+template <class T>
+inline void gemv(int64_t m, int64_t n, const T *a, int64_t a0, int64_t a1, const T *x, int64_t x0, T *y, int64_t y0,
+                 bool add) {
+    if (m <= 0) return;
+    if (n <= 0) {
+        for (int64_t i = 0; i < m && !add; i++) y[i * y0] = T(0);
+        return;
+    }
+    Layout la = layout(m, n, a0, a1);
+    bool plain = la.trans == CblasNoTrans;
+    // BLAS counts a negative increment from the far end.
+    if (x0 < 0) x += (n - 1) * x0;
+    shared(m, m * n, [=](int64_t i, int64_t rows) {
+        T *first = y + (y0 < 0 ? i + rows - 1 : i) * y0;
+        gemv_(la.trans, int(plain ? rows : n), int(plain ? n : rows), a + i * a0, la.lead, x, int(x0), T(add ? 1 : 0), first,
+              int(y0));
+    });
+}
+
+inline int getrf_(int n, double *a, int lda, int *p) { return LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, float *a, int lda, int *p) { return LAPACKE_sgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, z *a, int lda, int *p) { return LAPACKE_zgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, c *a, int lda, int *p) { return LAPACKE_cgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline void getrs_(int n, int r, const double *a, int lda, const int *p, double *b, int ldb) {
+    LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+}
+inline void getrs_(int n, int r, const float *a, int lda, const int *p, float *b, int ldb) {
+    LAPACKE_sgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+}
+inline void getrs_(int n, int r, const z *a, int lda, const int *p, z *b, int ldb) {
+    LAPACKE_zgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+}
+inline void getrs_(int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
+    LAPACKE_cgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+}
+inline int getri_(int n, double *a, int lda, const int *p) { return LAPACKE_dgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
+inline int getri_(int n, float *a, int lda, const int *p) { return LAPACKE_sgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
+inline int getri_(int n, z *a, int lda, const int *p) { return LAPACKE_zgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
+inline int getri_(int n, c *a, int lda, const int *p) { return LAPACKE_cgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
+inline int potrf_(int n, double *a, int lda) { return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, float *a, int lda) { return LAPACKE_spotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, z *a, int lda) { return LAPACKE_zpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, c *a, int lda) { return LAPACKE_cpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+
+inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const double *a, int lda, double *b, int ldb) {
+    cblas_dtrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, 1.0, a, lda, b, ldb);
+}
+inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const float *a, int lda, float *b, int ldb) {
+    cblas_strsm(CblasRowMajor, CblasLeft, u, t, d, m, n, 1.0f, a, lda, b, ldb);
+}
+inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const z *a, int lda, z *b, int ldb) {
+    z one = 1;
+    cblas_ztrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
+}
+inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const c *a, int lda, c *b, int ldb) {
+    c one = 1;
+    cblas_ctrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
+}
+
+// In place on row-major `a` (n, n) with rows `lead` apart, overwritten by its factors: BLAS sees the transpose.
+// `b` holds right-hand sides as rows, `count` of them, and receives the solutions.
+template <class T> inline void gesv(int64_t n, int64_t count, T *a, int64_t lead, T *b, int64_t b_lead, int32_t *pivots) {
+    if (n <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
+    if (count > 0) getrs_(int(n), int(count), a, int(std::max(lead, n)), pivots, b, int(std::max(b_lead, n)));
+}
+template <class T> inline void getri(int64_t n, T *a, int64_t lead, int32_t *pivots) {
+    if (n <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
+    getri_(int(n), a, int(std::max(lead, n)), pivots);
+}
+// Lower factor in place; the strict upper triangle stays as it is.
+template <class T> inline void potrf(int64_t n, T *a, int64_t lead) {
+    BlasThreads pool(factor_threads(n));
+    if (n > 0 && potrf_(int(n), a, int(std::max(lead, n))) != 0) throw Singular{};
+}
+// x (m, n) = t^-1 x, in place, reading one triangle of t.
+template <class T>
+inline void trsm(int64_t m, int64_t n, const T *t, int64_t t0, int64_t t1, bool lower, bool unit, T *x, int64_t x_lead) {
+    if (m <= 0 || n <= 0) return;
+    Layout lt = layout(m, m, t0, t1);
+    bool stored_lower = lower == (lt.trans == CblasNoTrans);
+    shared(n, m * m * n, [=](int64_t j, int64_t columns) {
+        trsm_(stored_lower ? CblasLower : CblasUpper, lt.trans, unit ? CblasUnit : CblasNonUnit, int(m), int(columns), t,
+              lt.lead, x + j, int(std::max(x_lead, n)));
+    });
+}
+
+}  // namespace sg

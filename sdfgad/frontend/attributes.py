@@ -1,0 +1,119 @@
+"""Attributes of values, methods of lists, and NumPy's subscripted helpers."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
+from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Method, Value, is_number
+from sdfgad.ir.expr import call, const
+
+_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "index"})
+
+
+def attribute(ctx: Context, owner: Value, name: str) -> Value:
+    """`owner.name`."""
+    if isinstance(owner, IntValue):
+        owner = as_array(ctx, owner) if name not in ("real", "imag") else owner
+    if isinstance(owner, np.ndarray):
+        owner = constant_array(ctx, owner)
+    if isinstance(owner, (ArrayValue, Masked)):
+        rule = _ATTRIBUTES.get(name)
+        return rule(ctx, owner) if rule is not None else Method(owner, name)
+    if isinstance(owner, ListValue) and name in _LIST_METHODS:
+        return Method(owner, name)
+    if isinstance(owner, (IntValue, Function, ListValue)):
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
+    if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
+        return Method(owner, name)
+    if name.startswith("__") or not hasattr(owner, name):
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
+    found = getattr(owner, name)
+    return constant_array(ctx, found, name) if isinstance(found, np.ndarray) else found
+
+
+def real(ctx: Context, value: Value) -> Value:
+    """The real part: of real numbers themselves."""
+    if isinstance(value, Masked):
+        return Masked(as_array(ctx, real(ctx, value.values)), value.mask, value.key)
+    operand = as_array(ctx, value)
+    if operand.dtype.kind != "c":
+        return value
+    kind = np.empty(0, operand.dtype).real.dtype
+    return lift(ctx, (operand,), kind, lambda e: call("real", e, dtype=kind), operand.weak)
+
+
+def imag(ctx: Context, value: Value) -> Value:
+    """The imaginary part."""
+    if isinstance(value, Masked):
+        return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key)
+    operand = as_array(ctx, value)
+    if operand.dtype.kind != "c":
+        return lift(ctx, (operand,), operand.dtype, lambda e: const(0, operand.dtype), operand.weak)
+    kind = np.empty(0, operand.dtype).real.dtype
+    return lift(ctx, (operand,), kind, lambda e: call("imag", e, dtype=kind), operand.weak)
+
+
+def _shape(ctx: Context, value: Value) -> Value:
+    if isinstance(value, Masked):
+        return (_size(ctx, Masked(value.mask, value.mask, value.key)), *(
+            int_value(n) for n in value.values.shape[value.mask.ndim:]))
+    return tuple(int_value(n) for n in value.shape)
+
+
+def _size(ctx: Context, value: Value) -> Value:
+    return ctx.invoke(ctx, np.size, [value], {})
+
+
+_ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
+    "shape": _shape, "size": _size,
+    "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim,
+    "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else v.values.dtype,
+    "T": lambda ctx, v: ctx.invoke(ctx, np.transpose, [v], {}),
+    "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
+    "real": real, "imag": imag,
+    "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
+})
+
+
+def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
+    """Lists are changed while translating: only outside of loops and branches of the program."""
+    owner: ListValue = method.owner
+    if method.name == "copy":
+        return ListValue(list(owner.items), len(ctx.builder.regions))
+    if owner.depth != len(ctx.builder.regions):
+        raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
+    if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
+        raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
+    try:
+        return getattr(owner.items, method.name)(*arguments)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def index_trick(ctx: Context, base: Any, items: Value) -> Value:
+    """`np.mgrid[...]` and `np.ogrid[...]`."""
+    if base is not np.mgrid and base is not np.ogrid:
+        raise ctx.refuse(f"a subscript of {type(base).__name__}", "use np.concatenate or np.stack", "SG101")
+    slices = items if isinstance(items, tuple) else (items,)
+    vectors = [_grid_line(ctx, s) for s in slices]
+    if base is np.mgrid:
+        grids = ctx.invoke(ctx, np.meshgrid, vectors, {"indexing": "ij"})
+        return ctx.invoke(ctx, np.stack, [grids], {}) if isinstance(items, tuple) else vectors[0]
+    count = len(vectors)
+    open_ = [ctx.invoke(ctx, np.reshape, [v, tuple(-1 if k == j else 1 for j in range(count))], {})
+             for k, v in enumerate(vectors)]
+    return tuple(open_) if isinstance(items, tuple) else open_[0]
+
+
+def _grid_line(ctx: Context, part: Value) -> Value:
+    if not hasattr(part, "step"):
+        raise ctx.refuse("a grid that is not made of slices", code="SG105")
+    start = 0 if part.start is None else part.start
+    if isinstance(part.step, complex):
+        return ctx.invoke(ctx, np.linspace, [start, part.stop, int(abs(part.step))], {})
+    return ctx.invoke(ctx, np.arange, [start, part.stop, 1 if part.step is None else part.step], {})

@@ -1,0 +1,237 @@
+"""Calls: NumPy functions by table, Python functions by running their body in place."""
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from types import FunctionType
+
+import numpy as np
+
+from sdfgad.frontend import polyfills
+from sdfgad.frontend.arithmetic import kept, on_masked
+from sdfgad.frontend.attributes import list_method
+from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
+from sdfgad.frontend.elementwise import constant_array, describe, fold
+from sdfgad.frontend.expressions import outside
+from sdfgad.frontend.liveness import Liveness, analyse
+from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, ufunc_rule
+from sdfgad.frontend.source import Code, code_of
+from sdfgad.frontend.values import ArrayValue, Function, IntValue, Lazy, ListValue, Masked, Maybe, Method, Value, is_number, load_names
+
+MAX_DEPTH = 50
+
+
+def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """Call any value."""
+    if isinstance(callee, Function):
+        return _inline(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
+                       callee.keyword_defaults, False)
+    if isinstance(callee, Method):
+        return _method(ctx, callee, arguments, keywords)
+    if isinstance(callee, partial):
+        return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    try:
+        rule = FUNCTIONS.get(callee) or TYPES.get(callee)
+        polyfill = polyfills.POLYFILLS.get(callee)
+    except TypeError:
+        rule = polyfill = None
+    if rule is not None:
+        return _native(ctx, callee, rule, arguments, keywords)
+    if polyfill is not None:
+        return _polyfill(ctx, callee, polyfill, arguments, keywords)
+    if isinstance(callee, np.ufunc):
+        return _ufunc(ctx, callee, arguments, keywords)
+    return _python(ctx, callee, arguments, keywords)
+
+
+def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    if isinstance(method.owner, ListValue):
+        return list_method(ctx, method, [kept(ctx, a) for a in arguments])
+    rule = METHODS.get(method.name)
+    if rule is None:
+        raise ctx.refuse(f"the method {method.name!r} of {describe(method.owner)}", "use the NumPy function", "SG101")
+    if isinstance(rule, FunctionType) and rule.__module__.startswith(__package__):
+        return _native(ctx, rule, rule, [method.owner, *arguments], keywords)
+    return invoke(ctx, rule, [method.owner, *arguments], keywords)
+
+
+def _native(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Sequence[Value],
+            keywords: Mapping[str, Value]) -> Value:
+    out = keywords.get("out")
+    takes_out = "out" in inspect.signature(rule).parameters
+    if not takes_out:
+        keywords = {k: v for k, v in keywords.items() if k != "out"}
+    bound = _bind(ctx, callee, rule, (ctx, *arguments), keywords)
+    result = rule(*bound.args, **bound.kwargs)
+    return result if takes_out else out_argument(ctx, result, out)
+
+
+def _bind(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Sequence[Value],
+          keywords: Mapping[str, Value]) -> inspect.BoundArguments:
+    try:
+        return inspect.signature(rule).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise ctx.refuse(f"this call of {_call_name(callee)}: {error}", code="SG101") from error
+
+
+def _call_name(callee: Value) -> str:
+    return getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or str(callee)
+
+
+def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    arguments, keywords = list(arguments), dict(keywords)
+    out = keywords.pop("out", None)
+    if len(arguments) == ufunc.nin + 1:
+        out = arguments.pop()
+    dtype = keywords.pop("dtype", None)
+    if keywords or len(arguments) != ufunc.nin:
+        raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
+                         "use np.where for a condition", "SG101")
+    if any(isinstance(a, Masked) for a in arguments):
+        return on_masked(ctx, ufunc, *arguments)
+    if any(isinstance(a, np.ndarray) for a in arguments):
+        arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]
+    if dtype is not None:
+        arguments = [invoke(ctx, np.asarray, [a], {"dtype": dtype}) for a in arguments]
+    if all(is_number(a) for a in arguments) and out is None:
+        return fold(ctx, ufunc, *arguments)
+    return out_argument(ctx, ufunc_rule(ctx, ufunc, arguments), out)
+
+
+# Python functions
+
+@lru_cache(maxsize=4096)
+def _analysis(code: Code) -> Liveness:
+    return analyse(code.body, parameter_names(code.node.args))
+
+
+@lru_cache(maxsize=4096)
+def _code(function: FunctionType) -> Code:
+    return code_of(function)
+
+
+def parameter_names(arguments: ast.arguments) -> list[str]:
+    """All parameters of a function, in order."""
+    found = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return found + [a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None]
+
+
+def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    function = getattr(callee, "fn", callee) if not isinstance(callee, FunctionType) else callee
+    function = inspect.unwrap(function) if callable(function) else function
+    if not isinstance(function, FunctionType):
+        return _constant_call(ctx, callee, arguments, keywords)
+    package = (function.__module__ or "").split(".")[0]
+    if (package, function.__name__) in OUTSIDE:
+        return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
+    if package in ("numpy", "scipy", "dace"):
+        raise ctx.refuse(f"a call of {function.__module__}.{function.__qualname__}",
+                         "this library function has no compiled form yet", "SG121")
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+        raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
+    defaults = tuple(outside(ctx, d, "default") for d in function.__defaults__ or ())
+    keyword_defaults = {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()}
+    return _inline(ctx, _code(function), None, list(arguments), dict(keywords), defaults, keyword_defaults, False)
+
+
+def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A pure builtin on constants runs now; anything else is refused."""
+    values = [*arguments, *keywords.values()]
+    plain = not any(isinstance(v, (ArrayValue, IntValue, ListValue, Masked, Function)) or isinstance(v, tuple)
+                    and any(isinstance(w, (ArrayValue, IntValue)) for w in v) for v in values)
+    if plain and callee in _PURE:
+        try:
+            return callee(*arguments, **keywords)
+        except (TypeError, ValueError) as error:
+            raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
+    raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
+                     "understood", "SG121")
+
+
+_PURE = (int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range, np.dtype,
+         np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar, print, sorted,
+         getattr, hasattr, type, slice, callable, any, all)
+
+
+def _polyfill(ctx: Context, callee: Value, function: FunctionType, arguments: Sequence[Value],
+              keywords: Mapping[str, Value]) -> Value:
+    keywords = dict(keywords)
+    out = keywords.pop("out", None)
+    _bind(ctx, callee, function, arguments, keywords)
+    defaults = tuple(function.__defaults__ or ())
+    result = _inline(ctx, _code(function), None, list(arguments), keywords, defaults,
+                     dict(function.__kwdefaults__ or {}), True)
+    return out_argument(ctx, result, out)
+
+
+def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[Value], keywords: dict[str, Value],
+            defaults: Sequence[Value], keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
+    if len(ctx.frames) >= MAX_DEPTH:
+        raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance", "SG107")
+    names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
+    frame = Frame(code, _analysis(code), {}, enclosing, quiet or (bool(ctx.frames) and ctx.frame.quiet),
+                  len(ctx.builder.regions))
+    uses = _single_uses(code)
+    for name, value in names.items():
+        frame.names[name] = value if name in uses and isinstance(value, Lazy) else kept(ctx, value, name)
+    return _run(ctx, frame)
+
+
+def _run(ctx: Context, frame: Frame) -> Value:
+    source, here = ctx.builder.source, ctx.here
+    ctx.frames.append(frame)
+    try:
+        ctx.execute(ctx, frame.code.body)
+    finally:
+        ctx.frames.pop()
+    ctx.builder.source, ctx.here = source, here
+    result = frame.names.get(RESULT)
+    return result.value if isinstance(result, Maybe) else result
+
+
+def run_top(ctx: Context, code: Code, names: dict[str, Value]) -> Value:
+    """Run the function that is being translated."""
+    frame = Frame(code, _analysis(code), {BREAK: False, CONTINUE: False, RETURN: False, **names})
+    return _run(ctx, frame)
+
+
+def _single_uses(code: Code) -> frozenset[str]:
+    """Parameters read exactly once, outside loops and inner functions: their value need not be stored first."""
+    reads = [n for s in code.body for n in load_names(s)]
+    repeated = {name for s in code.body for node in ast.walk(s)
+                if isinstance(node, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp))
+                for name in load_names(node)}
+    stored = {n.target.id for s in code.body for n in ast.walk(s)
+              if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    places = {n.value.id for s in code.body for n in ast.walk(s)
+              if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)}
+    return frozenset(n for n in reads if reads.count(n) == 1) - repeated - stored - places
+
+
+def _parameters(ctx: Context, code: Code, arguments: list[Value], keywords: dict[str, Value],
+                defaults: Sequence[Value], keyword_defaults: Mapping[str, Value]) -> dict[str, Value]:
+    signature = code.node.args
+    positional = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    names: dict[str, Value] = dict(zip(positional[len(positional) - len(defaults):], defaults, strict=True))
+    names.update(keyword_defaults)
+    names.update(zip(positional, arguments, strict=False))
+    surplus = arguments[len(positional):]
+    if surplus and signature.vararg is None:
+        raise ctx.refuse(f"{len(arguments)} arguments for {len(positional)} parameters of {code.name}", code="SG102")
+    if signature.vararg is not None:
+        names[signature.vararg.arg] = tuple(surplus)
+    allowed = {*positional, *(a.arg for a in signature.kwonlyargs)}
+    given = set(positional[:len(arguments)])
+    extra = {k: v for k, v in keywords.items() if k not in allowed}
+    twice = given & keywords.keys()
+    if twice or (extra and signature.kwarg is None):
+        raise ctx.refuse(f"the arguments {', '.join(sorted(twice or extra))} of {code.name}", code="SG102")
+    names.update({k: v for k, v in keywords.items() if k in allowed})
+    if signature.kwarg is not None:
+        names[signature.kwarg.arg] = extra
+    missing = [n for n in allowed if n not in names]
+    if missing:
+        raise ctx.refuse(f"a call of {code.name} without {', '.join(sorted(missing))}", code="SG102")
+    return names

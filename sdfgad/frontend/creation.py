@@ -1,0 +1,293 @@
+"""Making arrays: filled ones, ranges, literals, copies, and conversions between types."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import constant_of, items_of
+from sdfgad.frontend.builder import cast
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    BOOL, COMPLEX, FLOAT, INT, apply, as_array, convert, describe, expand, int_ix, int_value, lift, promote)
+from sdfgad.frontend.indexing import named_int, remap, subscript, to_int
+from sdfgad.frontend.values import (
+    ArrayValue, IntValue, Lazy, ListValue, Masked, Shape, Value, ViewValue, is_int, is_number)
+from sdfgad.ir.expr import Index, call, const
+from sdfgad.ir.index import Ix, ix
+
+
+def shape_of(ctx: Context, shape: Value) -> Shape:
+    """A shape argument: an integer or a sequence of them."""
+    items = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
+    sizes = tuple(int_ix(to_int(ctx, n)) for n in items)
+    for n in sizes:
+        if ctx.builder.scope.bounds(n)[1] is None:
+            raise ctx.refuse("an array of a size only known at run time", "give it a size known before the call", "SG103")
+        if n.const is not None and n.const < 0:
+            raise ctx.refuse("an array of negative size", code="SG103")
+    return sizes
+
+
+def dtype_of(ctx: Context, dtype: Value) -> np.dtype:
+    """A dtype argument."""
+    if isinstance(dtype, (ArrayValue, IntValue, ListValue)):
+        raise ctx.refuse(f"{describe(dtype)} as a dtype", code="SG104")
+    try:
+        found = np.dtype(dtype)
+    except TypeError as error:
+        raise ctx.refuse(f"{describe(dtype)} as a dtype", code="SG104") from error
+    ctx.builder.check_dtype(found)
+    return found
+
+
+def filled(ctx: Context, shape: Shape, value: Value, dtype: np.dtype) -> ArrayValue:
+    """An array of one value."""
+    source = as_array(ctx, value)
+    if not shape:
+        return zero_dimensional(ctx, source, dtype)
+    spread = expand(ctx, convert(ctx, source, dtype), shape)
+    return ctx.builder.lazy(shape, dtype, spread.at, spread.reads, parts=(spread,))
+
+
+def zeros(ctx: Context, shape: Value, dtype: Value = float, order: str = "C") -> Value:
+    """`np.zeros`, and `np.empty`, whose elements nobody may rely on."""
+    return filled(ctx, shape_of(ctx, shape), 0, dtype_of(ctx, dtype))
+
+
+def ones(ctx: Context, shape: Value, dtype: Value = float, order: str = "C") -> Value:
+    return filled(ctx, shape_of(ctx, shape), 1, dtype_of(ctx, dtype))
+
+
+def full(ctx: Context, shape: Value, fill_value: Value, dtype: Value = None, order: str = "C") -> Value:
+    value = as_array(ctx, fill_value)
+    return filled(ctx, shape_of(ctx, shape), value, value.dtype if dtype is None else dtype_of(ctx, dtype))
+
+
+def like(value: Value) -> Callable[..., Value]:
+    """`np.zeros_like` and its kin."""
+
+    def rule(ctx: Context, a: Value, dtype: Value = None, order: str = "K", subok: bool = True, shape: Value = None) -> Value:
+        model = as_array(ctx, a)
+        extents = model.shape if shape is None else shape_of(ctx, shape)
+        return filled(ctx, extents, value, model.dtype if dtype is None else dtype_of(ctx, dtype))
+
+    return rule
+
+
+def full_like(ctx: Context, a: Value, fill_value: Value, dtype: Value = None) -> Value:
+    model = as_array(ctx, a)
+    return filled(ctx, model.shape, fill_value, model.dtype if dtype is None else dtype_of(ctx, dtype))
+
+
+def ndarray(ctx: Context, shape: Value, dtype: Value = float) -> Value:
+    return zeros(ctx, shape, dtype)
+
+
+def eye(ctx: Context, N: Value, M: Value = None, k: Value = 0, dtype: Value = float) -> Value:
+    rows, columns = shape_of(ctx, (N, N if M is None else M))
+    kind, shift = dtype_of(ctx, dtype), int_ix(to_int(ctx, k))
+    return Lazy((rows, columns), kind, lambda p: cast(_same(p[0] + shift, p[1]), kind), frozenset())
+
+
+def identity(ctx: Context, n: Value, dtype: Value = float) -> Value:
+    return eye(ctx, n, None, 0, dtype)
+
+
+def _same(a: Ix, b: Ix):
+    return call("eq", Index(a, INT), Index(b, INT), dtype=BOOL)
+
+
+def arange(ctx: Context, start: Value, stop: Value = None, step: Value = 1, dtype: Value = None) -> Value:
+    """`np.arange`: integers at run time too, fractions only when known now."""
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = (to_int(ctx, v) if isinstance(v, ArrayValue) and v.dtype.kind in "iu" else v
+                         for v in (start, stop, step))
+    if all(is_int(v) for v in (start, stop, step)):
+        return _integers(ctx, int_ix(start), int_ix(stop), int_ix(step), INT if dtype is None else dtype_of(ctx, dtype))
+    if not all(is_number(v) for v in (start, stop, step)):
+        raise ctx.refuse("np.arange with a fraction only known at run time", "use np.linspace, or a range times the step",
+                         "SG103")
+    sample = np.arange(start, stop, step)
+    kind = sample.dtype if dtype is None else dtype_of(ctx, dtype)
+    first, gap = float(start), float(start + step) - float(start)
+    return Lazy((ix(sample.size),), kind, lambda p: cast(call("add", const(first, FLOAT), call(
+        "mul", Index(p[0], FLOAT), const(gap, FLOAT))), kind), frozenset())
+
+
+def _integers(ctx: Context, start: Ix, stop: Ix, step: Ix, dtype: np.dtype) -> Value:
+    if step.const is None or step.const == 0:
+        raise ctx.refuse("np.arange with a step that is zero or only known at run time", code="SG103")
+    gap = stop - start if step.const > 0 else start - stop
+    count = ctx.builder.scope.greatest((gap + (abs(step.const) - 1)) // abs(step.const), ix(0))
+    shape_of(ctx, (int_value(count),))
+    values = Lazy((count,), dtype, lambda p: cast(Index(start + p[0] * step, INT), dtype), frozenset())
+    return ctx.builder.lazy((count,), dtype, values.element, frozenset(e.array for i in (start, count) for e in i.elems))
+
+
+# literals and copies
+
+def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, order: str = "K", subok: bool = False,
+          ndmin: int = 0) -> Value:
+    """`np.array`: always a copy; nested lists become elements."""
+    if isinstance(object, np.ndarray):
+        object = as_array(ctx, object)
+    if isinstance(object, Masked):
+        raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
+    kind = None if dtype is None else dtype_of(ctx, dtype)
+    if isinstance(object, ArrayValue) and not object.scalar:
+        result: Value = convert(ctx, object, kind or object.dtype)
+    elif isinstance(object, (tuple, list, ListValue, range)):
+        result = _literal(ctx, object, kind)
+    else:
+        result = zero_dimensional(ctx, as_array(ctx, object), kind)
+    for _ in range(ndmin - result.ndim):
+        result = remap(ctx, result, (ix(1), *result.shape), [ix(f"_{k + 1}") for k in range(result.ndim)])
+    return result
+
+
+def zero_dimensional(ctx: Context, value: ArrayValue, dtype: np.dtype | None) -> Value:
+    """A number as an array without dimensions, which can be written."""
+    stored = ctx.builder.fresh_copy(value, ctx.label or "value", dtype)
+    return ViewValue(stored.view)
+
+
+def _literal(ctx: Context, nested: Value, dtype: np.dtype | None) -> Value:
+    plain = plain_numbers(nested)
+    if plain is not None:
+        return literal_constant(ctx, np.array(plain, dtype=dtype))
+    items = [_literal(ctx, v, dtype) if isinstance(v, (tuple, list, ListValue)) else v for v in items_of(ctx, nested)]
+    parts = [as_array(ctx, v) for v in items]
+    first = parts[0].shape
+    kind = dtype or promote(ctx, parts)
+    shape = (ix(len(parts)), *first)
+    target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "array"), shape)
+    for k, part in enumerate(parts):
+        if len(part.shape) != len(first):
+            raise ctx.refuse("an array literal of rows with different lengths", code="SG103")
+        ctx.builder.assign(subscript_view(ctx, target, k), expand(ctx, part, first))
+    return target
+
+
+def subscript_view(ctx: Context, target: ViewValue, k: Value) -> ViewValue:
+    """Item `k` of the first dimension, also when it is a single element, as a place to write."""
+    view = subscript(ctx, target, (k, Ellipsis))
+    if not isinstance(view, ViewValue):
+        raise ctx.refuse("a place to write that is not stored", code="SG105")
+    return view
+
+
+def plain_numbers(nested: Value) -> list | None:
+    """Nested lists of numbers known now, None when anything else is inside."""
+    items = nested.items if isinstance(nested, ListValue) else nested
+    found = []
+    for item in items:
+        if isinstance(item, (tuple, list, ListValue)):
+            item = plain_numbers(item)
+            if item is None:
+                return None
+        elif not is_number(item):
+            if isinstance(item, Lazy) and constant_of(item) is not None:
+                item = constant_of(item)
+            else:
+                return None
+        found.append(item)
+    return found
+
+
+def literal_constant(ctx: Context, values: np.ndarray) -> ViewValue:
+    """Numbers known now: a constant container, unless the program writes it."""
+    ctx.builder.check_dtype(values.dtype)
+    stored = ctx.builder.constant(values, ctx.label or "literal")
+    name = stored.view.array
+    if name not in ctx.builder.fragile:
+        ctx.builder.frozen.add(name)
+        return stored
+    return ctx.builder.fresh_copy(stored, ctx.label or "literal")
+
+
+def asarray(ctx: Context, a: Value, dtype: Value = None, order: str = "K") -> Value:
+    """No copy of what is an array of the right dtype already."""
+    if isinstance(a, ArrayValue) and not a.scalar and (dtype is None or dtype_of(ctx, dtype) == a.dtype):
+        return a
+    return array(ctx, a, dtype)
+
+
+def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Value:
+    """`np.copy` and `.copy()`."""
+    value = as_array(ctx, a)
+    return convert(ctx, value, value.dtype)
+
+
+def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,
+           copy: bool = True) -> Value:
+    value, kind = as_array(ctx, a), dtype_of(ctx, dtype)
+    if value.dtype.kind == "c" and kind.kind not in "cb":
+        raise ctx.refuse("complex numbers converted to real ones", "take .real first", "SG104")
+    if isinstance(a, Masked):
+        return Masked(convert(ctx, a.values, kind), a.mask, a.key)
+    if not copy and value.dtype == kind:
+        return value
+    return convert(ctx, value, kind)
+
+
+def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:
+    """`np.float32(x)`, `float(x)` and the like."""
+
+    def rule(ctx: Context, value: Value = 0) -> Value:
+        if is_number(value) or isinstance(value, str):
+            return (kind.type(value) if not weak else _PYTHON[kind](value))
+        if isinstance(value, IntValue) and kind.kind in "iu":
+            return IntValue(value.ix, None if weak else kind)
+        operand = as_array(ctx, value)
+        if weak and any(n.const != 1 for n in operand.shape):
+            raise ctx.refuse(f"{kind.name} of {describe(value)}", "use astype", "SG104")
+        if operand.dtype.kind == "c" and kind.kind not in "cb":
+            raise ctx.refuse("a complex number converted to a real one", "take .real first", "SG104")
+        if weak and operand.shape:
+            operand = remap(ctx, operand, (), [ix(0)] * operand.ndim)
+        result = convert(ctx, operand, kind, weak)
+        return named_int(ctx, result, "int") if kind.kind in "iu" and not result.shape else result
+
+    return rule
+
+
+_PYTHON: Mapping[np.dtype, type] = MappingProxyType({FLOAT: float, INT: int, BOOL: bool, COMPLEX: complex})
+
+
+def complex_number(ctx: Context, real: Value = 0, imag: Value = 0) -> Value:
+    """`complex(re, im)`."""
+    if is_number(real) and is_number(imag):
+        return complex(real, imag)
+    parts = [as_array(ctx, v) for v in (real, imag)]
+    if parts[0].dtype.kind == "c" or parts[1].dtype.kind == "c":
+        return apply(ctx, np.add, real, apply(ctx, np.multiply, imag, 1j))
+    return lift(ctx, parts, COMPLEX, lambda a, b: call("complex", cast(a, FLOAT), cast(b, FLOAT), dtype=COMPLEX), True)
+
+
+def tri(ctx: Context, N: Value, M: Value = None, k: Value = 0, dtype: Value = float) -> Value:
+    rows, columns = shape_of(ctx, (N, N if M is None else M))
+    kind, shift = dtype_of(ctx, dtype), int_ix(to_int(ctx, k))
+    return Lazy((rows, columns), kind, lambda p: cast(below(p, shift), kind), frozenset())
+
+
+def below(position: Sequence[Ix], shift: Ix):
+    """Whether an element of a matrix is on or below the diagonal moved by `shift`."""
+    return call("le", Index(position[-1], INT), Index(position[-2] + shift, INT), dtype=BOOL)
+
+
+def copyto(ctx: Context, dst: Value, src: Value, casting: str = "same_kind", where: Value = True) -> None:
+    from_value = as_array(ctx, src)
+    if not isinstance(dst, ViewValue) or dst.scalar:
+        raise ctx.refuse(f"np.copyto into {describe(dst)}", code="SG105")
+    if where is not True:
+        from_value = ctx.invoke(ctx, np.where, [where, convert(ctx, from_value, dst.dtype), dst], {})
+    ctx.builder.assign(dst, expand(ctx, from_value, dst.shape))
+
+
+def fill(ctx: Context, a: Value, value: Value) -> None:
+    copyto(ctx, a, value)
+
+

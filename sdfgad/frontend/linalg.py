@@ -1,0 +1,311 @@
+"""Matrix products, contractions, factorisations and transforms: library operations where there is one."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdfgad.frontend import polyfills
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    apply, as_array, convert, describe, promote, same_size, shape_text)
+from sdfgad.frontend.indexing import remap
+from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
+from sdfgad.frontend.shaping import permuted, reshaped
+from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
+from sdfgad.ir.expr import call
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import axis
+
+
+def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
+    """`a @ b`."""
+    left, right = as_array(ctx, a), as_array(ctx, b)
+    if not left.shape or not right.shape:
+        raise ctx.refuse("a matrix product with a number", "use *", "SG103")
+    inner = (left.shape[-1], right.shape[-2 if right.ndim > 1 else 0])
+    if not same_size(ctx, *inner):
+        raise ctx.refuse(f"a matrix product of shapes {shape_text(left.shape)} and {shape_text(right.shape)}", code="SG103")
+    if left.ndim == 1 and right.ndim == 1:
+        result: Value = sum_(ctx, apply(ctx, np.multiply, left, right))
+    elif left.ndim <= 2 and right.ndim <= 2:
+        return _matrix_product(ctx, left, right, out)
+    else:
+        result = _batched(ctx, left, right)
+    return _into(ctx, result, out)
+
+
+def _into(ctx: Context, result: Value, out: Value) -> Value:
+    if out is None:
+        return result
+    return ctx.invoke(ctx, np.add, [result, 0], {"out": out}) if not isinstance(out, ViewValue) else _copied(ctx, result, out)
+
+
+def _copied(ctx: Context, result: Value, out: ViewValue) -> Value:
+    ctx.builder.assign(out, as_array(ctx, result))
+    return out
+
+
+def _matrix_product(ctx: Context, a: ArrayValue, b: ArrayValue, out: Value) -> Value:
+    kind = promote(ctx, (a, b))
+    left, right = (stored(ctx, v, kind) for v in (a, b))
+    shape = (*left.shape[:-1], *right.shape[1:])
+    numbers = all(n.const is not None for n in (*left.shape, *right.shape))
+    if kind.kind not in "fc" or not numbers or any(n.const == 0 for n in (*left.shape, *right.shape)):
+        return _into(ctx, _summed(ctx, left, right, kind), out)
+    if isinstance(out, ViewValue) and out.dtype == kind and out.view.array not in (left.reads | right.reads):
+        ctx.builder.library("matmul", (out.view,), (left.view, right.view))
+        return out
+    array = ctx.builder.declare(shape, kind, ctx.label or "product")
+    result = ctx.builder.view(array, shape)
+    ctx.builder.library("matmul", (result.view,), (left.view, right.view))
+    return _into(ctx, result, out)
+
+
+def stored(ctx: Context, value: ArrayValue, dtype: np.dtype) -> ViewValue:
+    """An operand of a library operation: data in memory, in the right dtype."""
+    if value.dtype != dtype:
+        value = convert(ctx, value, dtype)
+    before, ctx.label = ctx.label, ""
+    try:
+        return ctx.builder.materialise(value, "operand")
+    finally:
+        ctx.label = before
+
+
+def _summed(ctx: Context, a: ViewValue, b: ViewValue, kind: np.dtype) -> ViewValue:
+    """The product as a plain sum, for sizes that depend on loops and for integers."""
+    rows, columns = a.shape[:-1], b.shape[1:]
+    shape = (*rows, a.shape[-1], *columns)
+    here = len(rows)
+    left = remap(ctx, a, shape, [ix(axis(k)) for k in range(here + 1)])
+    right = remap(ctx, b, shape, [ix(axis(here + k)) for k in range(len(columns) + 1)])
+    return _sum_of_products(ctx, (left, right), shape, (here,), kind)
+
+
+def _sum_of_products(ctx: Context, parts: Sequence[ArrayValue], shape: Shape, over: tuple[int, ...],
+                     kind: np.dtype) -> ViewValue:
+    def element(position: tuple[Ix, ...]):
+        result = parts[0].at(position)
+        for part in parts[1:]:
+            result = call("mul" if kind.kind != "b" else "and", result, part.at(position), dtype=kind)
+        return result
+
+    reads = frozenset().union(*(p.reads for p in parts))
+    product = ctx.builder.lazy(shape, kind, element, reads, parts=tuple(parts))
+    return reduce_map(ctx, product, over, "+" if kind.kind != "b" else "max", kind, constant_start(0, kind))
+
+
+def _batched(ctx: Context, a: ArrayValue, b: ArrayValue) -> Value:
+    """Stacks of matrices: one product when the right one is a single matrix, else a loop."""
+    if b.ndim <= 2:
+        rows = ix(1)
+        for n in a.shape[:-1]:
+            rows = rows * n
+        flat = reshaped(ctx, a, (rows, a.shape[-1]))
+        product = as_array(ctx, matmul(ctx, flat, b))
+        return reshaped(ctx, product, (*a.shape[:-1], *b.shape[1:]))
+    return ctx.invoke(ctx, polyfills.batched_matmul, [a, b], {})
+
+
+def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
+    """`np.dot`."""
+    left, right = as_array(ctx, a), as_array(ctx, b)
+    if not left.shape or not right.shape:
+        return _into(ctx, apply(ctx, np.multiply, left, right), out)
+    if right.ndim <= 2:
+        return matmul(ctx, left, right, out)
+    return _into(ctx, tensordot(ctx, left, right, ((left.ndim - 1,), (right.ndim - 2,))), out)
+
+
+def vdot(ctx: Context, a: Value, b: Value) -> Value:
+    left, right = (ctx.invoke(ctx, np.ravel, [v], {}) for v in (a, b))
+    return matmul(ctx, apply(ctx, np.conjugate, left), right)
+
+
+def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
+    """`np.tensordot`."""
+    left, right = as_array(ctx, a), as_array(ctx, b)
+    if isinstance(axes, (int, np.integer)):
+        over = (tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes)))
+    else:
+        over = tuple((k,) if isinstance(k, int) else tuple(k) for k in ctx.invoke(ctx, tuple, [axes], {}))
+    first = [k % left.ndim for k in over[0]]
+    second = [k % right.ndim for k in over[1]]
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+    left_names = [next(names) for _ in left.shape]
+    right_names = [left_names[first[second.index(k)]] if k in second else next(names) for k in range(right.ndim)]
+    kept = [n for k, n in enumerate(left_names) if k not in first] + [
+        n for k, n in enumerate(right_names) if k not in second]
+    return contract(ctx, [left, right], ["".join(left_names), "".join(right_names)], "".join(kept))
+
+
+def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:
+    """`np.einsum` with letters."""
+    if not isinstance(subscripts, str) or "." in subscripts:
+        raise ctx.refuse("np.einsum with an ellipsis or without a string", "name every dimension", "SG101")
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    names = inputs.split(",")
+    values = [as_array(ctx, v) for v in operands]
+    if len(names) != len(values) or any(len(n) != v.ndim for n, v in zip(names, values, strict=True)):
+        raise ctx.refuse(f"np.einsum subscripts {subscripts!r} that do not fit the operands", code="SG103")
+    if not arrow:
+        joined = "".join(names)
+        output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    while len(values) > 2:
+        pair = "".join(dict.fromkeys(names[0] + names[1]))
+        needed = set(output).union(*names[2:])
+        between = "".join(c for c in pair if c in needed)
+        values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
+        names[:2] = [between]
+    return contract(ctx, values, names, output)
+
+
+def contract(ctx: Context, values: list[ArrayValue], names: list[str], output: str) -> Value:
+    """Multiply elementwise and sum over the letters missing from `output`."""
+    sizes = _sizes(ctx, values, names)
+    if len(values) == 2 and (fast := _as_matmul(ctx, values, names, output, sizes)) is not None:
+        return fast
+    summed = [c for c in sizes if c not in output]
+    order = [*output, *summed]
+    shape = tuple(sizes[c] for c in order)
+    kind = promote(ctx, values)
+    parts = [remap(ctx, stored(ctx, v, kind), shape, [ix(axis(order.index(c))) for c in n])
+             for v, n in zip(values, names, strict=True)]
+    if not summed:
+        result = parts[0]
+        for part in parts[1:]:
+            result = apply(ctx, np.multiply, result, part)
+        return result if len(parts) > 1 else convert(ctx, result, kind)
+    return _sum_of_products(ctx, parts, shape, tuple(range(len(output), len(order))), kind)
+
+
+def _sizes(ctx: Context, values: Sequence[ArrayValue], names: Sequence[str]) -> dict[str, Ix]:
+    sizes: dict[str, Ix] = {}
+    for value, letters in zip(values, names, strict=True):
+        for c, n in zip(letters, value.shape, strict=True):
+            if c in sizes and not same_size(ctx, sizes[c], n):
+                raise ctx.refuse(f"a contraction of unequal sizes {sizes[c]} and {n}", code="SG103")
+            sizes.setdefault(c, n)
+    return sizes
+
+
+def _as_matmul(ctx: Context, values: Sequence[ArrayValue], names: Sequence[str], output: str,
+               sizes: dict[str, Ix]) -> Value | None:
+    """One matrix product, when every letter is in the output of one operand only, or summed over both."""
+    a, b = names
+    both = [c for c in a if c in b]
+    plain = len(set(a)) == len(a) and len(set(b)) == len(b) and all(c in output for c in a + b if c not in both)
+    left, right = [c for c in a if c not in both], [c for c in b if c not in both]
+    floats = promote(ctx, values).kind in "fc" and all(n.const is not None for n in sizes.values())
+    if not plain or not both or any(c in output for c in both) or not (left and right) or not floats:
+        return None
+
+    def matrix(value: ArrayValue, letters: str, rows: list[str], columns: list[str]) -> ArrayValue:
+        moved = permuted(ctx, value, [letters.index(c) for c in (*rows, *columns)])
+        return reshaped(ctx, moved, (_total(sizes, rows), _total(sizes, columns)))
+
+    product = as_array(ctx, matmul(ctx, matrix(values[0], a, left, both), matrix(values[1], b, both, right)))
+    full = reshaped(ctx, product, tuple(sizes[c] for c in (*left, *right)))
+    return permuted(ctx, full, [(left + right).index(c) for c in output])
+
+
+def _total(sizes: dict[str, Ix], letters: Sequence[str]) -> Ix:
+    total = ix(1)
+    for c in letters:
+        total = total * sizes[c]
+    return total
+
+
+# linear systems
+
+def _system_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype(np.float64) if dtype.kind not in "fc" else dtype
+
+
+def _square(ctx: Context, value: ArrayValue, what: str) -> None:
+    if value.ndim != 2 or not same_size(ctx, *value.shape):
+        raise ctx.refuse(f"{what} of {describe(value)}", "one square matrix at a time", "SG103")
+
+
+def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind: np.dtype, **attrs: object) -> ViewValue:
+    array = ctx.builder.declare(shape, kind, ctx.label or op)
+    result = ctx.builder.view(array, shape)
+    ctx.builder.library(op, (result.view,), tuple(v.view for v in ins), **attrs)
+    return result
+
+
+def solve(ctx: Context, a: Value, b: Value) -> Value:
+    """`np.linalg.solve`."""
+    matrix, right = as_array(ctx, a), as_array(ctx, b)
+    _square(ctx, matrix, "a linear system")
+    if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
+        raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
+    kind = _system_dtype(promote(ctx, (matrix, right)))
+    return _library(ctx, "solve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind)
+
+
+def inverse(ctx: Context, a: Value) -> Value:
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the inverse")
+    kind = _system_dtype(matrix.dtype)
+    return _library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
+
+
+def cholesky(ctx: Context, a: Value) -> Value:
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the Cholesky factor")
+    kind = _system_dtype(matrix.dtype)
+    return _library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
+
+
+def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: bool = False,
+                     unit_diagonal: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Value:
+    """`scipy.linalg.solve_triangular`."""
+    matrix, right = as_array(ctx, a), as_array(ctx, b)
+    _square(ctx, matrix, "a triangular system")
+    if trans in (1, "T"):
+        matrix, lower = permuted(ctx, matrix, (1, 0)), not lower
+    elif trans not in (0, "N"):
+        raise ctx.refuse(f"trans={trans!r}", code="SG101")
+    kind = _system_dtype(promote(ctx, (matrix, right)))
+    return _library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
+                    lower=bool(lower), unit=bool(unit_diagonal))
+
+
+def transform(inverse_: bool):
+    """`np.fft.fft` or `np.fft.ifft`."""
+
+    def rule(ctx: Context, a: Value, n: Value = None, axis: Value = -1, norm: Value = None) -> Value:
+        value = as_array(ctx, a)
+        if n is not None or norm not in (None, "backward") or not value.shape:
+            raise ctx.refuse("a Fourier transform with padding or another scaling", "use the default arguments", "SG101")
+        kind = np.result_type(_system_dtype(value.dtype), np.complex64)
+        moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
+        rows = ix(1)
+        for m in moved.shape[:-1]:
+            rows = rows * m
+        shape = moved.shape if moved.ndim <= 2 else (rows, moved.shape[-1])
+        source = stored(ctx, reshaped(ctx, moved, shape), kind)
+        result = _library(ctx, "fft", shape, [source], kind, inverse=inverse_)
+        return ctx.invoke(ctx, np.moveaxis, [reshaped(ctx, result, moved.shape), -1, axis], {})
+
+    return rule
+
+
+def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: Value = None) -> Value:
+    """`np.argsort` of a vector."""
+    value = as_array(ctx, a)
+    if value.ndim != 1 or kind not in (None, "stable", "mergesort", "quicksort"):
+        raise ctx.refuse(f"np.argsort of {describe(value)}", "sort vectors one by one", "SG103")
+    source = ctx.builder.materialise(value, "operand")
+    result = _library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
+    size = source.shape[0].const
+    ctx.builder.know(result.view.array, (0, None if size is None else max(size - 1, 0)))
+    return result
+
+
+def sort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: Value = None) -> Value:
+    value = ctx.builder.materialise(as_array(ctx, a), "operand")
+    return ctx.invoke(ctx, np.take, [value, argsort(ctx, value, axis)], {})
+

@@ -1,0 +1,307 @@
+"""Which rule handles which function: NumPy's, Python's and those of `math`."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend import creation, linalg, reductions, shaping
+from sdfgad.frontend.arithmetic import binary, items_of, known_truth, truth_value
+from sdfgad.frontend.attributes import imag, real
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    BOOL, COMPLEX, FLOAT, INT, UFUNCS, apply, as_array, broadcast, compare, convert, describe, expand, int_ix, int_value, lift)
+from sdfgad.frontend.indexing import accumulate_at, check_cast, named_int, to_int
+from sdfgad.frontend.loops import rows_of
+from sdfgad.frontend.values import (
+    ArrayValue, IntValue, ListValue, RangeValue, Rows, SliceValue, Value, ViewValue, is_int, is_number)
+from sdfgad.ir.expr import call
+
+Rule = Callable[..., Value]
+_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+
+
+def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
+    """One of NumPy's elementwise functions."""
+    if ufunc is np.positive:
+        value = as_array(ctx, arguments[0])
+        return convert(ctx, value, value.dtype, value.weak)
+    if ufunc in _COMPARISONS:
+        return compare(ctx, ufunc, *arguments)
+    if ufunc.__name__ == "erf" and ufunc not in UFUNCS:
+        return _erf(ctx, arguments[0])
+    if ufunc not in UFUNCS:
+        raise ctx.refuse(f"numpy.{ufunc.__name__}", "write it with functions that are supported", "SG101")
+    return apply(ctx, ufunc, *arguments)
+
+
+def out_argument(ctx: Context, result: Value, out: Value) -> Value:
+    """`out=`: the result is stored there."""
+    if out is None:
+        return result
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if not isinstance(target, ViewValue) or target.scalar:
+        raise ctx.refuse(f"out={describe(target)}", "pass an array", "SG105")
+    value = as_array(ctx, result)
+    if not np.can_cast(value.dtype, target.dtype, "same_kind"):
+        raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
+    check_cast(ctx, value, target)
+    ctx.builder.assign(target, expand(ctx, value, target.shape))
+    return target
+
+
+def _erf(ctx: Context, x: Value) -> Value:
+    value = as_array(ctx, x)
+    kind = value.dtype if value.dtype.kind == "f" else FLOAT
+    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call("erf", e), costly=True)
+
+
+def stop_gradient(ctx: Context, x: Value) -> Value:
+    """The value, through which no derivative flows."""
+    value = as_array(ctx, x)
+    return lift(ctx, (value,), value.dtype, lambda e: call("stop_gradient", e), value.weak)
+
+
+# Python's numbers
+
+def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
+    """A function of `math`: Python numbers in, Python float out."""
+
+    def rule(ctx: Context, *values: Value) -> Value:
+        if all(is_number(v) for v in values):
+            try:
+                return function(*values)
+            except (ValueError, OverflowError) as error:
+                raise ctx.refuse(f"a computation that fails: {error}", code="SG102") from error
+        floats = [creation.scalar_type(FLOAT, True)(ctx, v) for v in values]
+        result = _erf(ctx, *floats) if ufunc is None else apply(ctx, ufunc, *floats)
+        result.weak = True
+        return result
+
+    return rule
+
+
+def _rounding(ufunc: np.ufunc) -> Rule:
+    """`math.floor` and `math.ceil`: an integer."""
+
+    def rule(ctx: Context, x: Value) -> Value:
+        if is_number(x):
+            return math.floor(x) if ufunc is np.floor else math.ceil(x)
+        if isinstance(x, IntValue):
+            return x
+        return named_int(ctx, as_array(ctx, convert(ctx, apply(ctx, ufunc, x), INT, True)), "int")
+
+    return rule
+
+
+def int_(ctx: Context, x: Value = 0) -> Value:
+    if is_int(x) and isinstance(x, IntValue):
+        return IntValue(x.ix)
+    return creation.scalar_type(INT, True)(ctx, x)
+
+
+def bool_(ctx: Context, x: Value = False) -> Value:
+    decided = known_truth(ctx, x)
+    return decided if decided is not None else truth_value(ctx, x)
+
+
+def round_(ctx: Context, a: Value, decimals: Value = 0) -> Value:
+    """`np.round`."""
+    if is_number(a):
+        return np.round(a, decimals)
+    if decimals == 0:
+        return apply(ctx, np.rint, a)
+    scale = 10.0 ** decimals
+    return apply(ctx, np.true_divide, apply(ctx, np.rint, apply(ctx, np.multiply, a, scale)), scale)
+
+
+def _absolute(ctx: Context, x: Value) -> Value:
+    if isinstance(x, IntValue):
+        scope = ctx.builder.scope
+        return IntValue(scope.greatest(x.ix, -x.ix), x.dtype) if x.ix.const is None else abs(x.ix.const)
+    return ctx.invoke(ctx, np.absolute, [x], {})
+
+
+def _divmod(ctx: Context, a: Value, b: Value) -> Value:
+    return binary(ctx, np.floor_divide, a, b), binary(ctx, np.remainder, a, b)
+
+
+def _pow(ctx: Context, a: Value, b: Value) -> Value:
+    return binary(ctx, np.power, a, b)
+
+
+# iteration
+
+def range_(ctx: Context, *ends: Value) -> Value:
+    numbers = [to_int(ctx, e) for e in ends]
+    if not any(isinstance(n, IntValue) for n in numbers):
+        return range(*(int(n) for n in numbers))
+    start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
+    step = numbers[2] if len(numbers) == 3 else 1
+    if isinstance(step, IntValue) or step == 0:
+        raise ctx.refuse("a range with a step that is zero or only known at run time", "use a fixed step", "SG107")
+    return RangeValue(int_ix(start), int_ix(stop), int(step))
+
+
+def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    rows = rows_of(ctx, iterable)
+    if rows is None:
+        return tuple((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
+    return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)))
+
+
+def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
+    rows = [rows_of(ctx, i) for i in iterables]
+    if any(r is None for r in rows):
+        return tuple(zip(*(items_of(ctx, i) for i in iterables), strict=False))
+    count = rows[0].count  # type: ignore[union-attr]
+    for other in rows[1:]:
+        count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
+    return Rows(count, lambda k: tuple(r.item(k) for r in rows))  # type: ignore[union-attr]
+
+
+def reversed_(ctx: Context, sequence: Value) -> Value:
+    if isinstance(sequence, range):
+        return sequence[::-1]
+    rows = rows_of(ctx, sequence)
+    if rows is None:
+        return tuple(items_of(ctx, sequence)[::-1])
+    return Rows(rows.count, lambda k: rows.item(rows.count - 1 - k))
+
+
+def _list(ctx: Context, items: Value = ()) -> Value:
+    return ListValue(items_of(ctx, items), len(ctx.builder.regions))
+
+
+def _tuple(ctx: Context, items: Value = ()) -> Value:
+    return tuple(items_of(ctx, items))
+
+
+def _isinstance(ctx: Context, value: Value, classes: Value) -> bool:
+    wanted = classes if isinstance(classes, tuple) else (classes,)
+    sample: Any = value
+    if isinstance(value, IntValue):
+        sample = 0 if value.dtype is None else value.dtype.type(0)
+    elif isinstance(value, ArrayValue):
+        number = value.dtype.type(0)
+        sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
+    elif isinstance(value, ListValue):
+        sample = []
+    return isinstance(sample, wanted)
+
+
+def _slice(ctx: Context, *ends: Value) -> Value:
+    if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
+        start, stop, step = (None, ends[0], None) if len(ends) == 1 else (*ends, *([None] * (3 - len(ends))))
+        return SliceValue(start, stop, step)
+    return slice(*ends)
+
+
+def _ndim(ctx: Context, a: Value) -> int:
+    return as_array(ctx, a).ndim
+
+
+def _shape(ctx: Context, a: Value) -> Value:
+    return tuple(int_value(n) for n in as_array(ctx, a).shape)
+
+
+def _broadcast_shapes(ctx: Context, *shapes: Value) -> Value:
+    return tuple(int_value(n) for n in broadcast(ctx, [tuple(int_ix(n) for n in s) for s in shapes]))
+
+
+def _result_type(ctx: Context, *values: Value) -> np.dtype:
+    return np.result_type(*(v.dtype if isinstance(v, ArrayValue) else v for v in values))
+
+
+def _at(op: str, ufunc: np.ufunc) -> Rule:
+    """`ufunc.at`."""
+
+    def rule(ctx: Context, a: Value, indices: Value, b: Value) -> None:
+        if not isinstance(a, ViewValue) or a.scalar:
+            raise ctx.refuse(f"numpy.{ufunc.__name__}.at on {describe(a)}", "pass an array", "SG105")
+        value = apply(ctx, np.negative, b) if ufunc is np.subtract else b
+        source = as_array(ctx, value)
+        check_cast(ctx, source, a)
+        accumulate_at(ctx, a, indices, source, op)
+
+    return rule
+
+
+def _item(ctx: Context, a: Value) -> Value:
+    """`.item()`: a Python number."""
+    value = as_array(ctx, a)
+    if any(n.const != 1 for n in value.shape):
+        raise ctx.refuse(f".item() of {describe(value)}", code="SG105")
+    kinds = {"f": FLOAT, "i": INT, "u": INT, "b": BOOL, "c": COMPLEX}
+    if value.dtype.kind == "b":
+        return truth_value(ctx, value)
+    return creation.scalar_type(kinds[value.dtype.kind], True)(ctx, value)
+
+
+
+FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
+    np.zeros: creation.zeros, np.empty: creation.zeros, np.ones: creation.ones, np.full: creation.full,
+    np.zeros_like: creation.like(0), np.empty_like: creation.like(0), np.ones_like: creation.like(1),
+    np.full_like: creation.full_like, np.ndarray: creation.ndarray, np.eye: creation.eye, np.identity: creation.identity,
+    np.arange: creation.arange, np.array: creation.array, np.asarray: creation.asarray,
+    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray, np.copy: creation.copied,
+    np.tri: creation.tri, np.copyto: creation.copyto,
+    np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,
+    np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
+    np.flip: shaping.flip, np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
+    np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: shaping.tril,
+    np.triu: shaping.triu, np.diagonal: shaping.diagonal, np.diag: shaping.diag, np.fill_diagonal: shaping.fill_diagonal,
+    np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
+    np.multiply.outer: shaping.outer, np.broadcast_arrays: shaping.broadcast_arrays, np.broadcast_shapes: _broadcast_shapes,
+    np.sum: reductions.sum_, np.add.reduce: reductions.sum_, np.mean: reductions.mean,
+    np.max: reductions.extremum("max", np.maximum), np.amax: reductions.extremum("max", np.maximum),
+    np.maximum.reduce: reductions.extremum("max", np.maximum), np.min: reductions.extremum("min", np.minimum),
+    np.amin: reductions.extremum("min", np.minimum), np.minimum.reduce: reductions.extremum("min", np.minimum),
+    np.any: reductions.truths("max"), np.all: reductions.truths("min"), np.count_nonzero: reductions.count_nonzero,
+    np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
+    np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
+    np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
+    np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
+    np.linalg.cholesky: linalg.cholesky, np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
+    np.argsort: linalg.argsort, np.sort: linalg.sort,
+    np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
+    np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
+    len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
+    max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
+    min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
+    range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, list: _list, tuple: _tuple,
+    isinstance: _isinstance, slice: _slice,
+    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
+    **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
+        "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "expm1": "expm1",
+        "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
+        "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
+        "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
+})
+"""Functions with a rule of their own."""
+
+TYPES: Mapping[Any, Rule] = MappingProxyType({
+    float: creation.scalar_type(FLOAT, True), int: int_, bool: bool_, complex: creation.complex_number,
+    **{t: creation.scalar_type(np.dtype(t), False) for t in (
+        np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32,
+        np.uint16, np.uint8, np.bool_)},
+})
+"""Types called as conversions."""
+
+METHODS: Mapping[str, Any] = MappingProxyType({
+    **{n: getattr(np, n) for n in (
+        "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
+        "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
+        "argsort", "conj", "conjugate")},
+    "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method, "astype": creation.astype, "fill": creation.fill, "item": _item,
+})
+"""Methods of arrays, as the function they stand for or a rule."""
+
+OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
+    ("scipy", "solve_triangular"): linalg.solve_triangular, ("scipy", "inv"): linalg.inverse,
+    ("sdfgad", "stop_gradient"): stop_gradient,
+})
+"""Functions of packages that need not be installed, by package and name."""

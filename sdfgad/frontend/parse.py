@@ -1,0 +1,176 @@
+"""The door of the front end: a function and the arguments of one call become a program."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from sdfgad import names
+from sdfgad.errors import UsageError, unsupported
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.builder import Builder, Restart
+from sdfgad.frontend.calls import invoke, run_top
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.expressions import evaluate
+from sdfgad.frontend.source import Code, code_of
+from sdfgad.frontend.statements import execute
+from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Maybe, Value
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Program
+
+_CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
+RESTARTS = 200
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Stands for an array of which only shape and dtype are known."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A translated function.
+
+    `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
+    containers the program writes. `constants_used` holds what was taken from outside the function, by name.
+    """
+
+    program: Program
+    parameters: tuple[str, ...]
+    traced: Mapping[str, str]
+    mutated: frozenset[str]
+    constants_used: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The arrays of a call by container name."""
+        found = dict(_leaves(self.parameters, arguments, keywords or {}))
+        return {container: found[path] for path, container in self.traced.items()}
+
+
+def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Parsed:
+    """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value."""
+    code = code_of(fn)
+    bound = _bind(fn, code, arguments, keywords or {})
+    fragile: frozenset[str] = frozenset()
+    for _ in range(RESTARTS):
+        try:
+            return _translate(code, bound, fragile)
+        except Restart as again:
+            fragile = fragile | {again.container}
+    raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
+
+
+def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
+          keywords: Mapping[str, Any]) -> inspect.BoundArguments:
+    try:
+        return inspect.signature(inspect.unwrap(fn)).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise UsageError(f"{code.name}: {error}", code="SG205") from error
+
+
+def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str]) -> Parsed:
+    builder = Builder(fragile=fragile)
+    builder.source = code.at(code.node)
+    ctx = Context(builder, evaluate, execute, invoke)
+    ctx.here = builder.source
+    parameters = tuple(bound.signature.parameters)
+    values, traced = _arguments(ctx, bound)
+    result = run_top(ctx, code, values)
+    tree = _returned(ctx, result)
+    program = Program(
+        name=names.safe(code.name) if code.name.isidentifier() else "program", arrays=MappingProxyType(dict(builder.arrays)),
+        arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
+        constants=MappingProxyType({k: v for k, v in builder.constants.items()}), source=code.at(code.node))
+    return Parsed(program, parameters, MappingProxyType(traced), frozenset(builder.mutated),
+                  MappingProxyType(dict(ctx.globals_used)))
+
+
+def _arguments(ctx: Context, bound: inspect.BoundArguments) -> tuple[dict[str, Value], dict[str, str]]:
+    """Values of all parameters, and the containers of those that are data."""
+    traced: dict[str, str] = {}
+    values: dict[str, Value] = {}
+    for name, parameter in bound.signature.parameters.items():
+        if name in bound.arguments:
+            values[name] = _argument(ctx, name, bound.arguments[name], traced)
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            values[name] = ()
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            values[name] = {}
+        else:
+            values[name] = parameter.default
+    return values, traced
+
+
+def _argument(ctx: Context, path: str, value: Any, traced: dict[str, str]) -> Value:
+    if isinstance(value, (tuple, list)):
+        items = [_argument(ctx, f"{path}[{k}]", v, traced) for k, v in enumerate(value)]
+        return tuple(items) if isinstance(value, tuple) else ListValue(items, 0)
+    if isinstance(value, dict) and not value:
+        return value
+    number = _as_number(value)
+    if number is not None:
+        return _container(ctx, path, (), number, traced, weak=not isinstance(value, np.generic), scalar=True)
+    if isinstance(value, _CONSTANTS) or callable(value):
+        return value
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return _container(ctx, path, tuple(int(n) for n in value.shape), np.dtype(value.dtype), traced)
+    raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}",
+                     "pass arrays, numbers, booleans, strings, None, or tuples and lists of them", "SG108")
+
+
+def _as_number(value: Any) -> np.dtype | None:
+    """The dtype of a float or complex scalar; integers and booleans are constants."""
+    if isinstance(value, (np.floating, np.complexfloating)):
+        return value.dtype
+    return np.dtype(type(value)) if isinstance(value, (float, complex)) else None
+
+
+def _container(ctx: Context, path: str, shape: tuple[int, ...], dtype: np.dtype, traced: dict[str, str],
+               weak: bool = False, scalar: bool = False) -> Value:
+    label = path.replace("[", "_").replace("]", "")
+    array = ctx.builder.declare(tuple(ix(n) for n in shape), dtype, label, "argument")
+    ctx.builder.arguments.append(array.name)
+    traced[path] = array.name
+    return ctx.builder.view(array, weak=weak, scalar=scalar)
+
+
+def _leaves(parameters: Sequence[str], arguments: Sequence[Any],
+            keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    given = {**dict(zip(parameters, arguments, strict=False)), **keywords}
+    if len(arguments) > len(parameters):
+        given[parameters[-1]] = tuple(arguments[len(parameters) - 1:])
+
+    def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, (tuple, list)):
+            for k, item in enumerate(value):
+                yield from walk(f"{path}[{k}]", item)
+        else:
+            yield path, value
+
+    for name, value in given.items():
+        yield from walk(name, value)
+
+
+def _returned(ctx: Context, value: Value) -> Any:
+    """The value of the call as a tree of views and constants."""
+    value = kept(ctx, value, "result")
+    if isinstance(value, (tuple, list)):
+        return type(value)(_returned(ctx, v) for v in value)
+    if isinstance(value, ListValue):
+        return [_returned(ctx, v) for v in value.items]
+    if isinstance(value, IntValue):
+        return _returned(ctx, ctx.builder.fresh_copy(as_array(ctx, value), "result"))
+    if isinstance(value, ArrayValue):
+        return ctx.builder.materialise(value, "result").view
+    if isinstance(value, (Maybe, Masked, Function)) or callable(value) and not isinstance(value, type):
+        raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
+                         "return arrays; use np.where instead of a mask", "SG109")
+    return value

@@ -1,0 +1,250 @@
+"""Reductions: one map that sets the start and one that accumulates; of masked data with the mask as a condition."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.builder import cast
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.creation import dtype_of
+from sdfgad.frontend.elementwise import (
+    BOOL, INT, apply, as_array, convert, describe, fold, int_ix, int_value, lift, select, truth)
+from sdfgad.frontend.indexing import over_mask
+from sdfgad.frontend.shaping import axis_numbers, expand_dims
+from sdfgad.frontend.values import (
+    ArrayValue, IntValue, ListValue, Masked, Value, ViewValue, is_int, is_number)
+from sdfgad.ir.expr import Expr, const
+from sdfgad.ir.index import Ix, ix
+
+Start = Callable[[Callable[[tuple[Ix, ...]], Expr], tuple[Ix, ...]], Expr]
+
+
+def reduce_map(ctx: Context, value: ArrayValue, over: tuple[int, ...], op: str, dtype: np.dtype, start: Start) -> ViewValue:
+    """Accumulate `value` over the dimensions `over` with `op`; `start` makes the first value of each result."""
+    builder = ctx.builder
+    shape = tuple(n for k, n in enumerate(value.shape) if k not in over)
+    domain, position = builder.domain(value.shape)
+    target_index = tuple(p for k, p in enumerate(position) if k not in over)
+    element = cast(value.at(position), dtype)
+    first = tuple(ix(0) if k in over else p for k, p in enumerate(position))
+    start_value = cast(start(value.at, first), dtype)
+    builder.consume(value)
+    array = builder.declare(shape, dtype, ctx.label or "total")
+    kept = tuple(r for r in domain if any(t == ix(r.var) for t in target_index))
+    builder.store(array.name, target_index, start_value, kept)
+    builder.store(array.name, target_index, element, domain, op)
+    return builder.view(array, shape, scalar=not shape)
+
+
+def constant_start(number: complex, dtype: np.dtype) -> Start:
+    """The neutral element."""
+    return lambda at, first: const(dtype.type(number).item(), dtype)
+
+
+def _first(at: Callable[[tuple[Ix, ...]], Expr], first: tuple[Ix, ...]) -> Expr:
+    return at(first)
+
+
+def _restored(ctx: Context, result: ViewValue, over: tuple[int, ...], keepdims: Value) -> Value:
+    if keepdims is not True:
+        return result
+    return expand_dims(ctx, result, tuple(over)) if over else result
+
+
+def _operand(ctx: Context, a: Value, outside: Value, where: Value = True) -> ArrayValue:
+    """The data to reduce, with a neutral value where a mask is off."""
+    value = over_mask(ctx, a, outside) if isinstance(a, Masked) else as_array(ctx, a)
+    return value if where is True else select(ctx, where, value, value.dtype.type(outside))
+
+
+def _no_axis(ctx: Context, a: Value, axis: Value) -> None:
+    if isinstance(a, Masked) and axis is not None and (a.mask.ndim > 1 or a.values.ndim > 1):
+        raise ctx.refuse("a reduction along an axis of data selected by a mask", "use np.where", "SG105")
+
+
+def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False, initial: Value = 0,
+         where: Value = True) -> Value:
+    """`np.sum`."""
+    if isinstance(a, Masked) and a.values.ndim > a.mask.ndim and axis is not None:
+        value, axes = _masked_rows(ctx, a, axis)
+    else:
+        _no_axis(ctx, a, axis)
+        value = _operand(ctx, a, 0, where)
+        axes = axis_numbers(ctx, None if isinstance(a, Masked) else axis, value.ndim)
+    kind = _sum_dtype(value.dtype) if dtype is None else dtype_of(ctx, dtype)
+    result = reduce_map(ctx, value, axes, "+", kind, constant_start(0, kind))
+    total = _restored(ctx, result, axes, keepdims)
+    return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)
+
+
+def _masked_rows(ctx: Context, a: Masked, axis: Value) -> tuple[ArrayValue, tuple[int, ...]]:
+    """Sum over the selected rows, trailing dimensions kept."""
+    if axis != 0:
+        raise ctx.refuse("a reduction along an axis of data selected by a mask", "use np.where", "SG105")
+    return over_mask(ctx, a, 0), tuple(range(a.mask.ndim))
+
+
+def _sum_dtype(dtype: np.dtype) -> np.dtype:
+    if dtype.kind in "bi":
+        return INT if dtype.itemsize <= 8 else dtype
+    return np.dtype(np.uint64) if dtype.kind == "u" else dtype
+
+
+def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
+    """`np.max` or `np.min`."""
+
+    def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False, initial: Value = None) -> Value:
+        _no_axis(ctx, a, axis)
+        if isinstance(a, Masked):
+            worst = _worst(ctx, a.values.dtype, op)
+            value, start = over_mask(ctx, a, worst), constant_start(worst.item(), a.values.dtype)
+            axes = axis_numbers(ctx, None, value.ndim)
+        else:
+            value, start = as_array(ctx, a), _first
+            axes = axis_numbers(ctx, axis, value.ndim)
+        if value.dtype.kind == "c":
+            raise ctx.refuse("the extremum of complex numbers", "compare their absolute values", "SG104")
+        if any(value.shape[k].const == 0 for k in axes) and initial is None:
+            raise ctx.refuse("the extremum of no elements", code="SG103")
+        if initial is not None:
+            start = constant_start(initial, value.dtype)
+        result = _restored(ctx, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
+        return result
+
+    return rule
+
+
+def _worst(ctx: Context, dtype: np.dtype, op: str) -> np.generic:
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if op == "max" else np.inf)
+    if dtype.kind == "b":
+        return np.bool_(op != "max")
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.min if op == "max" else limits.max)
+
+
+def truths(op: str) -> Callable[..., Value]:
+    """`np.any` ("max" of booleans) or `np.all` ("min")."""
+
+    def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False) -> Value:
+        _no_axis(ctx, a, axis)
+        data = Masked(_booleans(ctx, a.values), a.mask, a.key) if isinstance(a, Masked) else _booleans(ctx, as_array(ctx, a))
+        neutral = op == "min"
+        value = _operand(ctx, data, np.bool_(neutral))
+        axes = axis_numbers(ctx, None if isinstance(a, Masked) else axis, value.ndim)
+        return _restored(ctx, reduce_map(ctx, value, axes, op, BOOL, constant_start(neutral, BOOL)), axes, keepdims)
+
+    return rule
+
+
+def _booleans(ctx: Context, value: ArrayValue) -> ArrayValue:
+    return value if value.dtype == BOOL else lift(ctx, (value,), BOOL, truth)
+
+
+def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False) -> Value:
+    data = a if isinstance(a, Masked) else as_array(ctx, a)
+    flags = Masked(_booleans(ctx, a.values), a.mask, a.key) if isinstance(a, Masked) else _booleans(ctx, data)
+    return sum_(ctx, flags, axis, keepdims=keepdims)
+
+
+def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
+    """The number of elements, of masked data at run time."""
+    if isinstance(a, Masked):
+        count = reduce_map(ctx, a.mask, tuple(range(a.mask.ndim)), "+", INT, constant_start(0, INT))
+        total: Value = count
+        for n in a.values.shape[a.mask.ndim:]:
+            total = apply(ctx, np.multiply, total, int_value(n))
+        return total
+    value = as_array(ctx, a)
+    total_ix = ix(1)
+    for k in axis_numbers(ctx, axis, value.ndim):
+        total_ix = total_ix * value.shape[k]
+    return int_value(total_ix)
+
+
+def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False) -> Value:
+    """`np.mean`."""
+    if isinstance(a, Masked):
+        rows = axis is not None and a.values.ndim > a.mask.ndim
+        count = size_of(ctx, Masked(a.mask, a.mask, a.key)) if rows else size_of(ctx, a)
+    else:
+        a = as_array(ctx, a)
+        count = size_of(ctx, a, axis)
+    kind = (a.values if isinstance(a, Masked) else a).dtype
+    if dtype is None and kind.kind in "biu":
+        dtype = np.float64
+    total = sum_(ctx, a, axis, dtype, keepdims)
+    if isinstance(count, ArrayValue):
+        count = convert(ctx, count, np.result_type(total.dtype, np.float32) if total.dtype.itemsize < 8 else np.dtype(float))
+    return apply(ctx, np.true_divide, total, count)
+
+
+def trace(ctx: Context, a: Value, offset: Value = 0) -> Value:
+    return sum_(ctx, ctx.invoke(ctx, np.diagonal, [a, offset], {}), -1)
+
+
+# Python's own
+
+def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable[..., Value]:
+    """`max(a, b, ...)`, `max(sequence)`: a later value wins only when it compares strictly better."""
+
+    def rule(ctx: Context, *values: Value) -> Value:
+        if len(values) == 1:
+            if isinstance(values[0], ArrayValue):
+                if values[0].ndim != 1:
+                    raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
+                return reducer(ctx, values[0])
+            values = tuple(items_of(ctx, values[0]))
+        best = values[0]
+        for other in values[1:]:
+            best = _better(ctx, ufunc, best, other)
+        return best
+
+    return rule
+
+
+def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
+    if is_number(best) and is_number(other):
+        return other if fold(ctx, ufunc, other, best) else best
+    if is_int(best) and is_int(other):
+        scope = ctx.builder.scope
+        pick = scope.greatest if ufunc is np.greater else scope.least
+        return int_value(pick(int_ix(best), int_ix(other)))
+    parts = [as_array(ctx, v) for v in (best, other)]
+    if any(p.shape for p in parts):
+        raise ctx.refuse("the builtin extremum of arrays", "use np.maximum or np.minimum", "SG107")
+    stored = [v if isinstance(v, IntValue) or is_number(v) else ctx.builder.materialise(p, "tmp")
+              for v, p in zip((best, other), parts, strict=True)]
+    return select(ctx, apply(ctx, ufunc, stored[1], stored[0]), stored[1], stored[0], True)
+
+
+def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    if isinstance(iterable, ArrayValue):
+        total: Value = sum_(ctx, iterable, 0)
+        return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
+    total = start
+    for item in items_of(ctx, iterable):
+        total = ctx.invoke(ctx, np.add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
+            int_ix(total) + int_ix(item))
+    return total
+
+
+def length(ctx: Context, value: Value) -> Value:
+    """`len(...)`."""
+    if isinstance(value, ArrayValue):
+        if not value.shape:
+            raise ctx.refuse("the length of a number", code="SG102")
+        return int_value(value.shape[0])
+    if isinstance(value, Masked):
+        if value.values.ndim > value.mask.ndim:
+            raise ctx.refuse("the length of rows selected by a mask", "use np.sum(mask)", "SG105")
+        return size_of(ctx, value)
+    if isinstance(value, ListValue):
+        return len(value.items)
+    if isinstance(value, (tuple, list, str, range, dict)):
+        return len(value)
+    raise ctx.refuse(f"the length of {describe(value)}", code="SG102")
+
+

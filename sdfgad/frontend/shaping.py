@@ -1,0 +1,404 @@
+"""The same data in another shape: transposes, reshapes, new axes, joins, repeats."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.builder import axes
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.creation import below, shape_of
+from sdfgad.frontend.elementwise import (
+    INT, as_array, broadcast, convert, describe, expand, int_ix, int_value, project, promote, same_size, select, shape_text)
+from sdfgad.frontend.indexing import remap, subscript, to_int
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Shape, Value, ViewValue
+from sdfgad.ir.expr import Index, call, const
+from sdfgad.ir.index import Ix, floordiv, ix, mod
+from sdfgad.ir.program import axis
+
+
+def axis_number(ctx: Context, value: Value, ndim: int) -> int:
+    """A single axis argument, negative ones counted from the end."""
+    k = to_int(ctx, value)
+    if isinstance(k, IntValue) or not -ndim <= k < ndim:
+        raise ctx.refuse(f"axis {k if not isinstance(k, IntValue) else 'known at run time'} of {ndim} dimensions",
+                         code="SG105")
+    return int(k) % ndim
+
+
+def axis_numbers(ctx: Context, value: Value, ndim: int) -> tuple[int, ...]:
+    """One or several axes; None means all."""
+    if value is None:
+        return tuple(range(ndim))
+    items = items_of(ctx, value) if isinstance(value, (tuple, list, ListValue)) else [value]
+    return tuple(axis_number(ctx, v, ndim) for v in items)
+
+
+def permuted(ctx: Context, value: ArrayValue, order: Sequence[int]) -> ArrayValue:
+    """Dimension k of the result is dimension `order[k]` of the value."""
+    index: list[Ix] = [ix(0)] * len(order)
+    for new, old in enumerate(order):
+        index[old] = ix(axis(new))
+    return remap(ctx, value, tuple(value.shape[k] for k in order), index)
+
+
+def transposed(ctx: Context, a: Value, *axes: Value) -> Value:
+    """The method: axes one by one or as a tuple."""
+    return transpose(ctx, a, axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes or None)
+
+
+def transpose(ctx: Context, a: Value, axes: Value = None) -> Value:
+    value = as_array(ctx, a)
+    order = axis_numbers(ctx, axes, value.ndim)[::-1 if axes is None else 1]
+    if sorted(order) != list(range(value.ndim)):
+        raise ctx.refuse("axes that are no permutation", code="SG105")
+    return permuted(ctx, value, order)
+
+
+def swapaxes(ctx: Context, a: Value, axis1: Value, axis2: Value) -> Value:
+    value = as_array(ctx, a)
+    order = list(range(value.ndim))
+    i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
+    order[i], order[j] = order[j], order[i]
+    return permuted(ctx, value, order)
+
+
+def moveaxis(ctx: Context, a: Value, source: Value, destination: Value) -> Value:
+    value = as_array(ctx, a)
+    old, new = axis_numbers(ctx, source, value.ndim), axis_numbers(ctx, destination, value.ndim)
+    order = [k for k in range(value.ndim) if k not in old]
+    for place, k in sorted(zip(new, old, strict=True)):
+        order.insert(place, k)
+    return permuted(ctx, value, order)
+
+
+def expand_dims(ctx: Context, a: Value, axis: Value) -> Value:
+    value = as_array(ctx, a)
+    count = len(items_of(ctx, axis)) if isinstance(axis, (tuple, list, ListValue)) else 1
+    places = set(axis_numbers(ctx, axis, value.ndim + count))
+    rest = iter(slice(None) for _ in value.shape)
+    return subscript(ctx, value, tuple(None if k in places else next(rest) for k in range(value.ndim + count)))
+
+
+def squeeze(ctx: Context, a: Value, axis: Value = None) -> Value:
+    value = as_array(ctx, a)
+    ones = {k for k, n in enumerate(value.shape) if n.const == 1}
+    drop = ones if axis is None else set(axis_numbers(ctx, axis, value.ndim))
+    if not drop <= ones:
+        raise ctx.refuse("a squeezed axis whose size is not 1", code="SG105")
+    kept = [k for k in range(value.ndim) if k not in drop]
+    index = [ix(0)] * value.ndim
+    for new, old in enumerate(kept):
+        index[old] = axes(len(kept))[new]
+    return remap(ctx, value, tuple(value.shape[k] for k in kept), index)
+
+
+def broadcast_to(ctx: Context, array: Value, shape: Value) -> Value:
+    value, extents = as_array(ctx, array), shape_of(ctx, shape)
+    expand(ctx, value, extents)
+    return remap(ctx, value, extents, project(value.shape, axes(len(extents))))
+
+
+def flip(ctx: Context, m: Value, axis: Value = None) -> Value:
+    value = as_array(ctx, m)
+    turned = axis_numbers(ctx, axis, value.ndim)
+    return subscript(ctx, value, tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(value.ndim)))
+
+
+# reshape
+
+def reshape_method(ctx: Context, a: Value, *shape: Value, order: str = "C", copy: Value = None) -> Value:
+    """The method: sizes one by one or as a tuple."""
+    return reshape(ctx, a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+def reshape(ctx: Context, a: Value, shape: Value = None, order: str = "C", newshape: Value = None,
+            copy: Value = None) -> Value:
+    """A view where NumPy makes one, else a copy."""
+    if copy is not None:
+        raise ctx.refuse("reshape with copy=", "use .copy() where a copy is wanted", "SG101")
+    value = as_array(ctx, a)
+    if order not in ("C", "A", "K"):
+        if order != "F":
+            raise ctx.refuse(f"the order {order!r}", code="SG101")
+        sizes = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
+        return transpose(ctx, reshape(ctx, transpose(ctx, value), tuple(sizes[::-1])))
+    return reshaped(ctx, value, _target_shape(ctx, value, newshape if shape is None else shape))
+
+
+def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
+    items = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
+    sizes = [to_int(ctx, n) for n in items]
+    open_ = [k for k, n in enumerate(sizes) if not isinstance(n, IntValue) and n == -1]
+    known = [int_ix(n) for k, n in enumerate(sizes) if k not in open_]
+    total, given = _product(value.shape), _product(known)
+    if open_:
+        rest = floordiv(total, given) if given.const != 0 else ix(0)
+        if len(open_) > 1 or (given * rest != total and not (total.const == 0 == rest.const)):
+            raise ctx.refuse(f"shape {shape_text(value.shape)} reshaped to a size that does not fit", code="SG103")
+        return tuple(rest if k in open_ else int_ix(n) for k, n in enumerate(sizes))
+    if not same_size(ctx, total, given):
+        raise ctx.refuse(f"shape {shape_text(value.shape)} reshaped to {shape_text(tuple(known))}", code="SG103")
+    return tuple(known)
+
+
+def _product(sizes: Sequence[Ix]) -> Ix:
+    total = ix(1)
+    for n in sizes:
+        total = total * n
+    return total
+
+
+def reshaped(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """The elements in C order in another shape."""
+    if isinstance(value, Lazy):
+        value = value if value.stored is None else value.stored
+    if not needs_no_copy(ctx, value, shape):
+        value = ctx.builder.fresh_copy(value, "tmp")
+    return remap(ctx, value, shape, _index_map(ctx, value.shape, shape))
+
+
+def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape) -> bool:
+    """Whether NumPy can show these strides in that shape without moving data."""
+    if not isinstance(value, ViewValue) or value.shape == shape:
+        return True
+    sizes, target = [n.const for n in value.shape], [n.const for n in shape]
+    steps = _strides(ctx, value)
+    if steps is None or None in sizes or None in target:
+        return value.whole
+    sample = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps)  # type: ignore[arg-type]
+    try:
+        np.reshape(sample, target, copy=False)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+def _strides(ctx: Context, value: ViewValue) -> list[int] | None:
+    """How far the flat position in the container moves with each dimension."""
+    sizes = ctx.builder.arrays[value.view.array].shape
+    weights = [1] * len(sizes)
+    for k in range(len(sizes) - 2, -1, -1):
+        weights[k] = weights[k + 1] * max(sizes[k + 1], 1)
+    steps = []
+    for k in range(value.ndim):
+        factors = [i.coefficient(axis(k)) for i in value.view.index]
+        if None in factors:
+            return None
+        steps.append(sum(f * w for f, w in zip(factors, weights, strict=True)))  # type: ignore[operator]
+    return steps
+
+
+def _index_map(ctx: Context, old: Shape, new: Shape) -> list[Ix]:
+    """Old position in terms of the new one, in groups of dimensions with equal numbers of elements."""
+    index: list[Ix] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        m, n = i, j
+        left, right = ix(1), ix(1)
+        while left != right or (m == i and n == j):
+            if m < len(old) and (n >= len(new) or _smaller(left, right) or m == i):
+                left, m = left * old[m], m + 1
+            elif n < len(new):
+                right, n = right * new[n], n + 1
+            else:
+                break
+            if m >= len(old) and n >= len(new):
+                break
+        if m >= len(old) or n >= len(new):
+            m, n = len(old), len(new)
+        flat = ix(0)
+        for k in range(j, n):
+            flat = flat * new[k] + ix(axis(k))
+        index.extend(_unflatten(flat, old[i:m]))
+        i, j = m, n
+    return index
+
+
+def _smaller(a: Ix, b: Ix) -> bool:
+    return a.const is not None and b.const is not None and a.const < b.const
+
+
+def _unflatten(flat: Ix, sizes: Sequence[Ix]) -> list[Ix]:
+    index: list[Ix] = []
+    rest = flat
+    for k in range(len(sizes) - 1, -1, -1):
+        if k == 0:
+            index.append(rest)
+        elif sizes[k].const == 1:
+            index.append(ix(0))
+        else:
+            index.append(mod(rest, sizes[k]))
+            rest = floordiv(rest, sizes[k])
+    return index[::-1]
+
+
+def ravel(ctx: Context, a: Value, order: str = "C") -> Value:
+    return reshape(ctx, a, -1, order=order)
+
+
+def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
+    value = as_array(ctx, a)
+    flat = reshape(ctx, value, -1, order=order)
+    return convert(ctx, flat, value.dtype)
+
+
+# joins
+
+def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = None) -> Value:
+    parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
+    if axis is None:
+        parts, axis = [reshaped(ctx, p, (_product(p.shape),)) for p in parts], 0
+    if not parts or any(p.ndim != parts[0].ndim or not p.shape for p in parts):
+        raise ctx.refuse("arrays of different dimensions joined", code="SG103")
+    where = axis_number(ctx, axis, parts[0].ndim)
+    total = ix(0)
+    for part in parts:
+        total = total + part.shape[where]
+    shape = (*parts[0].shape[:where], total, *parts[0].shape[where + 1:])
+    kind = promote(ctx, parts) if dtype is None else np.dtype(dtype)
+    target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "joined"), shape)
+    start = ix(0)
+    for part in parts:
+        extents = (*shape[:where], part.shape[where], *shape[where + 1:])
+        index = tuple(i + start if k == where else i for k, i in enumerate(axes(len(shape))))
+        place = remap(ctx, target, extents, index)
+        ctx.builder.assign(place, expand(ctx, part, extents))  # type: ignore[arg-type]
+        ctx.builder.consume(part)
+        start = start + part.shape[where]
+    return target
+
+
+def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
+    parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
+    where = axis_number(ctx, axis, parts[0].ndim + 1)
+    return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where)
+
+
+def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
+    value, count = as_array(ctx, a), to_int(ctx, repeats)
+    if axis is None:
+        value, axis = reshaped(ctx, value, (_product(value.shape),)), 0
+    where = axis_number(ctx, axis, value.ndim)
+    times = int_ix(count)
+    shape = tuple(n * times if k == where else n for k, n in enumerate(value.shape))
+    value = ctx.builder.materialise(value, "tmp")
+    index = [floordiv(i, times) if k == where else i for k, i in enumerate(axes(value.ndim))]
+    return convert(ctx, remap(ctx, value, shape, index), value.dtype)
+
+
+def tile(ctx: Context, A: Value, reps: Value) -> Value:
+    value = as_array(ctx, A)
+    counts = shape_of(ctx, reps)
+    ndim = max(value.ndim, len(counts))
+    counts = (*([ix(1)] * (ndim - len(counts))), *counts)
+    sizes = (*([ix(1)] * (ndim - value.ndim)), *value.shape)
+    value = ctx.builder.materialise(value, "tmp")
+    index = [mod(i, n) if c.const != 1 else i for i, n, c in zip(axes(ndim), sizes, counts, strict=True)]
+    shape = tuple(n * c for n, c in zip(sizes, counts, strict=True))
+    return convert(ctx, remap(ctx, value, shape, index[ndim - value.ndim:]), value.dtype)
+
+
+# triangles and diagonals
+
+def tril(ctx: Context, m: Value, k: Value = 0) -> Value:
+    return _triangle(ctx, m, k, True)
+
+
+def triu(ctx: Context, m: Value, k: Value = 0) -> Value:
+    return _triangle(ctx, m, k, False)
+
+
+def _triangle(ctx: Context, m: Value, k: Value, lower: bool) -> Value:
+    value, shift = as_array(ctx, m), int_ix(to_int(ctx, k))
+    if value.ndim < 2:
+        raise ctx.refuse(f"a triangle of {describe(value)}", code="SG103")
+    zero = const(0, value.dtype)
+
+    def element(p: tuple[Ix, ...]):
+        inside = below(p, shift) if lower else call("not", below(p, shift - 1), dtype="bool")
+        return call("select", inside, value.at(p), zero, dtype=value.dtype)
+
+    return ctx.builder.lazy(value.shape, value.dtype, element, value.reads, parts=(value,))
+
+
+def diagonal(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> Value:
+    value, shift = as_array(ctx, a), to_int(ctx, offset)
+    i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
+    if isinstance(shift, IntValue):
+        raise ctx.refuse("a diagonal chosen at run time", code="SG105")
+    rows, columns = value.shape[i] - max(-shift, 0), value.shape[j] - max(shift, 0)
+    scope = ctx.builder.scope
+    count = scope.greatest(scope.least(rows, columns), ix(0))
+    rest = [k for k in range(value.ndim) if k not in (i, j)]
+    index: list[Ix] = [ix(0)] * value.ndim
+    for new, old in enumerate(rest):
+        index[old] = ix(axis(new))
+    index[i], index[j] = ix(axis(len(rest))) + max(-shift, 0), ix(axis(len(rest))) + max(shift, 0)
+    return remap(ctx, value, (*(value.shape[k] for k in rest), count), index)
+
+
+def diag(ctx: Context, v: Value, k: Value = 0) -> Value:
+    value, shift = as_array(ctx, v), to_int(ctx, k)
+    if value.ndim == 2:
+        return diagonal(ctx, value, k)
+    if value.ndim != 1 or isinstance(shift, IntValue):
+        raise ctx.refuse(f"np.diag of {describe(value)}", code="SG103")
+    size = value.shape[0] + abs(shift)
+    zero = const(0, value.dtype)
+    value = ctx.builder.materialise(value, "tmp")
+
+    def element(p: tuple[Ix, ...]):
+        on = call("eq", Index(p[0] + max(shift, 0), INT), Index(p[1] + max(-shift, 0), INT), dtype="bool")
+        return call("select", on, value.at((p[0] - max(-shift, 0),)), zero, dtype=value.dtype)
+
+    return ctx.builder.lazy((size, size), value.dtype, element, value.reads, parts=(value,))
+
+
+def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:
+    place = diagonal(ctx, a)
+    if not isinstance(place, ViewValue) or a.ndim != 2:
+        raise ctx.refuse(f"np.fill_diagonal of {describe(a)}", code="SG105")
+    ctx.builder.assign(place, expand(ctx, as_array(ctx, val), place.shape))
+
+
+def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Value:
+    vectors = [ctx.builder.materialise(reshaped(ctx, v, (_product(v.shape),)), "tmp") for v in (as_array(ctx, x) for x in xi)]
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        order[0], order[1] = 1, 0
+    shape: list[Ix] = [ix(1)] * len(vectors)
+    for k, vector in enumerate(vectors):
+        shape[order[k]] = vector.shape[0]
+    if sparse:
+        raise ctx.refuse("a sparse np.meshgrid", "use slices with np.newaxis", "SG101")
+    grids = [convert(ctx, remap(ctx, v, tuple(shape), [ix(axis(order[k]))]), v.dtype) for k, v in enumerate(vectors)]
+    return tuple(grids)
+
+
+def where(ctx: Context, condition: Value, x: Value = None, y: Value = None) -> Value:
+    if x is None or y is None:
+        raise ctx.refuse("np.where with one argument", "its result has a size that depends on the data; use masks", "SG103")
+    return select(ctx, condition, x, y)
+
+
+def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str = "raise") -> Value:
+    value = as_array(ctx, a)
+    if axis is None:
+        value, axis = reshaped(ctx, value, (_product(value.shape),)), 0
+    where_ = axis_number(ctx, axis, value.ndim)
+    return subscript(ctx, value, tuple(indices if k == where_ else slice(None) for k in range(value.ndim)))
+
+
+def broadcast_arrays(ctx: Context, *args: Value) -> Value:
+    values = [as_array(ctx, a) for a in args]
+    shape = tuple(int_value(n) for n in broadcast(ctx, [v.shape for v in values]))
+    return tuple(broadcast_to(ctx, v, shape) for v in values)
+
+
+def outer(ctx: Context, a: Value, b: Value) -> Value:
+    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in (as_array(ctx, a), as_array(ctx, b)))
+    rows = remap(ctx, left, (left.shape[0], ix(1)), [ix(axis(0))])
+    return ctx.invoke(ctx, np.multiply, [rows, right], {})
+

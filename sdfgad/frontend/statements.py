@@ -1,0 +1,330 @@
+"""Statements: one function per kind, and blocks whose rest depends on whether they have been left."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend import arithmetic
+from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
+from sdfgad.frontend.branches import run_if
+from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
+from sdfgad.frontend.elementwise import as_array, describe, expand, to_ix
+from sdfgad.frontend.expressions import evaluate, make_function, operator_of
+from sdfgad.frontend.indexing import check_cast, expand_items, named_int, subscript, write
+from sdfgad.frontend.liveness import always_exits, has_exit
+from sdfgad.frontend.loops import exit_state, promised, run_for, run_while, set_result
+from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.values import (
+    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, ViewValue, is_number)
+
+
+def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
+    """Run statements in order; what follows a possible break, continue or return is guarded."""
+    for k, stmt in enumerate(body):
+        rest = body[k + 1:]
+        if isinstance(stmt, ast.If):
+            _if(ctx, stmt, rest)
+            return
+        _one(ctx, stmt)
+        if isinstance(stmt, (ast.For, ast.While, ast.With, ast.Break, ast.Continue, ast.Return)):
+            state = exit_state(ctx, EXITS)
+            if state is not False:
+                _rest(ctx, stmt, rest)
+                return
+
+
+def _one(ctx: Context, stmt: ast.stmt) -> None:
+    rule = _RULES.get(type(stmt))
+    with ctx.at(stmt):
+        if ctx.here is not None and not ctx.frame.quiet:
+            ctx.builder.source = ctx.here
+        if rule is None:
+            raise ctx.refuse(f"this statement ({type(stmt).__name__})", _HELP.get(type(stmt), ""), "SG102")
+        rule(ctx, stmt)
+
+
+def _rest(ctx: Context, stmt: ast.stmt, rest: Sequence[ast.stmt]) -> None:
+    """Run the rest of a block unless it has been left."""
+    if not rest:
+        return
+    state = exit_state(ctx, EXITS)
+    if state is True:
+        return
+    if state is False:
+        execute(ctx, rest)
+        return
+    run_if(ctx, state, lambda: promised(ctx, EXITS), lambda: execute(ctx, rest), _needed(ctx, stmt, rest))
+
+
+def _needed(ctx: Context, stmt: ast.stmt, rest: Sequence[ast.stmt]) -> frozenset[str]:
+    liveness = ctx.frame.liveness
+    end = rest[-1] if rest else stmt
+    around = frozenset().union(*(liveness.around.get(s, frozenset()) for s in (stmt, *rest)))
+    return liveness.after[end] | liveness.captured | around
+
+
+def _if(ctx: Context, stmt: ast.If, rest: Sequence[ast.stmt]) -> None:
+    with ctx.at(stmt):
+        if ctx.here is not None and not ctx.frame.quiet:
+            ctx.builder.source = ctx.here
+        test = evaluate(ctx, stmt.test)
+        decided = known_truth(ctx, test)
+        if decided is None:
+            with ctx.at(stmt.test):
+                test = truth_value(ctx, test)
+    if decided is not None:
+        execute(ctx, stmt.body if decided else stmt.orelse)
+        _rest(ctx, stmt, rest)
+        return
+    leaves = has_exit([stmt])
+    first, second = always_exits(stmt.body), always_exits(stmt.orelse)
+    inside = leaves and (first or second)
+
+    def way(body: Sequence[ast.stmt], other_exits: bool) -> None:
+        execute(ctx, body)
+        if inside and other_exits:
+            _rest(ctx, stmt, rest)
+
+    run_if(ctx, test, lambda: way(stmt.body, second), lambda: way(stmt.orelse, first),
+           _needed(ctx, stmt, rest if inside else ()))
+    if not inside:
+        _rest(ctx, stmt, rest)
+
+
+# assignments
+
+def _assign(ctx: Context, stmt: ast.Assign) -> None:
+    label = next((t.id for t in stmt.targets if isinstance(t, ast.Name)), "")
+    value = _named(ctx, stmt.value, label)
+    if len(stmt.targets) > 1:
+        value = kept(ctx, value, label or "tmp")
+    for target in stmt.targets:
+        assign(ctx, target, value)
+
+
+def _named(ctx: Context, node: ast.expr, label: str) -> Value:
+    """Evaluate with the name that containers made on the way may carry."""
+    before, ctx.label = ctx.label, label or ctx.label
+    try:
+        return evaluate(ctx, node)
+    finally:
+        ctx.label = before
+
+
+def _annotated(ctx: Context, stmt: ast.AnnAssign) -> None:
+    if stmt.value is not None:
+        assign(ctx, stmt.target, evaluate(ctx, stmt.value))
+
+
+def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> None:
+    """Bind a name, store into a subscript or unpack."""
+    if isinstance(target, ast.Name):
+        bind(ctx, target.id, value, alone)
+    elif isinstance(target, ast.Subscript):
+        base = evaluate(ctx, target.value)
+        items = evaluate(ctx, target.slice)
+        with ctx.at(target):
+            _store_item(ctx, base, items, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(ctx, target, value)
+    else:
+        with ctx.at(target):
+            raise ctx.refuse(f"an assignment to this target ({type(target).__name__})",
+                             "assign to a name or to elements of an array", "SG102")
+
+
+def _store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
+    if isinstance(base, ListValue):
+        if base.depth != len(ctx.builder.regions) or isinstance(items, (slice, IntValue, ArrayValue)):
+            raise ctx.refuse("a list changed inside a loop or branch, or at a position only known at run time",
+                             "use an array", "SG102")
+        base.items[items] = kept(ctx, value)
+        return
+    write(ctx, base, items, value)
+
+
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
+    if any(isinstance(t, ast.Starred) for t in target.elts):
+        with ctx.at(target):
+            raise ctx.refuse("a starred target", "name the parts one by one", "SG102")
+    items = items_of(ctx, value)
+    if len(items) != len(target.elts):
+        with ctx.at(target):
+            raise ctx.refuse(f"{len(items)} values for {len(target.elts)} names", code="SG102")
+    # All values exist before the first name is bound: a swap must not see half of itself.
+    single = len(items) == 1
+    values = [v if single else kept(ctx, v, t.id if isinstance(t, ast.Name) else "tmp")
+              for v, t in zip(items, target.elts, strict=True)]
+    for part, item in zip(target.elts, values, strict=True):
+        assign(ctx, part, item, alone=single)
+
+
+def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
+    """`name = value`: results are stored, views and constants are shared."""
+    if isinstance(value, Lazy) and value.stored is None and arithmetic.constant_of(value) is None:
+        value = _bound(ctx, name, value, alone)
+    else:
+        value = kept(ctx, value, name)
+    if isinstance(value, ViewValue) and value.scalar and value.dtype.kind in "iu":
+        value = named_int(ctx, value, name)
+    ctx.frame.names[name] = value
+
+
+def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
+    """Store a result under a name, in the container the name already owns where that is safe."""
+    if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
+        return named_int(ctx, value, name)
+    old = ctx.frame.names.get(name)
+    if alone and old is not None and kind_of(old) == kind_of(value) and not isinstance(old, IntValue):
+        container = private(ctx, ctx.frame, name)
+        if container is not None and ctx.builder.inner(container):
+            ctx.builder.links.pop(container, None)
+            ctx.builder.assign(old, value)
+            ctx.builder.stale.discard(container)
+            return old
+    return ctx.builder.materialise(value, name)
+
+
+def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
+    ufunc = operator_of(stmt.op)
+    if isinstance(stmt.target, ast.Name):
+        old = evaluate(ctx, ast.copy_location(ast.Name(stmt.target.id, ast.Load()), stmt.target))
+        value = evaluate(ctx, stmt.value)
+        _update_name(ctx, stmt.target.id, old, ufunc, value)
+        return
+    if not isinstance(stmt.target, ast.Subscript):
+        raise ctx.refuse("an update of this target", "update a name or elements of an array", "SG102")
+    base = evaluate(ctx, stmt.target.value)
+    items = _settled(ctx, evaluate(ctx, stmt.target.slice))
+    if not isinstance(base, ArrayValue):
+        if not isinstance(base, ListValue):
+            raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
+        old = base.items[items]
+        _store_item(ctx, base, items, arithmetic.binary(ctx, ufunc, old, evaluate(ctx, stmt.value)))
+        return
+    _update_items(ctx, base, items, ufunc, evaluate(ctx, stmt.value))
+
+
+def _settled(ctx: Context, items: Value) -> Value:
+    """Index expressions evaluated once although they are used twice."""
+    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
+    return tuple(parts) if isinstance(items, tuple) else parts[0]
+
+
+def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
+    if isinstance(old, ListValue):
+        if ufunc is not np.add or old.depth != len(ctx.builder.regions):
+            raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
+        old.items.extend(items_of(ctx, kept(ctx, value)))
+        return
+    if isinstance(old, ViewValue) and not old.scalar:
+        update(ctx, old, ufunc, value)
+        return
+    bind(ctx, name, arithmetic.binary(ctx, ufunc, old, value))
+
+
+def update(ctx: Context, target: ViewValue, ufunc: np.ufunc, value: Value) -> None:
+    """`target op= value` for an array: in place, in the target's dtype."""
+    result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
+    _check_update(ctx, result, target)
+    ctx.builder.assign(target, expand(ctx, result, target.shape))
+    ctx.builder.consume(result)
+
+
+def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise ctx.refuse(f"an update that stores {result.dtype} in an array of dtype {target.dtype}",
+                         "NumPy refuses this cast too", "SG104")
+    check_cast(ctx, result, target)
+
+
+def _update_items(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufunc, value: Value) -> None:
+    old = subscript(ctx, base, items)
+    if isinstance(old, ViewValue) and not old.scalar:
+        update(ctx, old, ufunc, value)
+        return
+    parts = expand_items(ctx, base, items)
+    result = arithmetic.binary(ctx, ufunc, old, value)
+    data = result.values if isinstance(result, Masked) else result
+    if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
+        _check_update(ctx, data, base)
+    write(ctx, base, items, result)
+
+
+# the rest
+
+def _expression(ctx: Context, stmt: ast.Expr) -> None:
+    if isinstance(stmt.value, ast.Constant):
+        return
+    if isinstance(stmt.value, (ast.Yield, ast.YieldFrom)):
+        raise ctx.refuse("a generator", "return an array", "SG102")
+    evaluate(ctx, stmt.value)
+
+
+def _return(ctx: Context, stmt: ast.Return) -> None:
+    set_result(ctx, None if stmt.value is None else _named(ctx, stmt.value, ""))
+
+
+def _break(ctx: Context, stmt: ast.Break) -> None:
+    ctx.frame.names[BREAK] = True
+
+
+def _continue(ctx: Context, stmt: ast.Continue) -> None:
+    ctx.frame.names[CONTINUE] = True
+
+
+def _for(ctx: Context, stmt: ast.For) -> None:
+    run_for(ctx, stmt, lambda target, value: assign(ctx, target, value))
+
+
+def _assert(ctx: Context, stmt: ast.Assert) -> None:
+    decided = known_truth(ctx, evaluate(ctx, stmt.test))
+    if decided is None:
+        raise ctx.refuse("an assertion on values only known at run time", "check them before the call", "SG102")
+    if not decided:
+        raise ctx.refuse("an assertion that fails for these arguments", code="SG102")
+
+
+def _delete(ctx: Context, stmt: ast.Delete) -> None:
+    for target in stmt.targets:
+        if not isinstance(target, ast.Name) or target.id not in ctx.frame.names:
+            raise ctx.refuse("a deletion of something other than a local name", code="SG102")
+        del ctx.frame.names[target.id]
+
+
+def _with(ctx: Context, stmt: ast.With) -> None:
+    for item in stmt.items:
+        manager = evaluate(ctx, item.context_expr)
+        if not isinstance(manager, np.errstate) or item.optional_vars is not None:
+            raise ctx.refuse("a with statement", "only np.errstate is understood", "SG102")
+    execute(ctx, stmt.body)
+
+
+def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
+    if stmt.decorator_list:
+        raise ctx.refuse("a decorator on an inner function", code="SG102")
+    ctx.frame.names[stmt.name] = make_function(ctx, stmt)
+
+
+def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
+    raise ctx.refuse("an import inside the function", "import at the top of the module", "SG102")
+
+
+def _raise(ctx: Context, stmt: ast.Raise) -> None:
+    raise ctx.refuse("a raise that is reached for these arguments, or depends on data",
+                     "check the arguments before the call", "SG102")
+
+
+_RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
+    ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
+    ast.Pass: lambda ctx, stmt: None, ast.Assert: _assert, ast.Delete: _delete, ast.With: _with,
+    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: _raise})
+_HELP: Mapping[type, str] = MappingProxyType({
+    ast.Try: "check values with np.where or if instead", ast.Global: "pass the value as an argument and return it",
+    ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",
+    ast.AsyncFunctionDef: "use an ordinary function", ast.Match: "use if and elif"})

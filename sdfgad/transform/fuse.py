@@ -1,0 +1,125 @@
+"""Compute a temporary where it is used, when that is one place."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
+from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
+
+
+def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
+    """map i: t[i] = f(i) ; map j: y[j] = g(t[j])   ->   map j: y[j] = g(f(j))
+
+    For temporaries (not in `seen`) that one statement of the same block reads, each element once. What f reads must not
+    change in between.
+    """
+    while True:
+        uses = _uses(program.body, frozenset(seen), program)
+        body = _block(program.body, uses)
+        if body == program.body:
+            return program
+        program = program.but(body=body)
+
+
+def _uses(body: Block, seen: frozenset[str], program: Program) -> dict[str, int]:
+    """Temporaries with one writing and one reading statement."""
+    readers: dict[str, int] = {}
+    writers: dict[str, int] = {}
+    for stmt in statements(body):
+        for name in reads(stmt):
+            readers[name] = readers.get(name, 0) + 1
+        for name in writes(stmt):
+            writers[name] = writers.get(name, 0) + 1
+    return {n: 1 for n, a in program.arrays.items()
+            if a.role == "transient" and n not in seen and writers.get(n) == 1 and readers.get(n) == 1}
+
+
+def _block(block: Block, uses: Mapping[str, int]) -> Block:
+    work: list[Stmt] = [with_children(s, [_block(b, uses) for b in children(s)]) for s in block]
+    k = 0
+    while k < len(work):
+        found = _consumer(work, k, uses)
+        if found is None:
+            k += 1
+            continue
+        position, fused = found
+        work[position] = fused
+        del work[k]
+    return tuple(work)
+
+
+def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, Map] | None:
+    """The statement the value made by `work[k]` can move into, after the move."""
+    maker = work[k]
+    if not isinstance(maker, Map) or len(maker.body) != 1 or not isinstance(maker.body[0], Store):
+        return None
+    store = maker.body[0]
+    if store.array not in uses or store.op is not None:
+        return None
+    place = _inverse(maker, store)
+    for position in range(k + 1, len(work)):
+        stmt = work[position]
+        if store.array in reads(stmt):
+            fused = _inlined(stmt, store, place) if place is not None and isinstance(stmt, Map) else None
+            return None if fused is None else (position, fused)
+        changed = {n for s in statements((stmt,)) for n in writes(s)}
+        if not changed.isdisjoint(expr_reads(store.expr)) or any(store.array in reads(s) for s in statements((stmt,))):
+            return None
+    return None
+
+
+def _inverse(maker: Map, store: Store) -> dict[str, tuple[int, Ix]] | None:
+    """For each domain variable, the dimension it decides alone and the offset there."""
+    place: dict[str, tuple[int, Ix]] = {}
+    names = {r.var for r in maker.domain}
+    for k, i in enumerate(store.index):
+        here = names & i.symbols
+        if len(here) > 1 or i.elems:
+            return None
+        for var in here:
+            if var in place or i.coefficient(var) != 1:
+                return None
+            place[var] = (k, i - var)
+    return place if len(place) == len(names) else None
+
+
+def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Map | None:
+    """The reading map with the maker's expression in place of the loads."""
+    found = {n for part in stmt.body for n in loads(part.expr) if n.array == store.array}
+    if len(found) != 1 or _in_indices(stmt, store.array):
+        return None
+    use = next(iter(found))
+    moved = {var: use.index[k] - offset for var, (k, offset) in place.items()}
+    e = map_indices(store.expr, lambda i: i.subs(moved))
+    if not _each_once(stmt, use) or not _undisturbed(stmt, e):
+        return None
+
+    def put(expr: Expr) -> Expr:
+        return rewrite(expr, lambda n: e if n == use else None)
+
+    body = tuple(Let(p.name, put(p.expr)) if isinstance(p, Let) else Store(p.array, p.index, put(p.expr), p.op)
+                 for p in stmt.body)
+    return Map(stmt.domain, body, stmt.source)
+
+
+def _in_indices(stmt: Map, name: str) -> bool:
+    atoms = [e for part in stmt.body for e in index_elems(part.expr)]
+    atoms += [e for part in stmt.body if isinstance(part, Store) for i in part.index for e in i.elems]
+    atoms += [e for r in stmt.domain for e in (*r.start.elems, *r.stop.elems)]
+    return any(e.array == name for e in atoms)
+
+
+def _each_once(stmt: Map, use: Load) -> bool:
+    """Every domain variable appears alone, with factor one, in some dimension of the load."""
+    alone = {next(iter(i.symbols)) for i in use.index if len(i.symbols) == 1 and i.affine is not None}
+    return all(r.var in alone for r in stmt.domain) and not any(i.elems for i in use.index)
+
+
+def _undisturbed(stmt: Map, e: Expr) -> bool:
+    """The map writes nothing the expression reads, other than the very element it writes."""
+    targets = {p.array: p.index for p in stmt.body if isinstance(p, Store)}
+    if any(a.array in targets for a in index_elems(e)):
+        return False
+    return all(n.array not in targets or (n.index == targets[n.array] and len(stmt.body) == 1) for n in loads(e))

@@ -1,0 +1,90 @@
+"""Short ways to write programs by hand, and the comparison of native code with the reference interpreter."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from sdfgad.codegen.program import Executable, compile_program
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
+from sdfgad.ir.index import Ix, Like, ix
+from sdfgad.ir.interpret import run
+from sdfgad.ir.program import Array, Let, Map, Program, Range, Store
+
+F8, F4, C16, C8 = (np.dtype(n) for n in ("f8", "f4", "c16", "c8"))
+I8, B1 = np.dtype("i8"), np.dtype("?")
+
+
+def at(*index: Like) -> tuple[Ix, ...]:
+    return tuple(ix(i) for i in index)
+
+
+def load(array: str, *index: Like, dtype: np.dtype = F8) -> Load:
+    return Load(array, at(*index), dtype)
+
+
+def num(value: complex, dtype: np.dtype = F8) -> Const:
+    return const(value, dtype)
+
+
+def index(value: Like, dtype: np.dtype = I8) -> Index:
+    return Index(ix(value), dtype)
+
+
+def compare(fn: str, a: Expr, b: Expr) -> Call:
+    return call(fn, a, b, dtype=B1)
+
+
+def span(var: str, *limits: Like, step: int = 1) -> Range:
+    """`span("i", 5)` or `span("i", 1, "n")`."""
+    start, stop = (0, limits[0]) if len(limits) == 1 else limits
+    return Range(var, ix(start), ix(stop), step)
+
+
+def store(array: str, where: Sequence[Like], value: Expr, op: str | None = None) -> Store:
+    return Store(array, at(*where), value, op)
+
+
+def mapped(domain: Iterable[Range], *body: Let | Store) -> Map:
+    return Map(tuple(domain), tuple(body))
+
+
+def program(body: Sequence[object], arguments: Mapping[str, tuple[tuple[int, ...], np.dtype]],
+            transients: Mapping[str, tuple[tuple[int, ...], np.dtype]] | None = None,
+            constants: Mapping[str, np.ndarray] | None = None) -> Program:
+    """A program from its statements and its containers as name: (shape, dtype)."""
+    arrays = {n: Array(n, s, d, "argument") for n, (s, d) in arguments.items()}
+    arrays |= {n: Array(n, s, d) for n, (s, d) in (transients or {}).items()}
+    arrays |= {n: Array(n, c.shape, c.dtype) for n, c in (constants or {}).items()}
+    return Program("sample", arrays, tuple(arguments), tuple(body), constants=constants or {})  # type: ignore[arg-type]
+
+
+def sample(array: Array, seed: int) -> np.ndarray:
+    """Random contents that use the whole range of the dtype sensibly."""
+    rng = np.random.default_rng(seed)
+    kind = array.dtype.kind
+    if kind == "b":
+        return np.asarray(rng.random(array.shape) < 0.5)
+    if kind in "iu":
+        return np.asarray(rng.integers(0 if kind == "u" else -9, 10, array.shape)).astype(array.dtype)
+    real = rng.standard_normal(array.shape)
+    return np.asarray(real + 1j * rng.standard_normal(array.shape) if kind == "c" else real).astype(array.dtype)
+
+
+def agree(made: Program, values: Mapping[str, np.ndarray] | None = None, calls: int = 2, threads: Iterable[int] = (1, 2),
+          tolerance: float = 1e-12) -> Executable:
+    """Compile and check against the interpreter, repeatedly and at several thread counts."""
+    executable = compile_program(made)
+    for count in threads:
+        executable.threads = count
+        for turn in range(calls):
+            arguments = {n: (values or {}).get(n, sample(made.arrays[n], 7 * turn + k))
+                         for k, n in enumerate(made.arguments)}
+            expected, actual = ({n: np.array(v, order="C") for n, v in arguments.items()} for _ in range(2))
+            run(made, expected)
+            executable(actual)
+            for name in made.arguments:
+                scale = 1e8 if made.arrays[name].dtype.itemsize == 4 and made.arrays[name].dtype.kind == "f" else 1
+                np.testing.assert_allclose(actual[name], expected[name], rtol=tolerance * scale, atol=tolerance * scale,
+                                           err_msg=f"{name} at {count} threads, call {turn}")
+    return executable

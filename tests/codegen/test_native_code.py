@@ -1,0 +1,339 @@
+"""Native code against the reference interpreter, statement kind by statement kind; with and without parallel kernels."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.codegen import schedule
+from sdfgad.ir.expr import Call, Local, call
+from sdfgad.ir.index import elem, floordiv, ix, maximum, minimum, mod
+from sdfgad.ir.program import If, Let, Lib, Loop, Map, Pop, Push, View, While, view_of
+from tests.codegen.build_programs import (
+    B1,
+    C16,
+    F4,
+    F8,
+    I8,
+    agree,
+    at,
+    compare,
+    index,
+    load,
+    mapped,
+    num,
+    program,
+    span,
+    store,
+)
+
+
+@pytest.fixture(params=[False, True], ids=["sequential", "parallel"])
+def shared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether every map that can be a parallel kernel is one."""
+    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0 if request.param else 1 << 60)
+    return bool(request.param)
+
+
+N = 300
+
+
+def test_elementwise(shared: bool) -> None:
+    value = call("add", call("mul", load("A", "i"), num(2.0)), call("exp", load("B", "i")))
+    agree(program([mapped([span("i", N)], store("C", ["i"], value))], {"A": ((N,), F8), "B": ((N,), F8), "C": ((N,), F8)}))
+
+
+@pytest.mark.parametrize("dtype", [F8, F4])
+def test_stencil_in_time_loop(shared: bool, dtype: np.dtype) -> None:
+    def sweep(target: str, source: str) -> Map:
+        total = call("add", call("add", load(source, "i", "j", dtype=dtype), load(source, ix("i") - 1, "j", dtype=dtype)),
+                     load(source, "i", ix("j") + 1, dtype=dtype))
+        return mapped([span("i", 1, 19), span("j", 1, 14)],
+                      store(target, ["i", "j"], call("mul", num(0.25, dtype), total)))
+
+    agree(program([Loop(span("t", 4), (sweep("B", "A"), sweep("A", "B")))], {"A": ((20, 15), dtype), "B": ((20, 15), dtype)}))
+
+
+def test_triangular_loops_and_dot_products(shared: bool) -> None:
+    n = 12
+    dot = mapped([span("k", "j")], store("A", ["i", "j"], call("neg", call("mul", load("A", "i", "k"), load("A", "k", "j"))), "+"))
+    scale = mapped([], store("A", ["i", "j"], call("div", load("A", "i", "j"), call("add", load("A", "j", "j"), num(20.0)))))
+    agree(program([Loop(span("i", n), (Loop(span("j", "i"), (dot, scale)),))], {"A": ((n, n), F8)}), tolerance=1e-9)
+
+
+def test_triangular_map(shared: bool) -> None:
+    body = store("C", ["i", "j"], call("mul", load("A", "i"), load("A", "j")))
+    agree(program([mapped([span("i", 40), span("j", ix("i") + 1, 40)], body)], {"A": ((40,), F8), "C": ((40, 40), F8)}))
+
+
+@pytest.mark.parametrize("step", [1, 3, -2])
+def test_steps(shared: bool, step: int) -> None:
+    start, stop = (2, 29) if step > 0 else (28, 1)
+    outer = mapped([span("i", start, stop, step=step), span("j", start, stop, step=step)],
+                   store("C", ["i", "j"], index(ix("i") * 100 + "j", F8)))
+    loop = Loop(span("k", start, stop, step=step), (mapped([], store("D", ["k"], call("add", load("D", ix("k") - 1), num(1.0)))),))
+    agree(program([outer, loop], {"C": ((30, 30), F8), "D": ((30,), F8)}))
+
+
+def reduction(op: str, kept: list[str], order: list[str], transposed: bool = False) -> tuple[list[object], dict[str, object]]:
+    shape = {"i": 70, "j": 130}
+    first = num({"+": 0.0, "*": 1.0}[op]) if op in "+*" else load("A", *[v if v in kept else 0 for v in order])
+    value = load("A", *order) if op != "*" else call("add", num(1.0), call("mul", num(0.01), load("A", *order)))
+    body = [mapped([span(v, shape[v]) for v in kept], store("s", kept, first)),
+            mapped([span(v, shape[v]) for v in ("i", "j")], store("s", kept, value, op))]
+    return body, {"A": (tuple(shape[v] for v in order), F8), "s": (tuple(shape[v] for v in kept), F8)}
+
+
+@pytest.mark.parametrize("op", ["+", "*", "max", "min"])
+@pytest.mark.parametrize("kept", [[], ["i"], ["j"]], ids=["all", "rows", "columns"])
+def test_reductions(shared: bool, op: str, kept: list[str]) -> None:
+    body, arguments = reduction(op, kept, ["i", "j"])
+    agree(program(body, arguments), tolerance=1e-10)
+
+
+def test_max_propagates_nan(shared: bool) -> None:
+    body, arguments = reduction("max", ["i"], ["i", "j"])
+    values = {"A": np.random.default_rng(0).random((70, 130))}
+    values["A"][3, 77] = np.nan
+    values["A"][4, 0] = np.nan
+    agree(program(body, arguments), values)
+
+
+def test_same_bits_at_every_thread_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    body, arguments = reduction("+", [], ["i", "j"])
+    executable = agree(program(body, arguments), tolerance=1e-10)
+    matrix, results = np.random.default_rng(1).random((70, 130)), []
+    for count in (1, 2, 3):
+        executable.threads = count
+        out = np.zeros(())
+        executable({"A": matrix, "s": out})
+        results.append(float(out))
+    assert len(set(results)) == 1
+
+
+def test_small_kept_dimension_and_long_reduction(shared: bool) -> None:
+    body = [mapped([span("c", 3)], store("s", ["c"], num(0.0))),
+            mapped([span("i", 500), span("c", 3)], store("s", ["c"], load("A", "i", "c"), "+"))]
+    agree(program(body, {"A": ((500, 3), F8), "s": ((3,), F8)}), tolerance=1e-11)
+
+
+def test_scatter_of_an_adjoint_body(shared: bool) -> None:
+    g = Local("g", F8)
+    body = [Let("g", load("dB", "i", "j")), store("dB", ["i", "j"], num(0.0)),
+            *(store("dA", [ix("i") + a, ix("j") + b], call("mul", num(0.2), g), "+")
+              for a, b in ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)))]
+    agree(program([mapped([span("i", 1, 29), span("j", 1, 29)], *body)], {"dA": ((30, 30), F8), "dB": ((30, 30), F8)}))
+
+
+def test_gather_and_indexed_accumulation(shared: bool) -> None:
+    where = np.random.default_rng(2).integers(0, 10, 40)
+    take = mapped([span("i", 40)], store("C", ["i"], load("A", elem("p", (ix("i"),)))))
+    give = mapped([span("i", 40)], store("A", [elem("p", (ix("i"),))], load("C", "i"), "+"))
+    agree(program([take, give], {"A": ((10,), F8), "p": ((40,), I8), "C": ((40,), F8)}), {"p": where})
+
+
+def test_csr_product(shared: bool) -> None:
+    rows, begin = 6, np.array([0, 2, 2, 5, 7, 7, 9])
+    dot = mapped([span("k", elem("start", (ix("i"),)), elem("start", (ix("i") + 1,)))],
+                 store("y", ["i"], call("mul", load("v", "k"), load("x", elem("col", (ix("k"),)))), "+"))
+    zero = mapped([], store("y", ["i"], num(0.0)))
+    made = program([Loop(span("i", rows), (zero, dot))],
+                   {"start": ((7,), I8), "col": ((9,), I8), "v": ((9,), F8), "x": ((5,), F8), "y": ((rows,), F8)})
+    agree(made, {"start": begin, "col": np.random.default_rng(3).integers(0, 5, 9)})
+
+
+def test_while_with_trips(shared: bool) -> None:
+    halve = mapped([span("i", N)], store("A", ["i"], call("mul", load("A", "i"), num(0.5))))
+    size = [mapped([], store("s", [], num(0.0))), mapped([span("i", N)], store("s", [], call("abs", load("A", "i")), "+"))]
+    again = mapped([], store("go", [], compare("gt", load("s"), num(1.0))))
+    count = mapped([], store("n", [], call("add", load("n", dtype=I8), num(1, I8))))
+    made = program([mapped([], store("n", [], num(0, I8))), *size, again, While("go", (count, halve, *size, again), "n")],
+                   {"A": ((N,), F8), "n": ((), I8)}, {"s": ((), F8), "go": ((), B1)})
+    agree(made)
+
+
+def test_loop_until(shared: bool) -> None:
+    count = mapped([], store("n", [], call("add", load("n", dtype=I8), num(1, I8))))
+    work = mapped([span("i", N)], store("A", ["i"], call("add", load("A", "i"), index("t", F8))))
+    done = mapped([], store("stop", [], compare("gt", load("A", 3), num(20.0))))
+    made = program([mapped([], store("n", [], num(0, I8))), mapped([], store("stop", [], num(False, B1))),
+                    Loop(span("t", 100), (count, work, done), until="stop", trips="n")],
+                   {"A": ((N,), F8), "n": ((), I8)}, {"stop": ((), B1)})
+    agree(made)
+
+
+def test_if_on_data(shared: bool) -> None:
+    up = mapped([span("i", N)], store("A", ["i"], call("add", load("A", "i"), num(1.0))))
+    down = mapped([span("i", N)], store("A", ["i"], call("mul", load("A", "i"), num(-0.5))))
+    cond = call("and", compare("gt", load("A", "t"), num(0.0)), compare("ne", index("t"), num(3, I8)), dtype=B1)
+    agree(program([Loop(span("t", 6), (If(cond, (up,), (down,)),)), If(cond_on_first(), (up,), ())], {"A": ((N,), F8)}))
+
+
+def cond_on_first() -> Call:
+    return compare("lt", load("A", 0), num(0.0))
+
+
+def test_select_does_not_touch_the_other_branch(shared: bool) -> None:
+    inside = call("and", compare("ge", index("i"), num(1, I8)), compare("lt", index("i"), num(N, I8)), dtype=B1)
+    guarded = call("select", inside, call("log", load("A", ix("i") - 1)), num(0.0), dtype=F8)
+    shared_twice = call("sub", load("A", ix("i") - 1), load("A", ix("i") - 2))
+    deep = call("select", compare("ge", index("i"), num(2, I8)), call("mul", shared_twice, shared_twice), num(1.0), dtype=F8)
+    body = store("C", ["i"], call("add", guarded, deep))
+    values = {"A": np.random.default_rng(0).random(N) + 0.1}
+    agree(program([mapped([span("i", N)], body)], {"A": ((N,), F8), "C": ((N,), F8)}), values)
+
+
+def test_lets_and_order_inside_an_iteration(shared: bool) -> None:
+    body = [Let("old", load("A", "i", "j")), store("A", ["i", "j"], call("mul", load("A", "i", "j"), load("s"))),
+            store("B", ["i", "j"], call("add", call("mul", load("A", "i", "j"), load("r", "i")), Local("old", F8))),
+            Let("row", call("exp", load("r", "i"))), store("C", ["i", "j"], call("mul", Local("row", F8), Local("row", F8)))]
+    made = program([mapped([span("i", 20), span("j", 30)], *body)],
+                   {"A": ((20, 30), F8), "B": ((20, 30), F8), "C": ((20, 30), F8), "r": ((20,), F8), "s": ((), F8)})
+    agree(made)
+
+
+def test_empty_arrays_and_loops(shared: bool) -> None:
+    made = program([mapped([span("i", 0)], store("A", ["i"], num(1.0))), mapped([], store("s", [], num(0.0))),
+                    mapped([span("i", 0)], store("s", [], load("A", "i"), "+")),
+                    Loop(span("i", 3, 3), (mapped([], store("s", [], num(9.0))),))], {"A": ((0,), F8), "s": ((), F8)})
+    agree(made)
+
+
+def test_index_arithmetic(shared: bool) -> None:
+    i, j = ix("i"), ix("j")
+    value = call("add", index(floordiv(i - 5, 3) * 7 + mod(i - j, 4), F8),
+                 index(minimum(i, j) - maximum(i * j, 30) + floordiv(i, j + 1), F8))
+    agree(program([mapped([span("i", 20), span("j", 20)], store("C", ["i", "j"], value))], {"C": ((20, 20), F8)}))
+
+
+def test_roll_reads_through_modulo(shared: bool) -> None:
+    body = store("C", ["i"], load("A", mod(ix("i") + 7, N)))
+    agree(program([mapped([span("i", N)], body)], {"A": ((N,), F8), "C": ((N,), F8)}))
+
+
+def test_constants_transients_and_scalars(shared: bool) -> None:
+    table = np.linspace(0.0, 1.0, N)
+    made = program([mapped([span("i", N)], store("t", ["i"], call("mul", load("A", "i"), load("table", "i")))),
+                    mapped([], store("x", [], load("t", 5))),
+                    Loop(span("k", 3), (mapped([], store("x", [], call("mul", load("x"), num(1.5)))),
+                                        mapped([span("i", N)], store("t", ["i"], call("add", load("t", "i"), load("x")))))),
+                    mapped([span("i", N)], store("A", ["i"], load("t", "i"))), mapped([], store("y", [], load("x")))],
+                   {"A": ((N,), F8), "y": ((), F8)}, {"t": ((N,), F8), "x": ((), F8)}, {"table": table})
+    executable = agree(made)
+    assert executable.transient_bytes >= N * 8
+
+
+def test_complex(shared: bool) -> None:
+    def z(name: str) -> object:
+        return load(name, "i", dtype=C16)
+
+    value = call("add", call("div", call("mul", z("A"), z("B")), call("add", z("B"), num(3 + 1j, C16))), call("conj", z("A")))
+    value = call("add", value, call("complex", call("abs", z("A"), dtype=F8), call("imag", z("B"), dtype=F8), dtype=C16))
+    value = call("add", value, call("pow", z("A"), num(3, C16)))
+    total = mapped([span("i", N)], store("s", [], z("C"), "+"))
+    agree(program([mapped([span("i", N)], store("C", ["i"], value)), mapped([], store("s", [], num(0, C16))), total],
+                  {"A": ((N,), C16), "B": ((N,), C16), "C": ((N,), C16), "s": ((), C16)}), tolerance=1e-10)
+
+
+def test_product_of_loops_where_two_stores_hit_one_array(shared: bool) -> None:
+    body = [store("A", ["i"], num(1.0), "+"), store("A", [29 - ix("i")], load("B", "i"), "+")]
+    agree(program([mapped([span("i", 30)], *body)], {"A": ((30,), F8), "B": ((30,), F8)}))
+
+
+def matrix(name: str, *shape: int, dtype: np.dtype = F8, swap: bool = False) -> View:
+    axes = at("_1", "_0") if swap else at(*[f"_{k}" for k in range(len(shape))])
+    return View(name, at(*(shape[::-1] if swap else shape)), axes, dtype)
+
+
+@pytest.mark.parametrize("dtype", [F8, F4, C16, I8], ids=str)
+@pytest.mark.parametrize("swap", [(False, False, False), (True, False, True), (False, True, False)])
+@pytest.mark.parametrize("size", [(3, 4, 5), (20, 30, 25)])
+def test_matmul(dtype: np.dtype, swap: tuple[bool, bool, bool], size: tuple[int, int, int]) -> None:
+    m, n, k = size
+    shapes = {"A": (m, k), "B": (k, n), "C": (m, n)}
+    shapes = {v: s[::-1] if w else s for (v, s), w in zip(shapes.items(), swap, strict=True)}
+    views = {v: matrix(v, *s, dtype=dtype, swap=w) for (v, s), w in zip(shapes.items(), swap, strict=True)}
+    attrs = {"accumulate": True, "conj_a": True} if dtype == C16 else {"accumulate": swap[0]}
+    made = program([Lib("matmul", (views["C"],), (views["A"], views["B"]), attrs)], {v: (s, dtype) for v, s in shapes.items()})
+    agree(made, tolerance=1e-11)
+
+
+def test_matmul_of_strided_and_moving_views() -> None:
+    a = View("A", at(ix("t") + 1, 30), at(ix("_0") * 2, "_1"), F8)
+    b = View("B", at(30, 25), at(ix("_1") * 2 + 1, ix("_0") * 2), F8)
+    c = View("C", at(ix("t") + 1, 25), at("t", "_0", "_1"), F8)
+    made = program([Loop(span("t", 12), (Lib("matmul", (c,), (a, b)),))],
+                   {"A": ((30, 30), F8), "B": ((60, 60), F8), "C": ((12, 12, 25), F8)})
+    agree(made, tolerance=1e-11)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_matrix_vector(swap: bool) -> None:
+    made = program([Lib("matmul", (matrix("y", 90),), (matrix("A", *((70, 90) if swap else (90, 70)), swap=swap), matrix("x", 70))),
+                    Lib("matmul", (View("z", at(70), at(ix("_0") * 2), F8),),
+                        (matrix("y", 90), matrix("A", *((70, 90) if swap else (90, 70)), swap=swap)), {"accumulate": True})],
+                   {"A": ((70, 90) if swap else (90, 70), F8), "x": ((70,), F8), "y": ((90,), F8), "z": ((140,), F8)})
+    agree(made, tolerance=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [F8, C16], ids=str)
+def test_solve_inv_cholesky_trsolve(dtype: np.dtype) -> None:
+    n = 12
+    base = np.random.default_rng(0).standard_normal((n, n)) + (1j if dtype == C16 else 0) * np.random.default_rng(1).random((n, n))
+    values = {"A": (base @ base.conj().T + 5 * np.eye(n)).astype(dtype)}
+    a, b, v = matrix("A", n, n, dtype=dtype), matrix("B", n, 3, dtype=dtype), matrix("v", n, dtype=dtype)
+    body = [Lib("solve", (matrix("X", n, 3, dtype=dtype),), (a, b)), Lib("solve", (matrix("x", n, dtype=dtype),), (a, v)),
+            Lib("inv", (matrix("J", n, n, dtype=dtype),), (a,)), Lib("cholesky", (matrix("L", n, n, dtype=dtype),), (a,)),
+            Lib("inv", (matrix("K", n, n, dtype=dtype, swap=True),), (a,)),
+            Lib("trsolve", (matrix("T", n, 3, dtype=dtype),), (matrix("L", n, n, dtype=dtype), b), {"lower": True}),
+            Lib("trsolve", (matrix("U", n, 3, dtype=dtype),), (matrix("L", n, n, dtype=dtype, swap=True), b),
+                {"lower": False, "unit": True}),
+            Lib("trsolve", (matrix("u", n, dtype=dtype),), (matrix("L", n, n, dtype=dtype), v), {"lower": True, "unit": False})]
+    square, tall, line = ((n, n), dtype), ((n, 3), dtype), ((n,), dtype)
+    agree(program(body, {"A": square, "B": tall, "v": line, "X": tall, "x": line, "J": square, "K": square, "L": square,
+                         "T": tall, "U": tall, "u": line}), values, tolerance=1e-8)
+
+
+def test_singular_matrix_raises() -> None:
+    made = program([Lib("inv", (matrix("J", 3, 3),), (matrix("A", 3, 3),))], {"A": ((3, 3), F8), "J": ((3, 3), F8)})
+    executable = agree(made, {"A": np.eye(3)})
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        executable({"A": np.zeros((3, 3)), "J": np.zeros((3, 3))})
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 12, 17, 64])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_fft(n: int, inverse: bool) -> None:
+    made = program([Lib("fft", (matrix("Y", 3, n, dtype=C16),), (matrix("X", 3, n, dtype=C16),), {"inverse": inverse})],
+                   {"X": ((3, n), C16), "Y": ((3, n), C16)})
+    agree(made, tolerance=1e-11)
+
+
+def test_argsort() -> None:
+    values = np.round(np.random.default_rng(0).random(50), 1)
+    values[7] = np.nan
+    made = program([Lib("argsort", (view_of_line("p", 50, I8),), (view_of_line("A", 50, F8),))], {"A": ((50,), F8), "p": ((50,), I8)})
+    agree(made, {"A": values})
+
+
+def view_of_line(name: str, n: int, dtype: np.dtype) -> View:
+    return View(name, at(n), at("_0"), dtype)
+
+
+def test_tape_over_a_while_loop() -> None:
+    n = 1000
+    grow = mapped([span("i", n)], store("A", ["i"], call("mul", load("A", "i"), num(1.5))))
+    count = mapped([], store("n", [], call("add", load("n", dtype=I8), num(1, I8))))
+    again = mapped([], store("go", [], compare("lt", call("abs", load("A", 0)), num(50.0))))
+    add_up = mapped([span("i", n)], store("S", ["i"], load("A", "i"), "+"))
+    arrays = {"A": ((n,), F8), "S": ((n,), F8), "n": ((), I8)}
+    made = program([mapped([], store("n", [], num(0, I8))), mapped([], store("go", [], num(True, B1))),
+                    While("go", (count, Push("old", view_of_line("A", n, F8)), grow, again), "n"),
+                    Loop(span("k", elem("n", ())), (Pop("old", view_of_line("A", n, F8)), add_up))], arrays, {"go": ((), B1)})
+    executable = agree(made, tolerance=1e-9)
+    assert executable.tape_peak % (8 * n) == 0 and executable.tape_peak > 0
+
+
+def test_views_of_whole_arrays_and_program_results() -> None:
+    made = program([mapped([span("i", 5)], store("B", ["i"], load("A", "i")))], {"A": ((5,), F8)}, {"B": ((5,), F8)})
+    assert view_of(made.arrays["B"]).shape == at(5)

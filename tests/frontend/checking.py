@@ -1,0 +1,45 @@
+"""Runs a function through the front end and compares it with NumPy: value, dtype, changed arguments."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend import Parsed, parse
+from sdfgad.ir.interpret import run
+
+
+def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywords: Any) -> Parsed:
+    """Translate, run and compare; returns what was translated."""
+    expected_arguments = copy.deepcopy(arguments)
+    with np.errstate(all="ignore"):
+        expected = fn(*expected_arguments, **keywords)
+    parsed = parse(fn, arguments, keywords)
+    ours = copy.deepcopy(arguments)
+    arrays = {k: np.asarray(v) for k, v in parsed.collect(ours, keywords).items()}
+    value = run(parsed.program, arrays)
+    same(value, expected, rtol)
+    before = parsed.collect(arguments, keywords)
+    for name, wanted in parsed.collect(expected_arguments, keywords).items():
+        same(arrays[name], wanted, rtol, where=f"argument {name}")
+        if name not in parsed.mutated:
+            np.testing.assert_array_equal(np.asarray(before[name]), arrays[name])
+    return parsed
+
+
+def same(ours: Any, expected: Any, rtol: float, where: str = "value") -> None:
+    """Equal structure, dtype, shape and numbers."""
+    if isinstance(expected, (tuple, list)):
+        assert type(ours) is type(expected) and len(ours) == len(expected), (where, ours, expected)
+        for k, (a, b) in enumerate(zip(ours, expected, strict=True)):
+            same(a, b, rtol, f"{where}[{k}]")
+    elif expected is None or isinstance(expected, str):
+        assert ours is None and expected is None or ours == expected, (where, ours, expected)
+    else:
+        a, b = np.asarray(ours), np.asarray(expected)
+        assert a.dtype == b.dtype, (where, a.dtype, b.dtype)
+        assert a.shape == b.shape, (where, a.shape, b.shape)
+        loose = 1e-5 if b.dtype in (np.float32, np.complex64) else rtol
+        np.testing.assert_allclose(a, b, rtol=loose, atol=loose, err_msg=where)

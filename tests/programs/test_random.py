@@ -1,0 +1,72 @@
+"""Random programs: a right gradient or a refusal, never anything else."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import strategies as st
+
+from sdfgad.frontend import parse
+from tests.programs.running import WRT, Runner, arguments, check, copied, load
+from tests.programs.writer import sources
+from tests.support.oracle import program_gradient, program_tangent
+
+MOST_REFUSED = 0.1
+
+
+class Interpreted:
+    """The engine run by the reference interpreter."""
+
+    def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
+        parsed = parse(fn, tuple(args.values()))
+        held = parsed.collect(tuple(copied(args).values()))
+        names = {n: parsed.traced[n] for n in WRT}
+        value, grads = program_gradient(parsed.program, held, list(names.values()))
+        return value, {n: grads[a] for n, a in names.items()}
+
+    def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
+        parsed = parse(fn, tuple(args.values()))
+        held = parsed.collect(tuple(copied(args).values()))
+        given_ = {parsed.traced[n]: np.asarray(d, np.asarray(args[n]).dtype) for n, d in direction.items()}
+        return program_tangent(parsed.program, held, given_)[1]
+
+
+def examine(runner: Runner, folder: Path, examples: int, number: int) -> Counter[str]:
+    """Check `examples` programs; a failing one is shown with its text."""
+    seen: Counter[str] = Counter()
+
+    @seed(number)
+    @settings(max_examples=examples, deadline=None, database=None, print_blob=False,
+              suppress_health_check=list(HealthCheck))
+    @given(source=sources(), data=st.integers(0, 3), single=st.integers(0, 9))
+    def one(source: str, data: int, single: int) -> None:
+        note(source)
+        seen["programs"] += 1
+        fn = load(source, folder, seen["programs"])
+        outcome = check(fn, runner, arguments(data, "f4" if single == 9 else "f8"))
+        seen["refused"] += bool(outcome.refused)
+        seen[f"refused: {outcome.refused}"] += bool(outcome.refused)
+        seen["smooth"] += outcome.smooth and not outcome.refused
+
+    one()
+    return seen
+
+
+def assert_few_refused(seen: Counter[str]) -> None:
+    reasons = "\n".join(f"{n} {what}" for what, n in seen.most_common() if what.startswith("refused:"))
+    assert seen["refused"] <= MOST_REFUSED * seen["programs"], reasons
+    assert seen["smooth"] >= 0.6 * seen["programs"]
+
+
+def test_interpreted_gradients(tmp_path):
+    assert_few_refused(examine(Interpreted(), tmp_path, 100, 1))
+
+
+@pytest.mark.slow
+def test_many_interpreted_gradients(tmp_path):
+    assert_few_refused(examine(Interpreted(), tmp_path, 1000, 2))

@@ -1,0 +1,334 @@
+"""A strategy that writes random small NumPy programs as source text.
+
+Values stay moderate (every new value passes through a bounded function or a small factor), indices stay inside. The
+first alternatives of every choice are the simple ones, so that failing programs shrink to simple programs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+N = 5
+T = TypeVar("T")
+HEAD = '''import numpy as np
+
+
+def blend(u, w, rate=0.3):
+    return rate * u + (1.0 - rate) * np.tanh(w)
+
+
+def smear(u):
+    u[1:] = u[1:] + 0.2 * u[:-1] * u[1:]
+
+
+def split(u):
+    m = u.mean()
+    return u - m, m
+
+
+def pick(a, b):
+    if a > b:
+        return a * b
+    return b - 0.5 * a
+
+
+'''
+FUNCTIONS = ("np.tanh({})", "np.sin({})", "0.5 * {}", "np.cos({})", "np.exp(-np.abs({}))", "np.sqrt({} * {} + 0.3)",
+             "np.arctan({})", "1.0 / (1.5 + {} * {})", "np.log(1.2 + {} ** 2)")
+BOUNDED = ("np.tanh({})", "np.sin({})", "np.arctan({})")
+COMPARE = ("<", ">", "<=", ">=")
+SLICES = ((0, 5, 1), (1, 4, 1), (0, 4, 1), (1, 5, 1), (0, 5, 2), (1, 5, 2), (4, 0, -1), (3, 0, -2), (2, 3, 1), (4, None, -1))
+
+
+@dataclass
+class Text:
+    """The program so far: lines, and the names in scope by kind. `loops`: loop variables with their bounds."""
+
+    draw: Callable[[Any], Any]
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    vectors: list[str] = field(default_factory=lambda: ["x", "y"])
+    matrices: list[str] = field(default_factory=lambda: ["A"])
+    scalars: list[str] = field(default_factory=lambda: ["c"])
+    loops: list[tuple[str, int, int]] = field(default_factory=list)
+    count: int = 0
+    nesting: int = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def any_of(self, options: Sequence[T]) -> T:
+        return self.draw(st.sampled_from(list(options)))
+
+    def chance(self, percent: int) -> bool:
+        return self.draw(st.integers(0, 99)) >= 100 - percent
+
+    def fresh(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    @contextmanager
+    def block(self, head: str) -> Any:
+        """An indented block; names made inside are not visible after it."""
+        self.line(head)
+        saved = [list(names) for names in (self.vectors, self.matrices, self.scalars, self.loops)]
+        self.depth += 1
+        self.nesting += 1
+        yield
+        self.depth -= 1
+        self.nesting -= 1
+        self.vectors, self.matrices, self.scalars, self.loops = saved
+
+
+def literal(t: Text) -> str:
+    return t.any_of(("0.5", "1.5", "0.3", "-0.7", "2", "1.1"))
+
+
+def index(t: Text) -> str:
+    """An index between 0 and N - 1."""
+    options = []
+    for name, low, high in reversed(t.loops):
+        options.append(name)
+        if low >= 1:
+            options.append(f"{name} - 1")
+        if high <= N - 2:
+            options.append(f"{name} + 1")
+        options += [f"{N - 1} - {name}", f"({name} + 2) % {N}"]
+    return t.any_of([*options, "0", "2", f"{N - 1}", "-1"])
+
+
+def scalar(t: Text, depth: int = 2) -> str:
+    """An expression for one number."""
+    kind = t.draw(st.integers(0, 11)) if depth else t.draw(st.integers(0, 4))
+    if kind <= 1:
+        return f"{t.any_of(t.vectors)}[{index(t)}]"
+    if kind == 2:
+        return t.any_of(t.scalars)
+    if kind == 3:
+        return f"{t.any_of(t.matrices)}[{index(t)}, {index(t)}]"
+    if kind == 4:
+        return literal(t)
+    inner = scalar(t, depth - 1)
+    if kind <= 7:
+        return f"({inner} {t.any_of('+*-')} {scalar(t, depth - 1)})"
+    if kind <= 9:
+        return apply(t, inner)
+    if kind == 10:
+        return f"({inner} if {condition(t)} else {scalar(t, depth - 1)})"
+    return t.any_of((f"max({inner}, {scalar(t, depth - 1)})", f"pick({inner}, {scalar(t, depth - 1)})", f"abs({inner})"))
+
+
+def apply(t: Text, inner: str) -> str:
+    form = t.any_of(FUNCTIONS)
+    return form.format(*[inner] * form.count("{}"))
+
+
+def condition(t: Text) -> str:
+    """Something true or false that depends on data."""
+    simple = f"{scalar(t, 0)} {t.any_of(COMPARE)} {scalar(t, 1)}"
+    if t.chance(15):
+        return f"{simple} {t.any_of(('and', 'or'))} {scalar(t, 0)} > 0.2"
+    if t.loops and t.chance(20):
+        return f"{t.loops[-1][0]} % 2 == {t.any_of('01')}"
+    return simple
+
+
+def vector(t: Text, depth: int = 2) -> str:
+    """An expression for N numbers."""
+    return elementwise(t, depth, lambda: t.any_of(t.vectors), whole=True)
+
+
+def elementwise(t: Text, depth: int, leaf: Callable[[], str], whole: bool = False) -> str:
+    kind = t.draw(st.integers(0, 12 if whole else 8)) if depth else 0
+    if kind <= 1:
+        return leaf()
+    inner = elementwise(t, depth - 1, leaf, whole)
+    if kind <= 4:
+        other = elementwise(t, depth - 1, leaf, whole) if t.chance(70) else scalar(t, 1)
+        return f"({inner} {t.any_of('+*-')} {other})"
+    if kind <= 6:
+        return apply(t, inner)
+    if kind == 7:
+        return f"np.where({inner} > {literal(t)}, {elementwise(t, depth - 1, leaf, whole)}, 0.5 * {inner})"
+    if kind == 8:
+        return t.any_of((f"np.maximum({inner}, {literal(t)})", f"np.abs({inner})", f"np.clip({inner}, -0.8, 0.9)",
+                         f"np.minimum({inner}, {leaf()})"))
+    m = t.any_of(t.matrices)
+    return t.any_of((f"{inner}[k]", f"np.roll({inner}, 1)", f"0.3 * ({m} @ {inner})", f"blend({inner}, {leaf()})",
+                     f"{m}.sum(axis={t.any_of('01')})", f"np.cumsum({inner})", f"{inner}[::-1]", f"{m}[{index(t)}]",
+                     f"{m}[:, {index(t)}]", f"{m}.max(axis=1)", f"np.concatenate(({inner}[2:], {inner}[:2]))"))
+
+
+def matrix(t: Text) -> str:
+    """An expression for N times N numbers."""
+    m, v = t.any_of(t.matrices), t.any_of(t.vectors)
+    return t.any_of((f"{m} * {t.any_of(t.matrices)}", f"{m}.T", f"np.outer({v}, {t.any_of(t.vectors)})", f"{m} + {v}",
+                     f"0.3 * {m} @ {t.any_of(t.matrices)}", f"{v}[:, None] * {m}", f"np.where({m} > 0.3, {m}, {m} * {m})"))
+
+
+def bounded(t: Text, value: str) -> str:
+    return t.any_of(BOUNDED).format(value)
+
+
+def reduction(t: Text) -> str:
+    v = vector(t, 1)
+    return t.any_of((f"{v}.sum()" if v.isidentifier() else f"np.sum({v})", f"np.mean({v})", f"np.max({v})", f"np.min({v})",
+                     f"np.dot({t.any_of(t.vectors)}, {v})", f"np.prod({v})", f"np.sum({t.any_of(t.matrices)})",
+                     f"np.std({v})", f"{t.any_of(t.matrices)}.max()", f"np.sum({v}[{v} > 0.1])"))
+
+
+def assign_vector(t: Text) -> None:
+    value = bounded(t, vector(t))
+    old = t.chance(60) or t.nesting
+    name = t.any_of(t.vectors) if old else t.fresh("v")
+    if t.chance(40) and old:
+        t.line(t.any_of((f"{name}[:] = {value}", f"{name} *= {value}", f"{name} += 0.3 * {value}")))
+        return
+    t.line(f"{name} = {value}")
+    if name not in t.vectors:
+        t.vectors.append(name)
+
+
+def assign_scalar(t: Text) -> None:
+    value = bounded(t, reduction(t) if t.chance(35) else scalar(t))
+    if t.chance(70) or t.nesting:
+        name = t.any_of(t.scalars)
+        t.line(f"{name} {t.any_of(('=', '+=', '*=', '-='))} {value}")
+        return
+    name = t.fresh("s")
+    t.line(f"{name} = {value}")
+    t.scalars.append(name)
+
+
+def assign_element(t: Text) -> None:
+    place = f"{t.any_of(t.vectors)}[{index(t)}]" if t.chance(75) else f"{t.any_of(t.matrices)}[{index(t)}, {index(t)}]"
+    if t.chance(30):
+        t.line(f"{place} {t.any_of(('+=', '*=', '-='))} 0.4 * {bounded(t, scalar(t))}")
+    else:
+        t.line(f"{place} = {bounded(t, scalar(t))}")
+
+
+def part(t: Text, start: int, stop: int | None, step: int) -> str:
+    text = f"{start or ''}:{'' if stop is None or stop == N and t.chance(50) else stop}"
+    return text if step == 1 else f"{text}:{step}"
+
+
+def assign_slice(t: Text) -> None:
+    start, stop, step = t.any_of(SLICES)
+    length = len(range(*slice(start, stop, step).indices(N)))
+    alike = [s for s in SLICES if len(range(*slice(*s).indices(N))) == length]
+    name = t.any_of(t.vectors) if t.chance(80) else f"{t.any_of(t.matrices)}[{index(t)}]"
+    value = bounded(t, elementwise(t, 2, lambda: f"{t.any_of(t.vectors)}[{part(t, *t.any_of(alike))}]"))
+    t.line(f"{name}[{part(t, start, stop, step)}] {t.any_of(('=', '+=', '*='))} {value}")
+
+
+def assign_matrix(t: Text) -> None:
+    value = bounded(t, matrix(t))
+    if t.chance(60) or t.nesting:
+        t.line(f"{t.any_of(t.matrices)}{t.any_of(('', '[:]', '[:, :]'))} = {value}")
+        return
+    name = t.fresh("m")
+    t.line(f"{name} = {value}")
+    t.matrices.append(name)
+
+
+def scatter(t: Text) -> None:
+    name, value = t.any_of(t.vectors), bounded(t, vector(t, 1))
+    t.line(t.any_of((f"{name}[k] = {value}", f"np.add.at({name}, k, 0.3 * {value})", f"{name}[k] += 0.3 * {value}",
+                     f"{name}[{t.any_of(t.vectors)} > 0.2] = {literal(t)}")))
+
+
+def view(t: Text) -> None:
+    name = t.fresh("w")
+    base, size = t.any_of(((f"{t.any_of(t.vectors)}[1:4]", 3), (f"{t.any_of(t.matrices)}[1]", N),
+                           (f"{t.any_of(t.matrices)}[:, 2]", N), (f"{t.any_of(t.vectors)}[::-1]", N)))
+    t.line(f"{name} = {base}")
+    t.line(f"{name}{t.any_of(('[:]', '[0]', '[1:3]'))} = {bounded(t, scalar(t))}" if size == 3 or t.chance(40)
+           else f"{name}[:] = {bounded(t, vector(t, 1))}")
+    assign_scalar(t)
+
+
+def exchange(t: Text) -> None:
+    v, w, i, j = t.any_of(t.vectors), t.any_of(t.vectors), index(t), index(t)
+    t.line(t.any_of((f"{v}[{i}], {v}[{j}] = {v}[{j}], {v}[{i}]", f"{v}, {w} = {w}, {v}", f"{v}[:], {w} = 1.0 * {w}, {v} * {v}",
+                     f"{v} = {v}.copy()")))
+
+
+def call(t: Text) -> None:
+    v = t.any_of(t.vectors)
+    if t.chance(50):
+        t.line(f"smear({v})")
+        return
+    rest, mean = t.any_of(t.vectors), t.any_of(t.scalars)
+    t.line(f"{rest}, {mean} = split({v})")
+
+
+def branch(t: Text) -> None:
+    with t.block(f"if {condition(t)}:"):
+        statements(t, 2)
+    if t.chance(50):
+        with t.block("else:"):
+            statements(t, 2)
+
+
+def counted(t: Text) -> None:
+    name = t.fresh("i")
+    options = [("range(3)", 0, 2), (f"range(1, {N - 1})", 1, N - 2), (f"range({N - 1}, -1, -1)", 0, N - 1),
+               (f"range(0, {N}, 2)", 0, N - 1), (f"range({N - 1}, 0, -3)", 1, N - 1), (f"range(1, {N}, 3)", 1, N - 1)]
+    for outer, low, high in t.loops:
+        options += [(f"range({outer})", 0, max(0, high - 1)), (f"range({outer}, {N})", low, N - 1),
+                    (f"range({N - 1}, {outer}, -1)", low, N - 1)]
+    text, low, high = t.any_of(options)
+    with t.block(f"for {name} in {text}:"):
+        t.loops.append((name, low, high))
+        statements(t, 3)
+        if t.chance(15):
+            with t.block(f"if {scalar(t, 1)} > 0.9:"):
+                t.line(t.any_of(("break", "continue")))
+            assign_element(t)
+
+
+def conditional(t: Text) -> None:
+    counter = t.fresh("n")
+    t.line(f"{counter} = 0")
+    with t.block(f"while {scalar(t, 1)} < 0.95 and {counter} < {t.any_of('231')}:"):
+        t.line(f"{counter} += 1")
+        statements(t, 2)
+
+
+def over_values(t: Text) -> None:
+    name = t.fresh("e")
+    with t.block(f"for {name} in {t.any_of(t.vectors)}:"):
+        t.scalars.append(name)
+        assign_scalar(t)
+
+
+SIMPLE = (assign_vector, assign_scalar, assign_element, assign_slice, assign_slice, assign_matrix, scatter, view, exchange,
+          call)
+NESTED = (counted, counted, branch, conditional, over_values)
+
+
+def statements(t: Text, most: int) -> None:
+    """Up to `most` statements, at least one."""
+    for _ in range(t.draw(st.integers(1, most))):
+        nested = t.nesting < 3 and t.chance(40 if t.nesting == 0 else 25)
+        t.any_of(NESTED if nested else SIMPLE)(t)
+
+
+@st.composite
+def sources(draw: Any) -> str:
+    """The text of a module with a function `program(x, y, A, c, k)` that returns a number."""
+    t = Text(draw)
+    if t.chance(60):
+        t.line("x = x.copy()")
+    statements(t, 6)
+    if t.chance(10):
+        with t.block(f"if {scalar(t, 1)} > 0.8:"):
+            t.line(f"return {scalar(t, 1)}")
+    total = " + ".join([*(f"({v} * {v}).sum()" for v in t.vectors), *(f"0.3 * {m}.sum()" for m in t.matrices), *t.scalars])
+    t.line(f"return {total}")
+    return HEAD + "def program(x, y, A, c, k):\n" + "\n".join(t.lines) + "\n"

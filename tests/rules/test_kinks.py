@@ -1,0 +1,109 @@
+"""Where functions have no derivative, or an infinite one: the convention is stated, and no NaN leaks from elsewhere."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.ir import algebra
+from sdfgad.ir.algebra import Term, where
+from sdfgad.ir.expr import Call
+from tests.support.build import C16, at, each, lit, one, program, put, span
+from tests.support.oracle import program_gradient, program_tangent
+
+
+def slopes(value: Term, **point: float) -> list[float]:
+    """Derivatives of an expression in the scalars of `point`; both modes must agree."""
+    made = program({n: () for n in point}, [one("s", (), value)])
+    arrays = {n: np.array(float(v)) for n, v in point.items()}
+    _, found = program_gradient(made, arrays, list(point))
+    for n in point:
+        zero = {m: np.array(float(m == n)) for m in point}
+        _, pushed = program_tangent(made, arrays, zero)
+        np.testing.assert_array_equal(pushed, found[n], err_msg=n)
+    return [float(found[n]) for n in point]
+
+
+X, Y = at("x"), at("y")
+
+
+def test_the_slope_of_abs_at_zero_is_zero():
+    assert slopes(X.apply("abs"), x=0.0) == [0.0]
+
+
+def test_the_slope_of_complex_abs_at_zero_is_zero():
+    made = program({"z": ((), C16)}, [one("s", (), Term(Call("abs", (at("z", dtype=C16).expr,), np.dtype("f8"))))])
+    _, found = program_gradient(made, {"z": np.array(0j)}, ["z"])
+    assert found["z"] == 0
+
+
+@pytest.mark.parametrize("fn", ["maximum", "minimum", "fmax", "fmin"])
+def test_a_tie_gives_half_to_each(fn):
+    assert slopes(X.apply(fn, Y), x=0.7, y=0.7) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_ties_of_a_reduction_share(op):
+    data = np.array([0.2, 0.9, 0.9, 0.9]) * (1 if op == "max" else -1)
+    made = program({"x": data}, [one("s", (), at("x", 0)), each(span("i", 0, 4), put("s", (), at("x", "i"), op))])
+    _, found = program_gradient(made, {"x": data}, ["x"])
+    np.testing.assert_allclose(found["x"], [0, 1 / 3, 1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("untaken", [X.apply("sqrt"), 1 / X, X.apply("log"), X ** 0.5, Y / (X * X)],
+                         ids=["sqrt", "reciprocal", "log", "power", "quotient"])
+def test_the_branch_not_taken_is_neither_evaluated_nor_propagated(untaken):
+    value = where(X.compare("gt", 0.0), untaken, 3.0 * X)
+    assert slopes(value, x=0.0, y=2.0) == [3.0, 0.0]
+
+
+def test_a_singular_value_shared_with_a_branch_not_taken():
+    root = X.apply("sqrt")
+    value = where(X.compare("gt", 0.0), root * root + root, 2.0 * X)
+    assert slopes(value, x=0.0) == [2.0]
+
+
+@pytest.mark.parametrize("singular", [X.apply("sqrt"), X.apply("cbrt"), X ** 0.5, X.apply("hypot", 0.0)],
+                         ids=["sqrt", "cbrt", "power", "hypot"])
+def test_an_infinite_slope_times_a_zero_cotangent_is_zero(singular):
+    made = program({"x": (), "y": ()}, [one("s", (), Y * singular)])
+    _, found = program_gradient(made, {"x": np.array(0.0), "y": np.array(0.0)}, ["x", "y"])
+    assert (found["x"], found["y"]) == (0, 0)
+
+
+@pytest.mark.parametrize("singular", [X.apply("sqrt"), X ** 0.5], ids=["sqrt", "power"])
+def test_an_infinite_slope_is_not_hidden(singular):
+    assert slopes(singular, x=0.0) == [np.inf]
+
+
+def test_a_masked_division_by_zero():
+    assert slopes(where(Y.compare("ne", 0.0), X / Y, 0.0), x=1.5, y=0.0) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("x, p, expected", [
+    (0.0, 0.0, [0.0, 0.0]), (0.0, 2.0, [0.0, 0.0]), (0.0, 1.0, [1.0, 0.0]), (1.5, 0.0, [0.0, np.log(1.5)]),
+    (-2.0, 2.0, None), (0.0, 0.5, [np.inf, 0.0]),
+])
+def test_powers_at_the_edges(x, p, expected):
+    found = slopes(X ** Y, x=x, y=p) if expected else None
+    if found is None:
+        made = program({"x": ()}, [one("s", (), X ** p)])
+        assert program_gradient(made, {"x": np.array(x)}, ["x"])[1]["x"] == -4.0
+        return
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("p, expected", [(0, 0.0), (1, 1.0), (2, 0.0), (3, 0.0)])
+def test_a_known_power_at_zero(p, expected):
+    assert slopes(X ** p, x=0.0) == [expected]
+
+
+def test_stop_gradient():
+    assert slopes(X.apply("stop_gradient") * X, x=1.5) == [1.5]
+
+
+def test_a_nan_is_passed_on():
+    assert np.isnan(slopes(X * X.apply("exp"), x=np.nan)[0])
+
+
+def test_literals_are_folded_only_to_finite_numbers():
+    assert isinstance(algebra._folded("div", lit(1.0).expr, lit(0.0).expr), Call)

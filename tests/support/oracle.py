@@ -1,0 +1,134 @@
+"""Oracles: numerical derivatives, and both modes of the engine run by the reference interpreter."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sdfgad.ir import interpret
+from sdfgad.ir.program import Program, View
+from sdfgad.reverse.forward_mode import tangent
+from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.normalise import normalise
+from sdfgad.transform.zeroing import fold_zeroing
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def numerical_gradient(f: Callable[..., Any], args: Sequence[Any], wrt: int = 0, analytic: bool = False) -> np.ndarray:
+    """d f / d args[wrt], element by element; steepest ascent for a complex argument.
+
+    analytic: f maps complex numbers, so that the complex step (exact to rounding) can be taken. Otherwise central
+    differences of two step sizes, extrapolated.
+    """
+    x = np.array(args[wrt])
+    out = np.zeros(x.shape, x.dtype)
+    for k in np.ndindex(x.shape):
+        e = np.zeros(x.shape, x.dtype)
+        e[k] = 1
+        out[k] = directional(f, args, wrt, e, analytic)
+        if x.dtype.kind == "c":
+            out[k] += 1j * directional(f, args, wrt, 1j * e)
+    return out
+
+
+def directional(f: Callable[..., Any], args: Sequence[Any], wrt: int, direction: np.ndarray,
+                analytic: bool = False) -> Any:
+    """The derivative of f along a direction of one argument."""
+    x = np.array(args[wrt])
+
+    def moved(step: complex) -> Any:
+        point = x.astype(np.result_type(x.dtype, np.min_scalar_type(step), direction.dtype)) + step * direction
+        return f(*(point if k == wrt else np.array(a) for k, a in enumerate(args)))
+
+    if analytic:
+        return np.imag(moved(1e-30j)) / 1e-30
+    h = 2e-2 if x.dtype in (np.float32, np.complex64) else 5e-4
+    narrow, wide = ((np.asarray(moved(s)) - np.asarray(moved(-s))) / (2 * s) for s in (h, 2 * h))
+    return (4 * narrow - wide) / 3
+
+
+def execute(program: Program, arrays: Arrays) -> tuple[Any, dict[str, np.ndarray]]:
+    """Value and memory of a program run on copies of its arguments."""
+    memory: dict[str, np.ndarray] = {}
+    value = interpret.run(program, {n: np.array(a) for n, a in arrays.items()}, memory)
+    return value, memory
+
+
+def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", recompute: frozenset[str] = frozenset(),
+                     outputs: Sequence[View] | None = None, value: bool = True) -> Gradient:
+    """The gradient program of a program that returns what is differentiated, dead code removed."""
+    views = tuple(outputs if outputs is not None else views_of(program.returns))
+    made = gradient(normalise(program), Request(tuple(wrt), views, seeds, value), recompute)
+    kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
+    lean = remove_dead_code(made.program, kept)
+    return replace(made, program=remove_dead_code(fold_zeroing(lean, kept), kept))
+
+
+def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),
+                     recompute: frozenset[str] = frozenset()) -> tuple[Any, dict[str, np.ndarray]]:
+    """Value and gradients of a program by the interpreted reverse sweep."""
+    made = reversed_program(program, wrt, "arguments" if seeds else "ones", recompute)
+    passed = {**arrays, **{n: np.array(s) for n, s in zip(made.seeds, seeds, strict=True)}}
+    value, memory = execute(made.program, passed)
+    return value, {n: memory[g] if g else np.zeros_like(arrays[n]) for n, g in made.gradients.items()}
+
+
+def program_tangent(program: Program, arrays: Arrays, tangents: Arrays) -> tuple[Any, Any]:
+    """Value and tangent of a program by the interpreted forward mode."""
+    ready = normalise(program)
+    made = tangent(ready, tuple(tangents))
+    passed = {made.arguments[n]: t for n, t in tangents.items() if made.arguments[n]}
+    value, memory = execute(made.program, {**arrays, **passed})
+    return value, _tangent_of(ready.returns, made.view, memory)
+
+
+def _tangent_of(tree: Any, view: Callable[[View], View | None], memory: Arrays) -> Any:
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_tangent_of(t, view, memory) for t in tree)
+    found = view(tree) if isinstance(tree, View) else None
+    return 0.0 if found is None else interpret.returned(found, memory)
+
+
+def rebuildable(program: Program, wrt: Sequence[str]) -> frozenset[str]:
+    """Names of the kept values a plan may recompute."""
+    return frozenset(k.name for k in reversed_program(program, wrt).kept if k.recomputable)
+
+
+def views_of(tree: Any) -> list[View]:
+    """The floating and complex results of a returns tree."""
+    if isinstance(tree, View):
+        return [tree] if tree.dtype.kind in "fc" else []
+    return [v for t in tree for v in views_of(t)] if isinstance(tree, (tuple, list)) else []
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of two arrays."""
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+def check_program(program: Program, arrays: Arrays, wrt: Sequence[str], rtol: float = 1e-7) -> dict[str, np.ndarray]:
+    """Reverse mode against numerical differences, against forward mode, and against the value of the program."""
+    names = list(arrays)
+    expected, _ = execute(program, arrays)
+    value, found = program_gradient(program, arrays, wrt)
+    np.testing.assert_array_equal(value, expected, err_msg="the value of the gradient program")
+    rng = np.random.default_rng(7)
+    for name in wrt:
+        numerical = numerical_gradient(lambda *a: execute(program, dict(zip(names, a, strict=True)))[0],
+                                       list(arrays.values()), names.index(name))
+        scale = max(1.0, float(np.max(np.abs(numerical), initial=0)))
+        np.testing.assert_allclose(found[name], numerical, rtol=rtol, atol=rtol * scale, err_msg=f"d/d{name}")
+    direction = {n: _random_like(rng, arrays[n]) for n in wrt}
+    _, pushed = program_tangent(program, arrays, direction)
+    pulled = sum(inner(found[n], direction[n]) for n in wrt)
+    np.testing.assert_allclose(np.real(pushed), pulled, rtol=1e-10, atol=1e-10, err_msg="forward against reverse mode")
+    return found
+
+
+def _random_like(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
+    t = rng.normal(size=a.shape)
+    return (t + 1j * rng.normal(size=a.shape) if a.dtype.kind == "c" else t).astype(a.dtype)

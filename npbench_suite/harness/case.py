@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from npbench_suite.harness.job import Job
+
+WIDER: Mapping[np.dtype[Any], np.dtype[Any]] = MappingProxyType({
+    np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128),
+})
 
 
 def kernel_of(job: Job) -> Any:
@@ -24,3 +29,14 @@ def preset_arguments(job: Job, kernel: Any) -> dict[str, Any]:
 def copies(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with arrays of their own, for programs that update them in place."""
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+
+
+def is_single(arguments: Mapping[str, Any]) -> bool:
+    """Whether an array is in single precision."""
+    return any(isinstance(value, np.ndarray) and value.dtype in WIDER for value in arguments.values())
+
+
+def widened(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in double precision: rounding in single precision would hide a wrong digit of a gradient."""
+    return {name: value.astype(WIDER.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
+            for name, value in arguments.items()}

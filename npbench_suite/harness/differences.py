@@ -9,50 +9,58 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from npbench_suite.harness.case import copies, kernel_of
+from npbench_suite.harness.case import copies, kernel_of, widened
 from npbench_suite.harness.job import Job, Run
-from npbench_suite.harness.measure_sdfgad import named, refused, weighted_gradient
+from npbench_suite.harness.measure_sdfgad import checked_gradients, refused
 from npbench_suite.harness.objective import total, weighted_sum, weights
 
 Arguments = dict[str, Any]
 STEP = 1e-3
+# Differences of a value near 1 leave about this much of a slope that is zero.
+NOISE = 1e-9
 
 
 def measure(job: Job) -> Iterator[Run]:
     """The larger error of the two objectives at the kernel's first sample."""
     kernel = kernel_of(job)
-    arguments = kernel.sample(np.random.default_rng(2027), 0)
+    arguments = widened(kernel.sample(np.random.default_rng(2027), 0))
     run = Run.of(job)
     try:
-        gradients = {"sum": plain_gradient(kernel, arguments), "weighted": weighted_gradient(kernel, arguments)}
+        gradients = checked_gradients(kernel, arguments)
     except sdfgad.SdfgadError as error:
         yield refused(run, error)
         return
     yield replace(run, directional_error=max(_errors(kernel, arguments, gradients)))
 
 
-def plain_gradient(kernel: Any, arguments: Arguments) -> dict[str, np.ndarray]:
-    gradient = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum")
-    return named(gradient(**arguments), kernel.wrt)
-
-
 def _errors(kernel: Any, arguments: Arguments, gradients: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[float]:
-    precise = {name: _widened(value) for name, value in arguments.items()}
     generator = np.random.default_rng(7)
-    direction = {name: _direction(generator, precise[name]) for name in kernel.wrt}
-    for name, gradient in gradients.items():
-        yield directional_error(_along(kernel, precise, direction, name), gradient, direction)
+    direction = {name: _direction(generator, arguments[name]) for name in kernel.wrt}
+    slopes = [(richardson(_along(kernel, arguments, direction, name), STEP), terms_of(gradient, direction))
+              for name, gradient in gradients.items()]
+    largest = max(_size(slope, terms) for slope, terms in slopes)
+    for slope, terms in slopes:
+        yield directional_error(slope, terms, largest)
 
 
-def directional_error(
-    along: Callable[[float], float], gradient: Mapping[str, np.ndarray], direction: Mapping[str, np.ndarray],
-) -> float:
-    """|<gradient, direction> - slope| over the slope, or over the size of its terms where they cancel."""
-    terms = np.concatenate([np.ravel((np.conj(gradient[name]) * direction[name]).real) for name in direction])
-    slope = richardson(along, STEP)
-    scale = max(abs(slope), float(np.linalg.norm(terms)))
+def terms_of(gradient: Mapping[str, np.ndarray], direction: Mapping[str, np.ndarray]) -> np.ndarray:
+    """What each entry of the arguments adds to the slope."""
+    return np.concatenate([np.ravel((np.conj(gradient[name]) * direction[name]).real) for name in direction])
+
+
+def directional_error(slope: float, terms: np.ndarray, largest: float = 0.0) -> float:
+    """Their difference over the slope, or over the size of the terms where they cancel.
+
+    ``largest`` is the size under the other objective: next to it, a slope of rounding noise counts as zero.
+    """
+    size = _size(slope, terms)
+    scale = size if size > NOISE * largest else largest
     error = abs(float(terms.sum()) - slope)
     return error / scale if scale > 0 else error
+
+
+def _size(slope: float, terms: np.ndarray) -> float:
+    return max(abs(slope), float(np.linalg.norm(terms)))
 
 
 def richardson(along: Callable[[float], float], step: float) -> float:
@@ -72,12 +80,6 @@ def _along(kernel: Any, arguments: Arguments, direction: Arguments, objective: s
         return total(outputs) if objective == "sum" else weighted_sum(outputs, weights(outputs))
 
     return value
-
-
-def _widened(value: Any) -> Any:
-    """Single precision leaves no digits for a difference."""
-    wide = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
-    return value.astype(wide.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
 
 
 def _direction(generator: np.random.Generator, array: np.ndarray) -> np.ndarray:

@@ -11,9 +11,9 @@ import dace
 import numpy as np
 from dace.autodiff import add_backward_pass
 
-from npbench_suite.harness.case import copies, kernel_of, preset_arguments
+from npbench_suite.harness.case import copies, is_single, kernel_of, preset_arguments
 from npbench_suite.harness.job import Job, Run
-from npbench_suite.harness.objective import save_gradients
+from npbench_suite.harness.objective import SINGLE, save_gradients
 from npbench_suite.harness.stopwatch import first_call, repeated
 
 SCALAR = "bench_objective"
@@ -29,7 +29,8 @@ def measure(job: Job) -> Iterator[Run]:
     call(once)
     run = Run.of(job)
     if job.gradients:
-        save_gradients(job.gradients, {"sum": {name: once[f"gradient_{name}"] for name in kernel.wrt}})
+        objective = SINGLE if is_single(arguments) else "sum"
+        save_gradients(job.gradients, {objective: {name: once[f"gradient_{name}"] for name in kernel.wrt}})
         run = replace(run, gradients=job.gradients)
     yield run
     times = repeated(call, job.repeat, job.budget, lambda: (fresh(passed, kernel.wrt),))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from npbench_suite.harness.case import kernel_of, preset_arguments
+from npbench_suite.harness.case import kernel_of, preset_arguments, widened
 from npbench_suite.harness.job import Job, Run
 from npbench_suite.harness.objective import save_gradients, weights
 from npbench_suite.harness.stopwatch import first_call, repeated
@@ -27,18 +27,26 @@ def measure(job: Job) -> Iterator[Run]:
     seconds, plain = first_call(lambda: jax.block_until_ready(call(active, passive)))
     run = Run.of(job).with_times("gradient", seconds, [])
     yield run
-    if job.gradients:
-        shapes = jax.eval_shape(lambda a, p: port(**{**a, **p, **fixed}), active, passive)
-        factors = weights([np.broadcast_to(np.zeros((), shape.dtype), shape.shape) for shape in shapes])
-        # The weights are an argument: as constants of the program they would slow its compilation.
-        weighted = jax.jit(jax.grad(objective(port, fixed)))(active, passive, factors)
-        save_gradients(job.gradients, {"sum": steepest(plain), "weighted": steepest(weighted)})
-        run = replace(run, gradients=job.gradients)
-        del weighted
-        yield run
     del plain
+    if job.gradients:
+        save_gradients(job.gradients, checked_gradients(port, widened(arguments), kernel.wrt))
+        run = replace(run, gradients=job.gradients)
+        yield run
     times = repeated(lambda: jax.block_until_ready(call(active, passive)), job.repeat, job.budget)
     yield run.with_times("gradient", seconds, times)
+
+
+def checked_gradients(
+    port: Callable[..., tuple[Any, ...]], arguments: Mapping[str, Any], wrt: tuple[str, ...],
+) -> dict[str, dict[str, np.ndarray]]:
+    """The gradients of both objectives."""
+    active, passive, fixed = split(arguments, wrt)
+    shapes = jax.eval_shape(lambda a, p: port(**{**a, **p, **fixed}), active, passive)
+    flat = [np.broadcast_to(np.ones((), shape.dtype), shape.shape) for shape in shapes]
+    # The weights are an argument: as constants of the program they would slow its compilation.
+    gradient = jax.jit(jax.grad(objective(port, fixed)))
+    return {name: steepest(gradient(active, passive, factors))
+            for name, factors in (("sum", flat), ("weighted", weights(flat)))}
 
 
 def split(arguments: Mapping[str, Any], wrt: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

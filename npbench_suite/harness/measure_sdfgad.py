@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from npbench_suite.harness.case import kernel_of, preset_arguments
+from npbench_suite.harness.case import is_single, kernel_of, preset_arguments, widened
 from npbench_suite.harness.job import Job, Run
-from npbench_suite.harness.objective import save_gradients, weights
+from npbench_suite.harness.objective import SINGLE, save_gradients, weights
 from npbench_suite.harness.stopwatch import first_call, repeated
 
 
@@ -35,9 +35,7 @@ def _stages(job: Job) -> Iterator[Run]:
     run = Run.of(job).with_times("gradient", seconds, [])
     yield run
     if job.gradients:
-        weighted = weighted_gradient(kernel, arguments)
-        save_gradients(job.gradients, {"sum": named(plain, kernel.wrt), "weighted": weighted})
-        del weighted
+        save_gradients(job.gradients, to_check(kernel, arguments, named(plain, kernel.wrt)))
         run = replace(run, gradients=job.gradients)
         yield run
     del plain
@@ -59,12 +57,20 @@ def _timed(run: Run, name: str, first: float, call: Callable[[], Any], job: Job)
     return run.with_times(name, first, repeated(call, job.repeat, job.budget))
 
 
-def weighted_gradient(kernel: Any, arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The gradient under the fixed weights of `objective.weights`, through ``vjp``."""
+def to_check(kernel: Any, arguments: Mapping[str, Any], plain: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+    """Gradients by objective; a program in single precision is checked in double precision as well."""
+    if is_single(arguments):
+        return checked_gradients(kernel, widened(arguments)) | {SINGLE: plain}
+    return checked_gradients(kernel, arguments) | {"sum": plain}
+
+
+def checked_gradients(kernel: Any, arguments: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:
+    """The gradients of both objectives, through ``vjp`` and a pullback that is called twice."""
     outputs, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=kernel.wrt, output=kernel.output)
     several = isinstance(outputs, tuple | list)
-    seeds = weights(outputs if several else [outputs])
-    return named(pullback(tuple(seeds) if several else seeds[0]), kernel.wrt)
+    flat = list(outputs) if several else [outputs]
+    seeds = {"sum": [np.ones_like(output) for output in flat], "weighted": weights(flat)}
+    return {name: named(pullback(tuple(seed) if several else seed[0]), kernel.wrt) for name, seed in seeds.items()}
 
 
 def named(gradient: Any, wrt: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from npbench_suite.harness.job import Run
 # From worst to best news; the table lists the first ones first.
 FAILURES = ("mismatch", "error", "crash")
 DIFFERENCES_TOLERANCE = 1e-6
+SINGLE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def row_of(kernel: str, runs: Sequence[Run], checks: Sequence[Check]) -> Row:
     value_error = objective_error(runs)
     status, code, message = _status(runs, checks, value_error)
     return Row(
-        kernel, status, code, message, max(checks, key=lambda check: _rank(check.error), default=None), value_error,
+        kernel, status, code, message, max(checks, key=_severity, default=None), value_error,
         gradient=best(runs, "sdfgad", "gradient"), value_and_gradient=best(runs, "sdfgad", "value_and_gradient"),
         forward=best(runs, "sdfgad", "forward"), compile_seconds=compile_seconds(runs),
         primal=best(runs, "numpy", "primal"), jax=best(runs, "jax", "gradient"),
@@ -142,8 +143,9 @@ def _ratio(above: Best | None, below: Best | None) -> float | None:
     return above.seconds / below.seconds if above and below and below.seconds > 0 else None
 
 
-def _rank(error: float) -> float:
-    return math.inf if math.isnan(error) else error
+def _severity(check: Check) -> float:
+    """How far an error is towards its tolerance: checks in single and double precision are compared by this."""
+    return math.inf if math.isnan(check.error) else check.error / check.tolerance
 
 
 @dataclass(frozen=True)

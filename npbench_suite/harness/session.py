@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from npbench_suite.harness.job import SUITE, Job, Run
-from npbench_suite.harness.objective import OBJECTIVES, relative_errors
+from npbench_suite.harness.objective import OBJECTIVES, SINGLE, relative_errors
 from npbench_suite.harness.process import Bounds, run_job
-from npbench_suite.harness.row import DIFFERENCES_TOLERANCE, Check, Row, row_of
+from npbench_suite.harness.row import DIFFERENCES_TOLERANCE, SINGLE_TOLERANCE, Check, Row, row_of
 
 PORTS = ("literal", "idiomatic", "matrix")
 # The port whose gradients are the reference, in order of trust.
@@ -113,22 +113,32 @@ def _finite(file: str) -> bool:
 
 
 def compared(runs: list[Run], reference: str, kernel: Any) -> tuple[list[Run], list[Check]]:
-    """Every saved gradient against the reference: the checks of sdfgad's, and the runs with wrong ones marked."""
+    """Every saved gradient against the reference: the checks of sdfgad's, and DaCe's runs with wrong ones marked."""
     checks, marked = [], []
     for run in runs:
-        if run.gradients and run.gradients != reference and run.competitor in ("sdfgad", "dace"):
-            wanted = OBJECTIVES if run.competitor == "sdfgad" else OBJECTIVES[:1]
-            error = worst_error(run.gradients, reference, wanted)
-            check = Check("JAX", error, kernel.tolerance)
+        if run.gradients and run.competitor in ("sdfgad", "dace"):
+            found = list(gradient_checks(run, reference, kernel.tolerance))
+            wrong = next((check for check in found if not check.passed), None)
             if run.competitor == "sdfgad":
-                checks.append(check)
-            elif not check.passed:
-                run = replace(run, status="mismatch", message=f"relative error {error:.1e}")
+                checks += found
+            elif wrong is not None:
+                run = replace(run, status="mismatch", message=f"relative error {wrong.error:.1e}")
         marked.append(run)
     return marked, checks
 
 
-def worst_error(candidate: str, reference: str, objectives: tuple[str, ...]) -> float:
+def gradient_checks(run: Run, reference: str, tolerance: float) -> Iterator[Check]:
+    """One check in double precision, and one more where the program works in single precision."""
+    with np.load(run.gradients) as gradients:
+        saved = {key.partition("/")[0] for key in gradients.files}
+    wanted = saved | set(OBJECTIVES) if run.competitor == "sdfgad" else saved
+    if double := wanted & set(OBJECTIVES):
+        yield Check("JAX", worst_error(run.gradients, reference, double), tolerance)
+    if SINGLE in wanted:
+        yield Check("JAX in double precision", worst_error(run.gradients, reference, {SINGLE}), SINGLE_TOLERANCE)
+
+
+def worst_error(candidate: str, reference: str, objectives: set[str]) -> float:
     """The largest relative error over the objectives and all arguments; infinite where something is NaN."""
     errors = relative_errors(candidate, reference)
     return max((error if error == error else float("inf") for key, error in errors.items()

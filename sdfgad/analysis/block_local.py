@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sdfgad.analysis.access import Site
-from sdfgad.ir.program import Array, Block, Lib, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, statements, writes
 
 
@@ -30,7 +30,7 @@ class BlockLocal:
 
 def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str]) -> dict[str, BlockLocal]:
     """Every transient array that lives within one run of a block, by name; `seen` ones are looked at afterwards."""
-    touches: dict[str, int] = dict.fromkeys(seen, 1)
+    touches: dict[str, int] = dict.fromkeys([*seen, *_named_by_loops(program.body)], 1)
     for stmt in statements(program.body):
         for name in reads(stmt) | writes(stmt):
             touches[name] = touches.get(name, 0) + 1
@@ -45,6 +45,14 @@ def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str
             if len(here) == touches[name] and _starts_afresh(array, here[0], makers, block):
                 found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers)
     return found
+
+
+def _named_by_loops(block: Block) -> Iterator[str]:
+    """Scalars a loop refers to by name, so that they cannot have versions."""
+    for stmt in statements(block):
+        names = (stmt.flag, stmt.trips) if isinstance(stmt, While) else \
+            (stmt.until, stmt.trips) if isinstance(stmt, Loop) else ()
+        yield from (n for n in names if n is not None)
 
 
 def _blocks(block: Block) -> Iterator[Block]:

@@ -116,7 +116,8 @@ class Values:
         if isinstance(node, Const):
             return literal(node.value, node.dtype)
         if isinstance(node, Index):
-            return f"sg::cast<{ctype(node.dtype)}>(int64_t({index_text(self.frame, node.ix)}))"
+            value = f"int64_t({index_text(self.frame, node.ix)})"
+            return value if node.dtype.name == "int64" else f"sg::cast<{ctype(node.dtype)}>({value})"
         if isinstance(node, Load):
             return access(self.frame, node.array, node.index)
         if isinstance(node, Local):

@@ -120,13 +120,21 @@ class _Builder:
 
     def item(self, parent: ControlFlowRegion, item: Item, frame: Frame) -> tuple[object, dict[str, str]]:
         if isinstance(item, Group):
-            state = parent.add_state(self.label("group"))
+            state = self.state(parent, "group", item.body)
             self.group(state, item.body, frame)
             return state, {}
         if isinstance(item, Kernel):
-            state = parent.add_state(self.label("kernel"))
+            state = self.state(parent, "kernel", item.body)
             return state, self.kernel(state, item, kernel_frame(frame, item))
         return self.region(parent, item, frame)
+
+    def state(self, parent: ControlFlowRegion, stem: str, body: Block) -> SDFGState:
+        """A state whose nodes point at the user's line; without one DaCe would search Python's stack for each node."""
+        place = next((s.source for s in body if s.source is not None), None)
+        state = parent.add_state(self.label(stem))
+        state.set_default_lineinfo(dtypes.DebugInfo(place.line, place.column, place.line, place.column, place.file)
+                                   if place is not None else dtypes.DebugInfo(0))
+        return state
 
     def bound(self, value: int | str, assignments: dict[str, str]) -> str:
         """A number, or a symbol that takes the value of a scalar on the way in."""

@@ -11,12 +11,12 @@ import numpy as np
 from sdfgad import names
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.bounds import Scope
+from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.values import ArrayValue, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Expr, call, const, index_elems, loads, map_indices
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, axis, view_of
 
-MAP_VARIABLES = tuple(f"d{k}" for k in range(16))
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
 
@@ -135,10 +135,8 @@ class Builder:
         self.flush(array)
         if any(r.trips == 0 for r in domain):
             return
-        env = self.scope.env(domain)
-        e = map_indices(e, lambda i: i.simplify(env))
-        index = tuple(i.simplify(env) for i in index)
-        self.emit(Map(tuple(domain), (Store(array, index, e, op),), self.source))
+        domain, index, e = without_divisions(self.scope, domain, index, e)
+        self.emit(Map(tuple(domain), (Store(array, tuple(index), e, op),), self.source))
         self.touch(array)
 
     def library(self, op: str, outs: Sequence[View], ins: Sequence[View], **attrs: object) -> None:

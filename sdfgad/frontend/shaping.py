@@ -222,15 +222,11 @@ def _smaller(a: Ix, b: Ix) -> bool:
 
 def _unflatten(flat: Ix, sizes: Sequence[Ix]) -> list[Ix]:
     index: list[Ix] = []
-    rest = flat
+    step = ix(1)
     for k in range(len(sizes) - 1, -1, -1):
-        if k == 0:
-            index.append(rest)
-        elif sizes[k].const == 1:
-            index.append(ix(0))
-        else:
-            index.append(mod(rest, sizes[k]))
-            rest = floordiv(rest, sizes[k])
+        whole = flat if step.const == 1 else floordiv(flat, step)
+        index.append(ix(0) if sizes[k].const == 1 else whole if k == 0 else mod(whole, sizes[k]))
+        step = step * sizes[k]
     return index[::-1]
 
 

@@ -9,7 +9,21 @@ from sdfgad.analysis.block_local import covers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
+from sdfgad.ir.program import (
+    Array,
+    Block,
+    If,
+    Lib,
+    Loop,
+    Map,
+    Program,
+    Range,
+    Stmt,
+    Store,
+    View,
+    While,
+    axis,
+)
 from sdfgad.ir.walk import children, reads, statements, with_children, writes
 
 Box = tuple[tuple[int, int], ...]
@@ -155,9 +169,19 @@ def _around_loops(body: Block, program: Program, outside: set[str]) -> Block:
         first = next(s for s in home if _touches(s, name))
         store = _sole_accumulation(first, name)
         array = program.arrays[name]
-        if store is not None and isinstance(first, Map) and covers(first, replace(store, op=None), array):
+        if store is not None and isinstance(first, Map) and covers(first, replace(store, op=None), array) and \
+                _ends_clear(home, array):
             body = _drop_clearings(body, home, name, first, store)
     return body
+
+
+def _ends_clear(home: Block, array: Array) -> bool:
+    """Whether the last thing the block does with the array is to clear all of it."""
+    last = next(s for s in reversed(home) if _touches(s, array.name))
+    if not isinstance(last, Map):
+        return False
+    part = [p for p in last.body if isinstance(p, Store) and p.array == array.name][-1:]
+    return bool(part) and _is_zero(part[0]) and covers(last, part[0], array)
 
 
 def _home(body: Block, name: str) -> Block | None:

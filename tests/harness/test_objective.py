@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from npbench_suite.harness.differences import directional_error, richardson
+from npbench_suite.harness.differences import directional_error, richardson, terms_of
 from npbench_suite.harness.objective import magnitude, relative_errors, save_gradients, total, weighted_sum, weights
 
 
@@ -53,8 +53,19 @@ def test_richardson_is_of_fourth_order():
 
 
 def test_directional_error_of_a_complex_gradient():
-    z, d = np.array([1 + 2j]), np.array([0.3 - 0.4j])
-    right = {"z": np.conj(2 * z)}
-    along = lambda h: float(((z + h * d) ** 2).real.sum())  # noqa: E731
-    assert directional_error(along, right, {"z": d}) < 1e-12
-    assert directional_error(along, {"z": 2 * z}, {"z": d}) > 0.1
+    z, d = np.array([1 + 2j]), {"z": np.array([0.3 - 0.4j])}
+    slope = richardson(lambda h: float(((z + h * d["z"]) ** 2).real.sum()), 1e-3)
+    assert directional_error(slope, terms_of({"z": np.conj(2 * z)}, d)) < 1e-12
+    assert directional_error(slope, terms_of({"z": 2 * z}, d)) > 0.1
+
+
+def test_a_slope_of_rounding_noise_counts_as_zero():
+    assert directional_error(3e-13, np.array([1e-17]), largest=0.1) < 1e-11
+    assert directional_error(3e-13, np.array([1e-3]), largest=0.1) > 0.9
+
+
+def test_single_precision_is_compared_with_the_plain_sum(tmp_path):
+    theirs = {"sum": {"A": [1.0, 2.0]}, "weighted": {"A": [0.5, 1.0]}}
+    found = errors(tmp_path, theirs | {"single": {"A": np.float32([1.0, 2.0002])}}, theirs)
+    assert found["single/A"] == pytest.approx(1e-4, rel=1e-2)
+    assert found["sum/A"] == found["weighted/A"] == 0

@@ -54,6 +54,11 @@ def test_a_wrong_gradient_at_any_number_of_threads_is_a_mismatch(error):
     assert found.speedup is None
 
 
+def test_the_row_shows_the_check_that_is_closest_to_its_tolerance():
+    single, double = Check("JAX in double precision", 1e-5, 1e-3), Check("JAX", 5e-9, 1e-8)
+    assert row_of("k", [run("sdfgad", 1, [1.0])], [single, double]).check == double
+
+
 def test_a_wrong_value_is_a_mismatch():
     numpy = run("numpy", 1, [1.0], "primal", objective=2.0, objective_scale=4.0)
     runs = [numpy, run("sdfgad", 1, [1.0], objective=2.1)]

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from npbench_suite.harness import session
 from npbench_suite.harness.session import Options, measured
 
 needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
@@ -29,7 +30,7 @@ def test_a_right_gradient_without_jax_is_checked_by_differences(stubs, tmp_path)
     assert len(next(run for run in cube.runs if run.competitor == "sdfgad").times["gradient"]) == 2
 
 
-@pytest.mark.parametrize("kernel", ["inplace", "spiral", "softmax"])
+@pytest.mark.parametrize("kernel", ["inplace", "spiral", "softmax", "cube32"])
 def test_differences_accept_in_place_complex_and_degenerate_programs(stubs, tmp_path, kernel):
     assert row(tmp_path, kernel, against=()).status == "ok"
 
@@ -49,6 +50,17 @@ def test_right_gradients_agree_with_jax(stubs, tmp_path, kernel):
     assert found.check.error < 1e-12
     assert found.speedup > 0
     assert found.jax.competitor in ("jax:idiomatic", "jax:literal")
+
+
+@needs_jax
+def test_single_precision_is_checked_as_it_runs_and_in_double_precision(stubs, tmp_path, monkeypatch):
+    seen = []
+    checks = session.gradient_checks
+    monkeypatch.setattr(session, "gradient_checks", lambda *args: seen.extend(checks(*args)) or seen)
+    assert row(tmp_path, "cube32", against=("jax",)).status == "ok"
+    double, single = seen
+    assert double.error < 1e-14 and double.tolerance == 1e-8
+    assert 1e-10 < single.error < 1e-5 and single.oracle == "JAX in double precision"
 
 
 @needs_jax

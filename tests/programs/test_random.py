@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
 from sdfgad.frontend import parse
@@ -36,13 +36,14 @@ class Interpreted:
         return program_tangent(parsed.program, held, given_)[1]
 
 
-def examine(runner: Runner, folder: Path, examples: int, number: int) -> Counter[str]:
-    """Check `examples` programs; a failing one is shown with its text."""
+def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False) -> Counter[str]:
+    """Check `examples` programs; a failing one is shown with its text, made smaller (which takes long) on request."""
+    phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
     seen: Counter[str] = Counter()
 
     @seed(number)
     @settings(max_examples=examples, deadline=None, database=None, print_blob=False,
-              suppress_health_check=list(HealthCheck))
+              suppress_health_check=list(HealthCheck), phases=phases)
     @given(source=sources(), data=st.integers(0, 3), single=st.integers(0, 9))
     def one(source: str, data: int, single: int) -> None:
         note(source)
@@ -69,4 +70,4 @@ def test_interpreted_gradients(tmp_path):
 
 @pytest.mark.slow
 def test_many_interpreted_gradients(tmp_path):
-    assert_few_refused(examine(Interpreted(), tmp_path, 1000, 2))
+    assert_few_refused(examine(Interpreted(), tmp_path, 1000, 2, shrink=True))

@@ -41,7 +41,8 @@ FUNCTIONS = ("np.tanh({})", "np.sin({})", "0.5 * {}", "np.cos({})", "np.exp(-np.
              "np.arctan({})", "1.0 / (1.5 + {} * {})", "np.log(1.2 + {} ** 2)")
 BOUNDED = ("np.tanh({})", "np.sin({})", "np.arctan({})")
 COMPARE = ("<", ">", "<=", ">=")
-SLICES = ((0, 5, 1), (1, 4, 1), (0, 4, 1), (1, 5, 1), (0, 5, 2), (1, 5, 2), (4, 0, -1), (3, 0, -2), (2, 3, 1), (4, None, -1))
+SLICES = ((0, 5, 1), (1, 4, 1), (0, 4, 1), (1, 5, 1), (0, 5, 2), (1, 5, 2), (4, 0, -1), (3, 0, -2), (2, 3, 1),
+          (4, None, -1))
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Text:
     vectors: list[str] = field(default_factory=lambda: ["x", "y"])
     matrices: list[str] = field(default_factory=lambda: ["A"])
     scalars: list[str] = field(default_factory=lambda: ["c"])
+    integers: list[str] = field(default_factory=list)
     loops: list[tuple[str, int, int]] = field(default_factory=list)
     count: int = 0
     nesting: int = 0
@@ -75,13 +77,13 @@ class Text:
     def block(self, head: str) -> Any:
         """An indented block; names made inside are not visible after it."""
         self.line(head)
-        saved = [list(names) for names in (self.vectors, self.matrices, self.scalars, self.loops)]
+        saved = [list(names) for names in (self.vectors, self.matrices, self.scalars, self.integers, self.loops)]
         self.depth += 1
         self.nesting += 1
         yield
         self.depth -= 1
         self.nesting -= 1
-        self.vectors, self.matrices, self.scalars, self.loops = saved
+        self.vectors, self.matrices, self.scalars, self.integers, self.loops = saved
 
 
 def literal(t: Text) -> str:
@@ -97,7 +99,8 @@ def index(t: Text) -> str:
             options.append(f"{name} - 1")
         if high <= N - 2:
             options.append(f"{name} + 1")
-        options += [f"{N - 1} - {name}", f"({name} + 2) % {N}"]
+        options += [f"{N - 1} - {name}", f"({name} + 2) % {N}", f"k[{name}]"]
+    options += [f"{p} % {N}" for p in t.integers]
     return t.any_of([*options, "0", "2", f"{N - 1}", "-1"])
 
 
@@ -158,16 +161,18 @@ def elementwise(t: Text, depth: int, leaf: Callable[[], str], whole: bool = Fals
         return t.any_of((f"np.maximum({inner}, {literal(t)})", f"np.abs({inner})", f"np.clip({inner}, -0.8, 0.9)",
                          f"np.minimum({inner}, {leaf()})"))
     m = t.any_of(t.matrices)
-    return t.any_of((f"{inner}[k]", f"np.roll({inner}, 1)", f"0.3 * ({m} @ {inner})", f"blend({inner}, {leaf()})",
-                     f"{m}.sum(axis={t.any_of('01')})", f"np.cumsum({inner})", f"{inner}[::-1]", f"{m}[{index(t)}]",
-                     f"{m}[:, {index(t)}]", f"{m}.max(axis=1)", f"np.concatenate(({inner}[2:], {inner}[:2]))"))
+    return t.any_of((
+        f"{inner}[k]", f"np.roll({inner}, 1)", f"0.3 * ({m} @ {inner})", f"blend({inner}, {leaf()})",
+        f"{m}.sum(axis={t.any_of('01')})", f"np.cumsum({inner})", f"{inner}[::-1]", f"{m}[{index(t)}]",
+        f"{m}[:, {index(t)}]", f"{m}.max(axis=1)", f"np.concatenate(({inner}[2:], {inner}[:2]))", f"np.sort({inner})"))
 
 
 def matrix(t: Text) -> str:
     """An expression for N times N numbers."""
     m, v = t.any_of(t.matrices), t.any_of(t.vectors)
     return t.any_of((f"{m} * {t.any_of(t.matrices)}", f"{m}.T", f"np.outer({v}, {t.any_of(t.vectors)})", f"{m} + {v}",
-                     f"0.3 * {m} @ {t.any_of(t.matrices)}", f"{v}[:, None] * {m}", f"np.where({m} > 0.3, {m}, {m} * {m})"))
+                     f"0.3 * {m} @ {t.any_of(t.matrices)}", f"{v}[:, None] * {m}",
+                     f"np.where({m} > 0.3, {m}, {m} * {m})"))
 
 
 def bounded(t: Text, value: str) -> str:
@@ -176,8 +181,9 @@ def bounded(t: Text, value: str) -> str:
 
 def reduction(t: Text) -> str:
     v = vector(t, 1)
-    return t.any_of((f"{v}.sum()" if v.isidentifier() else f"np.sum({v})", f"np.mean({v})", f"np.max({v})", f"np.min({v})",
-                     f"np.dot({t.any_of(t.vectors)}, {v})", f"np.prod({v})", f"np.sum({t.any_of(t.matrices)})",
+    return t.any_of((f"{v}.sum()" if v.isidentifier() else f"np.sum({v})", f"np.mean({v})", f"np.max({v})",
+                     f"np.min({v})", f"np.dot({t.any_of(t.vectors)}, {v})", f"np.prod({v})",
+                     f"np.sum({t.any_of(t.matrices)})",
                      f"np.std({v})", f"{t.any_of(t.matrices)}.max()", f"np.sum({v}[{v} > 0.1])"))
 
 
@@ -242,6 +248,17 @@ def scatter(t: Text) -> None:
                      f"{name}[{t.any_of(t.vectors)} > 0.2] = {literal(t)}")))
 
 
+def whole_number(t: Text) -> None:
+    """An integer that is an index later on: counted, or found in data."""
+    if t.integers and t.chance(60):
+        t.line(f"{t.any_of(t.integers)} {t.any_of(('+=', '*=', '='))} {t.any_of(('1', '2', f'k[{index(t)}]'))}")
+        return
+    name = t.fresh("p")
+    t.line(f"{name} = {t.any_of(('0', '1', f'np.argmax({vector(t, 1)})', f'int(abs({scalar(t, 1)}) * 2)'))}")
+    t.integers.append(name)
+    assign_element(t)
+
+
 def view(t: Text) -> None:
     name = t.fresh("w")
     base, size = t.any_of(((f"{t.any_of(t.vectors)}[1:4]", 3), (f"{t.any_of(t.matrices)}[1]", N),
@@ -254,8 +271,10 @@ def view(t: Text) -> None:
 
 def exchange(t: Text) -> None:
     v, w, i, j = t.any_of(t.vectors), t.any_of(t.vectors), index(t), index(t)
-    t.line(t.any_of((f"{v}[{i}], {v}[{j}] = {v}[{j}], {v}[{i}]", f"{v}, {w} = {w}, {v}", f"{v}[:], {w} = 1.0 * {w}, {v} * {v}",
-                     f"{v} = {v}.copy()")))
+    options = [f"{v}[{i}], {v}[{j}] = {v}[{j}], {v}[{i}]", f"{v} = {v}.copy()"]
+    if not t.nesting:
+        options += [f"{v}, {w} = {w}, {v}", f"{v}[:], {w} = 1.0 * {w}, {v} * {v}"]
+    t.line(t.any_of(options))
 
 
 def call(t: Text) -> None:
@@ -307,15 +326,15 @@ def over_values(t: Text) -> None:
         assign_scalar(t)
 
 
-SIMPLE = (assign_vector, assign_scalar, assign_element, assign_slice, assign_slice, assign_matrix, scatter, view, exchange,
-          call)
+SIMPLE = (assign_vector, assign_scalar, assign_element, assign_slice, assign_slice, assign_matrix, scatter, view,
+          exchange, call, whole_number)
 NESTED = (counted, counted, branch, conditional, over_values)
 
 
 def statements(t: Text, most: int) -> None:
     """Up to `most` statements, at least one."""
     for _ in range(t.draw(st.integers(1, most))):
-        nested = t.nesting < 3 and t.chance(40 if t.nesting == 0 else 25)
+        nested = t.nesting < 3 and t.chance(55 if t.nesting == 0 else 35)
         t.any_of(NESTED if nested else SIMPLE)(t)
 
 
@@ -329,6 +348,6 @@ def sources(draw: Any) -> str:
     if t.chance(10):
         with t.block(f"if {scalar(t, 1)} > 0.8:"):
             t.line(f"return {scalar(t, 1)}")
-    total = " + ".join([*(f"({v} * {v}).sum()" for v in t.vectors), *(f"0.3 * {m}.sum()" for m in t.matrices), *t.scalars])
-    t.line(f"return {total}")
+    terms = [*(f"({v} * {v}).sum()" for v in t.vectors), *(f"0.3 * {m}.sum()" for m in t.matrices), *t.scalars]
+    t.line(f"return {' + '.join(terms)}")
     return HEAD + "def program(x, y, A, c, k):\n" + "\n".join(t.lines) + "\n"

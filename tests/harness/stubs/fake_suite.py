@@ -39,7 +39,7 @@ class FakeKernel:
 
 def arguments_of(generator, n, dtype):
     x = generator.random(n) + 0.5
-    return {"x": x * np.exp(1j * x) if dtype is complex else x, "n": n}
+    return {"x": (x * np.exp(1j * x) if dtype is complex else x).astype(dtype), "n": n}
 
 
 def fake(name, adjoint, **details):
@@ -72,6 +72,12 @@ def seed(seeds, like):
 @fake("cube", lambda a, s: {"x": 3 * a["x"] ** 2 * seed(s, a["x"])}, idiomatic=lambda x, n: (x**3,),
       literal=lambda x, n: (x * x * x,))
 def cube(x, n):
+    return x**3
+
+
+@fake("cube32", lambda a, s: {"x": 3 * a["x"] ** 2 * seed(s, a["x"])}, idiomatic=lambda x, n: (x**3,),
+      dtype=np.float32)
+def cube32(x, n):
     return x**3
 
 

@@ -49,7 +49,7 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
         leaves[name] = value
         return type(value).__name__
     if isinstance(value, (tuple, list)):
-        return (type(value).__name__, *(_signature(f"{name}_{k}", v, leaves) for k, v in enumerate(value)))
+        return (type(value).__name__, *(_signature(f"{name}[{k}]", v, leaves) for k, v in enumerate(value)))
     if callable(value):
         return (id(value), getattr(value, "__qualname__", ""))
     return (type(value).__name__, repr(value))
@@ -91,7 +91,7 @@ def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -
 
 
 def _leaves_of(name: str, bound: Bound) -> list[str]:
-    found = [n for n in bound.leaves if n == name or (n.startswith(name + "_") and name not in bound.leaves)]
+    found = [n for n in bound.leaves if n == name or (n.startswith(name + "[") and name not in bound.leaves)]
     if not found or not all(is_differentiable(bound.leaves[n]) for n in found):
         value = bound.values[name]
         kind = value.dtype.name if hasattr(value, "dtype") else type(value).__name__

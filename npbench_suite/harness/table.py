@@ -112,13 +112,22 @@ def context_lines(result: Result) -> Iterator[str]:
 
 
 def note_lines(result: Result) -> Iterator[str]:
-    """What did not fit the table: messages, DaCe's own reverse mode, regressions."""
+    """What did not fit the table: messages, competitors that failed, DaCe's own reverse mode, regressions."""
     for row in result.rows:
         if row.message:
             yield " ".join(part for part in (f"{row.kernel}:", row.status, row.code, row.message) if part)
+        yield from failure_lines(row)
     for row in result.rows:
         if row.dace_status is not None:
             slower = f", {duration(row.dace.seconds)}" if row.dace else ""
             yield f"{row.kernel}: dace.autodiff {row.dace_status}{slower}"
     for regression in result.regressions:
         yield f"regression: {regression}"
+
+
+def failure_lines(row: Row) -> Iterator[str]:
+    """Why a port has no time, or a check no result: each once, whatever the number of threads."""
+    failed = {run.competitor: run for run in reversed(row.runs)
+              if run.status != "ok" and run.competitor.partition(":")[0] in ("jax", "numpy", "differences")}
+    for competitor, run in sorted(failed.items()):
+        yield f"{row.kernel}: {competitor} {run.status} {run.message}".rstrip()

@@ -1,11 +1,11 @@
-"""go_fast: the trace of tanh added to a matrix."""
+"""A matrix plus the sum of the hyperbolic tangents of its diagonal."""
 
 import numpy as np
 
 from npbench_suite.data import normal, pick, seeded
 from npbench_suite.kernel import Arguments, Kernel, jax_port
 
-SIZES = (3, 5, 8)
+SIZES = (4, 2, 7)
 
 
 def go_fast(a):

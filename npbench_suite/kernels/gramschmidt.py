@@ -42,4 +42,5 @@ KERNEL = Kernel(
     output=(0, 1, "A"),
     literal=jax_port("gramschmidt", "literal"),
     idiomatic=jax_port("gramschmidt", "idiomatic"),
+    matrix=jax_port("gramschmidt", "matrix"),
 )

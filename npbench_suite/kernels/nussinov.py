@@ -3,7 +3,7 @@
 import numpy as np
 
 from npbench_suite.data import pick
-from npbench_suite.kernel import Arguments, Kernel
+from npbench_suite.kernel import Arguments, Kernel, jax_port
 
 SIZES = (4, 7, 10)
 
@@ -48,6 +48,8 @@ KERNEL = Kernel(
     initialize=initialize,
     sample=sample,
     wrt=(),
+    literal=jax_port("nussinov", "literal"),
+    idiomatic=jax_port("nussinov", "idiomatic"),
     gradient="none",
     notes="the sequence enters through an equality test of integers",
 )

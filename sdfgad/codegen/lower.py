@@ -26,7 +26,7 @@ from sdfgad.codegen.cpp import (
 )
 from sdfgad.codegen.libraries import BLAS_OPS
 from sdfgad.codegen.library_forms import library_forms
-from sdfgad.codegen.scalars import lasting_scalars
+from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler, kernel_frame
 from sdfgad.codegen.statements import emit_block
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Pop, Program, Push, While
@@ -192,7 +192,7 @@ class _Builder:
         writer = Writer()
         written = all_writes(body)
         for name in held:
-            value = f" = {self.origin(name, written)}" if name in self.lasting else "{}"
+            value = f" = {self.origin(name, written)}" if name in self.lasting and exposed(body, name)[0] else "{}"
             writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{value};")
         emit_block(writer, replace(frame, registers=frozenset(held)), body)
         for name in held:

@@ -14,7 +14,7 @@ from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 
 _SCATTERED = 12.0  # cost of an access whose address the innermost variable moves in an unknown way
-_SIMD_REDUCIBLE = {"+": "+", "*": "*"}
+_SIMD_REDUCIBLE = frozenset("+*")
 
 
 @dataclass(frozen=True)
@@ -215,11 +215,11 @@ def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: dict[int,
     stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     if not nest.independent:
         return
-    reduced = [(_SIMD_REDUCIBLE.get(stores[k].op or ""), name) for k, name in sums.items()]
+    reduced = [(stores[k].op or "", name) for k, name in sums.items()]
     real = all(frame.arrays[stores[k].array].dtype.kind in "fiu" for k in sums)
     if not reduced:
         writer.line("#pragma GCC ivdep")
-    elif real and all(op for op, _ in reduced) and _unit_strides(frame, stmt, nest.loops[-1].var):
+    elif real and all(op in _SIMD_REDUCIBLE for op, _ in reduced) and _unit_strides(frame, stmt, nest.loops[-1].var):
         clauses = " ".join(f"reduction({op}:{name})" for op, name in reduced)
         writer.line(f"#pragma omp simd {clauses}")
 

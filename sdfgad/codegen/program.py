@@ -5,12 +5,15 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from sdfgad.codegen.build import LIBRARY, Meta, compile_source, read_meta, runtime_text
+from sdfgad.codegen import schedule
+from sdfgad.codegen.build import FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.toolchain import environment
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
 from sdfgad.ir.program import Program
@@ -22,28 +25,20 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
                     threads: int | None = None) -> Executable:
     """The program as native code.
 
-    The caller passes `program.arguments` and the containers named in `results`. With a `key` that stands for the
-    program, a stored library is loaded without generating code again.
+    The caller passes `program.arguments` and the containers named in `results`. A program that was compiled before is
+    loaded without generating code again; `key` is added to what tells programs apart.
     """
     results = tuple(results)
-    folder = None
-    if key is not None:
-        key = key_of("program", key, results, runtime_text(), *environment())
-        folder = entry(key)
-    if folder is None:
-        folder = _build(program, results, key)
-    return Executable(program, folder, threads)
+    full = key_of("program", key, fingerprint(program), results, schedule.PARALLEL_WORK, FLAGS, runtime_text(),
+                  *environment())
+    return Executable(program, entry(full) or _build(program, results, full), threads)
 
 
-def _build(program: Program, results: tuple[str, ...], key: str | None) -> Path:
+def _build(program: Program, results: tuple[str, ...], key: str) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
-    from sdfgad.codegen.generate import source
-    from sdfgad.codegen.lower import lower
-
-    lowered = lower(program, results)
-    text = source(lowered)
+    lowered = import_module("sdfgad.codegen.lower").lower(program, results)
+    text = import_module("sdfgad.codegen.generate").source(lowered)
     meta = Meta(program.name, lowered.arguments, lowered.transient_bytes)
-    key = key or key_of("source", text, runtime_text(), *environment())
     return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))
 
 

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, select, same_size
 from sdfgad.frontend.merge import (
-    Kind, container_value, declare, fill, join, kind_of, link, private, same)
+    Kind, container_value, declare, fill_copy, join, kind_of, private, same)
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix
@@ -68,15 +69,16 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
     kind = _joined(ctx, *values)
     builder.rollback(snapshot)
     array = declare(ctx, kind, "chosen")
-    blocks, values = [], []
+    blocks, after = [], []
+    before = builder.shared
     for positive, way in ((True, chosen), (False, other)):
+        builder.shared = before
         with builder.region() as block:
             builder.scope.facts.extend(facts_of(condition, positive))
-            value = way()
-            values.append(value)
-            fill(ctx, array.name, kind, value)
+            fill_copy(ctx, array.name, kind, "", way(), ctx.frame.names)
         blocks.append(tuple(block))
-    link(ctx, array.name, values)
+        after.append(builder.shared)
+    builder.shared = after[0].joined(after[1])
     builder.emit(If(condition, blocks[0], blocks[1], source))
     return container_value(ctx, array, kind)
 
@@ -134,28 +136,36 @@ def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Cal
     ctx.builder.consume(test)
     ctx.builder.flush()
     frame, source = ctx.frame, ctx.builder.source
-    before = dict(frame.names)
-    outcomes, blocks = [], []
+    before, shared = dict(frame.names), ctx.builder.shared
+    outcomes = []
     for positive, way in ((True, then), (False, orelse)):
-        frame.names = dict(before)
+        frame.names, ctx.builder.shared = dict(before), shared
         with ctx.builder.region() as block:
             ctx.builder.scope.facts.extend(facts_of(condition, positive))
             way()
-        outcomes.append(frame.names)
-        blocks.append(block)
+        outcomes.append(Outcome(frame.names, block, ctx.builder.shared))
     ctx.builder.source = source
     frame.names = before
-    _merge(ctx, outcomes, blocks, live)
-    ctx.builder.emit(If(condition, tuple(blocks[0]), tuple(blocks[1]), source))
+    _merge(ctx, outcomes, live)
+    ctx.builder.shared = outcomes[0].shared.joined(outcomes[1].shared)
+    ctx.builder.emit(If(condition, tuple(outcomes[0].block), tuple(outcomes[1].block), source))
 
 
-def _merge(ctx: Context, outcomes: list[dict[str, Value]], blocks: list[list[Stmt]], live: frozenset[str]) -> None:
-    frame = ctx.frame
-    before = dict(frame.names)
+@dataclass
+class Outcome:
+    """One branch: names at its end, statements, what is known of copies."""
+
+    names: dict[str, Value]
+    block: list[Stmt]
+    shared: Shared
+
+
+def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str]) -> None:
+    before = dict(ctx.frame.names)
     merged: dict[str, Value] = {}
     pending: list[tuple[str, Value, Value]] = []
-    for name in dict.fromkeys([*outcomes[0], *outcomes[1]]):
-        first, second = (o.get(name, _ABSENT) for o in outcomes)
+    for name in dict.fromkeys([*outcomes[0].names, *outcomes[1].names]):
+        first, second = (o.names.get(name, _ABSENT) for o in outcomes)
         if name == RESULT:
             first, second = (v.value if isinstance(v, Maybe) else v for v in (first, second))
         if first is second or (first is not _ABSENT and second is not _ABSENT and same(first, second)):
@@ -166,14 +176,19 @@ def _merge(ctx: Context, outcomes: list[dict[str, Value]], blocks: list[list[Stm
             pending.append((name, first, second))
         else:
             merged[name] = Maybe(None)
+    for outcome in outcomes:
+        for name, value in merged.items():
+            if isinstance(value, Maybe) and not value.when:
+                outcome.names.pop(name, None)
     for name, first, second in pending:
-        merged[name] = _phi(ctx, name, first, second, outcomes, blocks, before)
-    frame.names = merged
+        merged[name] = _phi(ctx, name, first, second, outcomes, before)
+    ctx.frame.names = merged
 
 
-def _half(first: Value, second: Value, outcomes: list[dict[str, Value]]) -> Maybe:
+def _half(first: Value, second: Value, outcomes: list[Outcome]) -> Maybe:
     """A name bound on one side only; known to be bound where that side, and no other, has raised a flag."""
-    sides = [(v, own, other) for v, own, other in ((first, *outcomes), (second, *outcomes[::-1])) if v is not _ABSENT]
+    pairs = ((first, outcomes[0], outcomes[1]), (second, outcomes[1], outcomes[0]))
+    sides = [(v, own.names, other.names) for v, own, other in pairs if v is not _ABSENT]
     bound = [s for s in sides if not isinstance(s[0], Maybe)]
     if len(bound) != 1:
         promised = [v for v, _, _ in sides if v.when] if not bound else []
@@ -186,33 +201,40 @@ def _half(first: Value, second: Value, outcomes: list[dict[str, Value]]) -> Mayb
 _ABSENT = object()
 
 
-def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[dict[str, Value]],
-         blocks: list[list[Stmt]], before: dict[str, Value]) -> Value:
+def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Outcome],
+         before: dict[str, Value]) -> Value:
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
         return tuple(first[k] if same(first[k], second[k]) else
-                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, blocks, before) for k in range(len(first)))
-    if kind_of(first) is None or kind_of(second) is None:
+                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, before) for k in range(len(first)))
+    if (kind_of(first) is None or kind_of(second) is None) and not name.startswith(RESULT):
         return Maybe(None)
     try:
         kind = _joined(ctx, first, second)
     except NotImplementedError:
-        if name == RESULT:
+        if name.startswith(RESULT):
             raise
         return Maybe(None)
     ctx.frame.names = before
-    label = name.strip("%")
-    reused = private(ctx, ctx.frame, name, outcomes) if name in before and kind_of(before[name]) == kind else None
-    reused = None if reused in ctx.builder.links else reused
-    container = reused or declare(ctx, kind, label).name
-    for value, block in ((first, blocks[0]), (second, blocks[1])):
+    reused = _reusable(ctx, name, kind, outcomes, before)
+    container = reused or declare(ctx, kind, name.strip("%")).name
+    for value, outcome in zip((first, second), outcomes, strict=True):
         if reused and same(value, before[name]):
             continue
+        ctx.builder.shared = outcome.shared
         with ctx.builder.region(settle=False) as extra:
-            fill(ctx, container, kind, value)
-        block.extend(extra)
-    if not reused:
-        link(ctx, container, (first, second))
+            fill_copy(ctx, container, kind, name, value, outcome.names)
+        outcome.block.extend(extra)
+        outcome.shared = ctx.builder.shared
     return container_value(ctx, ctx.builder.arrays[container], kind)
+
+
+def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[Outcome], before: dict[str, Value]) -> str | None:
+    """The container the name had before, when nothing else refers to it."""
+    if name not in before or kind_of(before[name]) != kind:
+        return None
+    container = private(ctx, ctx.frame, name, [o.names for o in outcomes])
+    linked = any(container in o.shared.links or container in o.shared.stale for o in outcomes)
+    return None if linked else container
 
 
 __all__ = ("choose", "run_if", "facts_of")

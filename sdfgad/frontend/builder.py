@@ -12,6 +12,7 @@ from sdfgad import names
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.bounds import Scope
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
+from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import ArrayValue, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Expr, call, const, index_elems, loads, map_indices
 from sdfgad.ir.index import Bounds, Ix, ix
@@ -49,8 +50,7 @@ class Builder:
     live: WeakSet[Lazy] = field(default_factory=WeakSet)
     mutated: set[str] = field(default_factory=set)
     frozen: set[str] = field(default_factory=set)
-    links: dict[str, set[str]] = field(default_factory=dict)
-    stale: set[str] = field(default_factory=set)
+    shared: Shared = field(default_factory=Shared)
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
     versions: dict[str, int] = field(default_factory=dict)
     source: SourceLine | None = None
@@ -151,7 +151,7 @@ class Builder:
     def check_target(self, array: str) -> None:
         if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
             raise Restart(array)
-        if self.links.get(array):
+        if self.shared.links.get(array):
             raise unsupported(self.source, f"an update of {self.label(array)}, which is one of several arrays "
                               "depending on the path taken", "copy the array before updating it", "SG107")
         if self.arrays[array].role == "constant":
@@ -164,9 +164,7 @@ class Builder:
         self.scope.forget(array)
         if self.arrays[array].role == "argument":
             self.mutated.add(array)
-        for copy, origins in self.links.items():
-            if array in origins:
-                self.stale.add(copy)
+        self.shared = self.shared.written(array)
 
     def label(self, array: str) -> str:
         return repr(self.arrays[array].label or array)
@@ -263,15 +261,14 @@ class Builder:
     def snapshot(self) -> tuple:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
-                set(self.mutated), {k: set(v) for k, v in self.links.items()}, set(self.stale), len(self.blocks[-1]),
+                set(self.mutated), self.shared, len(self.blocks[-1]),
                 self.statements, self.source)
 
     def rollback(self, state: tuple) -> None:
-        (arrays, constants, taken, born, containers, mutated, links, stale, length, self.statements,
+        (arrays, constants, taken, born, containers, mutated, self.shared, length, self.statements,
          self.source) = state
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
-        self.scope.containers, self.mutated, self.stale = dict(containers), set(mutated), set(stale)
-        self.links = {k: set(v) for k, v in links.items()}
+        self.scope.containers, self.mutated = dict(containers), set(mutated)
         del self.blocks[-1][length:]
         for value in list(self.live):
             if value.stored is None and not value.sources <= self.arrays.keys():

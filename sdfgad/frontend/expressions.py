@@ -54,7 +54,7 @@ def _name(ctx: Context, node: ast.Name) -> Value:
         raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
     if isinstance(value, Lazy) and value.stored is not None:
         value = value.stored
-    if isinstance(value, ViewValue) and value.view.array in ctx.builder.stale:
+    if isinstance(value, ViewValue) and value.view.array in ctx.builder.shared.stale:
         raise ctx.refuse(f"{node.id!r}, one of several arrays depending on the path taken, after one of them was updated",
                          "copy the array before the branch", "SG107")
     return value

@@ -3,43 +3,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_if
+from sdfgad.frontend.carried import Carry, after_loop, close_carry, fixpoint, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.indexing import named_int, subscript
 from sdfgad.frontend.liveness import assigned
-from sdfgad.frontend.merge import (
-    Kind, container_value, declare, fill, holder, in_container, join, kind_of, link, private, same)
+from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, ListValue, Maybe, RangeValue, Rows, Value, ViewValue, references)
+    ArrayValue, IntValue, ListValue, Maybe, RangeValue, Rows, Value, references)
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Loop, Range, View, While
+from sdfgad.ir.program import Loop, Range, While
 
 UNROLL_TRIPS = 64
 UNROLL_CODE = "unrolled"  # never shown
 UNROLL_STATEMENTS = 4096
 
 Bind = Callable[[Value], None]
-
-
-@dataclass
-class Carry:
-    """What is carried by one loop: kinds by name, found by trial."""
-
-    kinds: dict[str, Kind]
-    before: dict[str, Value]
-    live: frozenset[str]
-    origins: dict[str, set[str]] = field(default_factory=dict)  # arrays of which the container is a copy
-    opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
-
-
-class _Again(Exception):
-    """The kinds assumed for the carried names do not hold: `carry` has better ones."""
 
 
 def rows_of(ctx: Context, iterable: Value) -> Rows | None:
@@ -165,26 +149,26 @@ def _counted(ctx: Context, stmt: ast.For, iterable: Value, rows: Rows, bind: Bin
     def once(carry: Carry) -> None:
         builder = ctx.builder
         span = Range(builder.symbol(label), start, stop, step)
-        _open(ctx, carry)
+        open_carry(ctx, carry)
         with builder.region() as block:
             builder.scope.ranges.append(span)
             counted = isinstance(iterable, (range, RangeValue))
             bind(int_value(ix(span.var)) if counted else rows.item(ix(span.var)))
             ctx.execute(ctx, stmt.body)
             until = _leave_flag(ctx)
-            after = _close(ctx, stmt, carry)
+            after = close_carry(ctx, stmt, carry)
         trips = span.trips
         sure = trips is not None and trips > 0 or ctx.builder.scope.nonnegative(rows.count - 1)
         last = None if until else stop - 1 if step == 1 else start + (rows.count - 1) * step
         _emit(ctx, block, until, after, lambda body, flag, count: Loop(
             span, body, builder.source, flag, count, label))
-        _after(ctx, carry, after, {span.var: last}, sure)
+        after_loop(ctx, carry, after, {span.var: last}, sure)
         _else(ctx, stmt, until)
 
     body_live = ctx.frame.liveness.at_body[stmt]
     if rows.count.const is None and not ctx.builder.scope.nonnegative(rows.count - 1):
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
-    _fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once)
+    fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once)
 
 
 def _ends(ctx: Context, iterable: Value, rows: Rows) -> tuple[Ix, Ix, int]:
@@ -245,21 +229,21 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
 def _conditional(ctx: Context, stmt: ast.While) -> None:
     def once(carry: Carry) -> None:
         builder = ctx.builder
-        _open(ctx, carry)
+        open_carry(ctx, carry)
         flag = builder.declare((), BOOL, "running")
         _set(ctx, flag.name, _test(ctx, stmt))
         with builder.region() as block:
             ctx.execute(ctx, stmt.body)
             until = _leave_flag(ctx)
-            after = _close(ctx, stmt, carry)
-            _restore(ctx, carry)
+            after = close_carry(ctx, stmt, carry)
+            restore(ctx, carry)
             _set(ctx, flag.name, _test(ctx, stmt), until)
-        _restore(ctx, carry)
+        restore(ctx, carry)
         _emit_while(ctx, stmt, block, flag.name, until, after)
-        _after(ctx, carry, after, {}, sure=False)
+        after_loop(ctx, carry, after, {}, sure=False)
         _else(ctx, stmt, until)
 
-    _fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once)
+    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once)
 
 
 def _test(ctx: Context, stmt: ast.While) -> Value:
@@ -337,180 +321,6 @@ def _else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> None:
         live = ctx.frame.liveness.after[stmt]
         _guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
     ctx.frame.names[BREAK] = False
-
-
-# names carried by a loop
-
-def _fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None]) -> None:
-    """Try the body until the kinds assumed for the carried names are those it leaves them with."""
-    frame = ctx.frame
-    needed = live | frame.liveness.captured
-    names = [n for n in assigned(stmt.body) if n in frame.names and n in needed]
-    key = (stmt, len(ctx.frames))
-    snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
-    carry = Carry(_guess(ctx, stmt, names, ctx.hints.get(key, frozenset())), before, needed)
-    for _ in range(12):
-        try:
-            once(carry)
-        except _Again:
-            ctx.builder.rollback(snapshot)
-            frame.names, ctx.here = dict(before), here
-            carry = Carry(carry.kinds, before, needed, carry.origins)
-            continue
-        ctx.hints[key] = frozenset(carry.kinds)
-        return
-    raise ctx.refuse("a loop whose variables change their type in every iteration", code="SG104")
-
-
-def _guess(ctx: Context, stmt: ast.stmt, names: Sequence[str], hints: frozenset[str]) -> dict[str, Kind]:
-    """Names surely bound anew in the body start as carried; those only updated in place do not."""
-    plain = set(_plainly_bound(stmt.body))
-    found = {}
-    for name in names:
-        value = ctx.frame.names[name]
-        kind = kind_of(value)
-        mutable = isinstance(value, ViewValue) and not value.scalar
-        if kind is not None and (name in hints or name in plain or not mutable):
-            found[name] = kind
-    return found
-
-
-def _plainly_bound(body: Sequence[ast.stmt]) -> list[str]:
-    augmented = {n.target for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)}
-    return [n.id for s in body for n in ast.walk(s)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in augmented]
-
-
-def _open(ctx: Context, carry: Carry) -> None:
-    """Give every carried name its container, holding the value before the loop."""
-    frame, builder = ctx.frame, ctx.builder
-    for name, kind in carry.kinds.items():
-        value = frame.names[name]
-        container = private(ctx, frame, name) if kind_of(value) == kind else None
-        if container is None:
-            if any(n.symbols for n in kind.shape):
-                raise ctx.refuse(f"{name!r}, an array carried around a loop whose size depends on an outer loop",
-                                 "allocate it before the outer loop", "SG103")
-            container = declare(ctx, kind, name).name
-            fill(ctx, container, kind, value)
-            link(ctx, container, [value])
-        if carry.origins.get(name):
-            builder.links.setdefault(container, set()).update(carry.origins[name])
-        carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
-    _restore(ctx, carry)
-
-
-def _restore(ctx: Context, carry: Carry) -> None:
-    for name, (_, head) in carry.opened.items():
-        ctx.frame.names[name] = head
-
-
-def _close(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
-    """At the end of the body: check the kinds, store new values in the containers. Returns the names as they are then."""
-    names = dict(ctx.frame.names)
-    _check(ctx, stmt, carry, names)
-    moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
-    targets = {carry.opened[n][0] for n in moved}
-    for name, value in moved.items():
-        _check_origin(ctx, name, value, names, carry)
-        if references(value) & (targets - {carry.opened[name][0]}):
-            moved[name] = _copy(ctx, value, name)
-    for name, value in moved.items():
-        container = carry.opened[name][0]
-        ctx.builder.links.pop(container, None)
-        fill(ctx, container, carry.kinds[name], value)
-        ctx.builder.stale.discard(container)
-        if carry.origins.get(name):
-            ctx.builder.links[container] = set(carry.origins[name])
-    for name, (container, _) in carry.opened.items():
-        if container in ctx.builder.stale:
-            raise ctx.refuse(f"{name!r}, which names an array that is updated under another name",
-                             "copy the array before the loop", "SG107")
-    return names
-
-
-def _copy(ctx: Context, value: Value, label: str) -> Value:
-    kind = kind_of(value)
-    if kind is None:
-        return value
-    array = declare(ctx, kind, label)
-    fill(ctx, array.name, kind, value)
-    return container_value(ctx, array, kind)
-
-
-def _check_origin(ctx: Context, name: str, value: Value, names: dict[str, Value], carry: Carry) -> None:
-    """An array that can be reached under another name in the next iteration is not the carried copy of it."""
-    if not isinstance(value, ViewValue) or not value.shape:
-        return
-    origin = value.view.array
-    older = len(ctx.builder.born.get(origin, ())) < len(ctx.builder.regions)
-    shared = any(origin in references(v) for n, v in names.items() if n != name and n in carry.live)
-    known = carry.origins.setdefault(name, set())
-    if (older or shared) and origin != carry.opened[name][0] and origin not in known:
-        known.add(origin)
-        raise _Again
-
-
-def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
-    """Every name needed in the next iteration is either unchanged or carried with the right kind."""
-    for name in assigned(stmt.body):
-        if name in carry.kinds:
-            before = carry.kinds[name]
-        elif name in carry.live and name in carry.before and not same(names.get(name), carry.before[name]):
-            before = kind_of(carry.before[name])
-        else:
-            continue
-        kind = join(before, kind_of(names.get(name)))
-        if kind is None:
-            raise ctx.refuse(f"{name!r}, which changes its shape or type from one iteration to the next",
-                             "use a fixed shape, or another name", "SG104")
-        if carry.kinds.get(name) != kind:
-            carry.kinds[name] = kind
-            raise _Again
-
-
-def _after(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool) -> None:
-    """Names after the loop: carried ones are in their containers, others as the last iteration left them."""
-    result = dict(names)
-    for name, value in names.items():
-        if name in carry.opened:
-            result[name] = carry.opened[name][1]
-        elif name.startswith("%") or isinstance(value, Maybe) and value.when:
-            continue
-        elif name in carry.before and same(value, carry.before[name]):
-            continue
-        else:
-            result[name] = _last_value(value, last) if sure else Maybe(None)
-    ctx.frame.names = result
-
-
-def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
-    """A value of the last iteration seen from behind the loop."""
-    found = {s for part in _parts(value) for s in part.symbols}
-    used = [v for v in last if v in found]
-    if not used:
-        return value
-    if any(last[v] is None for v in used):
-        return Maybe(None)
-    mapping = {v: last[v] for v in used}
-    if isinstance(value, IntValue):
-        return int_value(value.ix.subs(mapping), value.dtype)  # type: ignore[arg-type]
-    if isinstance(value, ViewValue):
-        view = value.view
-        moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
-                     tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
-        return ViewValue(moved, value.scalar, value.weak)
-    return Maybe(None)
-
-
-def _parts(value: Value) -> list[Ix]:
-    if isinstance(value, IntValue):
-        return [value.ix]
-    if isinstance(value, ViewValue):
-        return [*value.view.shape, *value.view.index]
-    if isinstance(value, tuple):
-        return [p for v in value for p in _parts(v)]
-    return []
 
 
 def set_result(ctx: Context, value: Value) -> None:

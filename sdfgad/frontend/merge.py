@@ -32,6 +32,8 @@ def kind_of(value: Value) -> Kind | None:
     if isinstance(value, IntValue):
         return Kind((), value.dtype or INT, value.dtype is None)
     if isinstance(value, ArrayValue):
+        if not value.shape and not value.scalar:
+            return None  # an array without dimensions can be updated in place, a number cannot
         return Kind(value.shape, value.dtype, value.weak)
     return None
 
@@ -113,16 +115,27 @@ def fill(ctx: Context, array: str, kind: Kind, value: Value) -> None:
     builder.assign(target, expand(ctx, as_array(ctx, value), kind.shape))
 
 
-def link(ctx: Context, array: str, values: Iterable[Value]) -> None:
-    """The container copies arrays that others may still refer to: updating either from now on is refused."""
-    origins = {v.view.array for v in values if isinstance(v, ViewValue) and v.shape}
-    shared = {o for o in origins if ctx.builder.arrays[o].role != "transient" or _referred(ctx, o)}
-    if shared - {array}:
-        ctx.builder.links.setdefault(array, set()).update(shared - {array})
+def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, names: Mapping[str, Value]) -> None:
+    """Store the value that `name` has on the path where `names` are bound; note what the copy could be told from."""
+    builder = ctx.builder
+    origins: set[str] = set()
+    stale = False
+    if isinstance(value, ViewValue) and value.shape:
+        base = value.view.array
+        origins = set(builder.shared.links.get(base, ()))
+        stale = base in builder.shared.stale
+        if builder.arrays[base].role != "transient" or _seen(ctx, base, name, names):
+            origins.add(base)
+    builder.shared = builder.shared.copied(array, (), stale=False)
+    fill(ctx, array, kind, value)
+    builder.shared = builder.shared.copied(array, origins, stale)
 
 
-def _referred(ctx: Context, container: str) -> bool:
-    return any(container in references(value) for _, _, value in ctx.values())
+def _seen(ctx: Context, container: str, name: str, names: Mapping[str, Value]) -> bool:
+    """Whether anything but `name` refers to the container."""
+    if any(n != name and container in references(v) for n, v in names.items()):
+        return True
+    return any(frame is not ctx.frame and container in references(v) for frame, _, v in ctx.values())
 
 
 def in_container(ctx: Context, value: Value, label: str) -> Value:
@@ -137,5 +150,5 @@ def in_container(ctx: Context, value: Value, label: str) -> Value:
     return container_value(ctx, array, kind)
 
 
-__all__ = ("Kind", "kind_of", "join", "same", "holder", "private", "container_value", "declare", "fill", "link",
+__all__ = ("Kind", "kind_of", "join", "same", "holder", "private", "container_value", "declare", "fill", "fill_copy",
            "in_container", "to_ix")

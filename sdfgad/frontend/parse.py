@@ -169,7 +169,11 @@ def _returned(ctx: Context, value: Value) -> Any:
     if isinstance(value, IntValue):
         return _returned(ctx, ctx.builder.fresh_copy(as_array(ctx, value), "result"))
     if isinstance(value, ArrayValue):
-        return ctx.builder.materialise(value, "result").view
+        view = ctx.builder.materialise(value, "result").view
+        if view.array in ctx.builder.shared.stale:
+            raise ctx.refuse("a result that is one of several arrays depending on the path taken, after one of them was "
+                             "updated", "copy the array before the branch", "SG107")
+        return view
     if isinstance(value, (Maybe, Masked, Function)) or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

@@ -182,9 +182,8 @@ def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
     if alone and old is not None and kind_of(old) == kind_of(value) and not isinstance(old, IntValue):
         container = private(ctx, ctx.frame, name)
         if container is not None and ctx.builder.inner(container):
-            ctx.builder.links.pop(container, None)
+            ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False)
             ctx.builder.assign(old, value)
-            ctx.builder.stale.discard(container)
             return old
     return ctx.builder.materialise(value, name)
 

@@ -50,8 +50,17 @@ def view_elems(view: View) -> tuple[Elem, ...]:
     return tuple(e for i in (*view.shape, *view.index) for e in i.elems)
 
 
-def reads(stmt: Stmt) -> set[str]:
+def reads(stmt: Stmt) -> frozenset[str]:
     """Names of arrays the statement itself reads (not what it holds)."""
+    known: frozenset[str] | None = stmt.__dict__.get("_reads")
+    if known is None:
+        known = frozenset(_reads(stmt))
+        # Statements never change and passes ask again and again: the answer is kept with the object.
+        object.__setattr__(stmt, "_reads", known)
+    return known
+
+
+def _reads(stmt: Stmt) -> set[str]:
     if isinstance(stmt, Map):
         names = {e.array for r in stmt.domain for e in range_elems(r)}
         for part in stmt.body:
@@ -73,13 +82,13 @@ def reads(stmt: Stmt) -> set[str]:
     return {e.array for e in view_elems(stmt.view)} | ({stmt.view.array} if isinstance(stmt, Push) else set())
 
 
-def writes(stmt: Stmt) -> set[str]:
+def writes(stmt: Stmt) -> frozenset[str]:
     """Names of arrays the statement itself writes."""
     if isinstance(stmt, Map):
-        return {p.array for p in stmt.body if isinstance(p, Store)}
+        return frozenset(p.array for p in stmt.body if isinstance(p, Store))
     if isinstance(stmt, Lib):
-        return {v.array for v in stmt.outs}
-    return {stmt.view.array} if isinstance(stmt, Pop) else set()
+        return frozenset(v.array for v in stmt.outs)
+    return frozenset({stmt.view.array}) if isinstance(stmt, Pop) else frozenset()
 
 
 def expr_reads(e: Expr) -> set[str]:

@@ -31,6 +31,16 @@ def index(value: Like, dtype: np.dtype = I8) -> Index:
     return Index(ix(value), dtype)
 
 
+def add(first: Expr, *rest: Expr) -> Expr:
+    for value in rest:
+        first = call("add", first, value)
+    return first
+
+
+def mul(a: Expr, b: Expr) -> Call:
+    return call("mul", a, b)
+
+
 def compare(fn: str, a: Expr, b: Expr) -> Call:
     return call(fn, a, b, dtype=B1)
 
@@ -71,8 +81,8 @@ def sample(array: Array, seed: int) -> np.ndarray:
     return np.asarray(real + 1j * rng.standard_normal(array.shape) if kind == "c" else real).astype(array.dtype)
 
 
-def agree(made: Program, values: Mapping[str, np.ndarray] | None = None, calls: int = 2, threads: Iterable[int] = (1, 2),
-          tolerance: float = 1e-12) -> Executable:
+def agree(made: Program, values: Mapping[str, np.ndarray] | None = None, calls: int = 2,
+          threads: Iterable[int] = (1, 2), tolerance: float = 1e-12) -> Executable:
     """Compile and check against the interpreter, repeatedly and at several thread counts."""
     executable = compile_program(made)
     for count in threads:

@@ -100,6 +100,13 @@ def test_table_fits_80_columns_without_colour():
     assert "geometric mean" in text
 
 
+def test_a_failed_port_is_named_once():
+    runs = [run("sdfgad", 1, [1.0]), *(run("jax:literal", threads, [], status="timeout", message="stopped after 60 s")
+                                       for threads in (1, 2))]
+    text = shown(result(row_of("k", runs, [])))
+    assert text.count("k: jax:literal timeout stopped after 60 s") == 1
+
+
 def test_table_without_any_ratio_has_no_means():
     assert "geometric mean" not in shown(result(row_of("k", [], [])))
 

@@ -1,6 +1,7 @@
 """Random programs: a right gradient or a refusal, never anything else."""
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
+import sdfgad
 from sdfgad.frontend import parse
 from tests.programs.running import WRT, Runner, arguments, check, copied, load
 from tests.programs.writer import sources
@@ -34,6 +36,19 @@ class Interpreted:
         held = parsed.collect(tuple(copied(args).values()))
         given_ = {parsed.traced[n]: np.asarray(d, np.asarray(args[n]).dtype) for n, d in direction.items()}
         return program_tangent(parsed.program, held, given_)[1]
+
+
+class Compiled:
+    """The public functions."""
+
+    def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sdfgad.UnusedArgumentWarning)
+            value, grads = sdfgad.value_and_grad(fn, wrt=WRT)(**args)
+        return value, dict(grads.items())
+
+    def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
+        return sdfgad.jvp(fn, tuple(args.values()), direction)[1]
 
 
 def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False) -> Counter[str]:
@@ -66,6 +81,15 @@ def assert_few_refused(seen: Counter[str]) -> None:
 
 def test_interpreted_gradients(tmp_path):
     assert_few_refused(examine(Interpreted(), tmp_path, 100, 1))
+
+
+def test_compiled_gradients(tmp_path):
+    examine(Compiled(), tmp_path, 6, 3)
+
+
+@pytest.mark.slow
+def test_many_compiled_gradients(tmp_path):
+    assert_few_refused(examine(Compiled(), tmp_path, 100, 4))
 
 
 @pytest.mark.slow

@@ -122,7 +122,8 @@ def scalar(t: Text, depth: int = 2) -> str:
         return apply(t, inner)
     if kind == 10:
         return f"({inner} if {condition(t)} else {scalar(t, depth - 1)})"
-    return t.any_of((f"max({inner}, {scalar(t, depth - 1)})", f"pick({inner}, {scalar(t, depth - 1)})", f"abs({inner})"))
+    other = scalar(t, depth - 1)
+    return t.any_of((f"max({inner}, {other})", f"pick({inner}, {other})", f"abs({inner})"))
 
 
 def apply(t: Text, inner: str) -> str:

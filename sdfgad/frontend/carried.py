@@ -1,0 +1,196 @@
+"""Names carried from one iteration to the next: found by trying the body until nothing new turns up."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import int_value
+from sdfgad.frontend.liveness import assigned
+from sdfgad.frontend.merge import (
+    Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same)
+from sdfgad.frontend.sharing import Shared
+from sdfgad.frontend.values import IntValue, Maybe, Value, ViewValue, references
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import View
+
+_TRIALS = 24
+
+
+@dataclass
+class Carry:
+    """What one loop carries: kinds by name, and what is known of copies at the head of its body."""
+
+    kinds: dict[str, Kind]
+    before: dict[str, Value]
+    live: frozenset[str]
+    around: Shared = field(default_factory=Shared)  # known at the end of the body, hence at its head too
+    entry: Shared = field(default_factory=Shared)  # known before the first iteration
+    arrays: frozenset[str] = frozenset()  # containers that exist before the body
+    opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
+
+
+class Again(Exception):
+    """What was assumed of the carried names does not hold: the `Carry` has been corrected."""
+
+
+def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None]) -> None:
+    """Try the body until the assumptions about the carried names are those it leaves behind."""
+    frame = ctx.frame
+    needed = live | frame.liveness.captured
+    names = [n for n in assigned(stmt.body) if n in frame.names and n in needed]
+    key = (stmt, len(ctx.frames))
+    snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
+    carry = Carry(_guess(ctx, stmt, names, ctx.hints.get(key, frozenset())), before, needed)
+    for _ in range(_TRIALS):
+        try:
+            once(carry)
+        except Again:
+            ctx.builder.rollback(snapshot)
+            frame.names, ctx.here = dict(before), here
+            carry = Carry(carry.kinds, before, needed, carry.around)
+            continue
+        ctx.hints[key] = frozenset(carry.kinds)
+        return
+    raise ctx.refuse("a loop whose variables change their type in every iteration", code="SG104")
+
+
+def _guess(ctx: Context, stmt: ast.For | ast.While, names: Sequence[str], hints: frozenset[str]) -> dict[str, Kind]:
+    """Names surely bound anew in the body start as carried; those only updated in place do not."""
+    plain = set(_plainly_bound(stmt.body))
+    found = {}
+    for name in names:
+        value = ctx.frame.names[name]
+        kind = kind_of(value)
+        mutable = isinstance(value, ViewValue) and not value.scalar
+        if kind is not None and (name in hints or name in plain or not mutable):
+            found[name] = kind
+    return found
+
+
+def _plainly_bound(body: Sequence[ast.stmt]) -> list[str]:
+    augmented = {n.target for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)}
+    return [n.id for s in body for n in ast.walk(s)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in augmented]
+
+
+def open_carry(ctx: Context, carry: Carry) -> None:
+    """Give every carried name its container, holding the value before the loop."""
+    frame, builder = ctx.frame, ctx.builder
+    for name, kind in carry.kinds.items():
+        value = frame.names[name]
+        container = private(ctx, frame, name) if kind_of(value) == kind else None
+        if container is None:
+            if any(n.symbols for n in kind.shape):
+                raise ctx.refuse(f"{name!r}, an array carried around a loop whose size depends on an outer loop",
+                                 "allocate it before the outer loop", "SG103")
+            container = declare(ctx, kind, name).name
+            fill_copy(ctx, container, kind, name, value, frame.names)
+        carry.opened[name] = (container, container_value(ctx, builder.arrays[container], kind))
+    restore(ctx, carry)
+    carry.entry, carry.arrays = builder.shared, frozenset(builder.arrays)
+    builder.shared = builder.shared.joined(carry.around)
+
+
+def restore(ctx: Context, carry: Carry) -> None:
+    """Carried names mean their containers."""
+    for name, (_, head) in carry.opened.items():
+        ctx.frame.names[name] = head
+
+
+def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
+    """At the end of the body: check the kinds, store new values in the containers. Returns the names as they are then."""
+    names = dict(ctx.frame.names)
+    _check(ctx, stmt, carry, names)
+    moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
+    targets = {carry.opened[n][0] for n in moved}
+    liveness = ctx.frame.liveness
+    later = carry.live | liveness.at_loop[stmt] | liveness.after[stmt]
+    needed = {n: v for n, v in names.items() if n in later or n.startswith("%")}
+    for name, value in moved.items():
+        if references(value) & (targets - {carry.opened[name][0]}):
+            moved[name] = _copy(ctx, name, value, needed)
+    for name, value in moved.items():
+        fill_copy(ctx, carry.opened[name][0], carry.kinds[name], name, value, needed)
+    known = ctx.builder.shared.only(carry.arrays)
+    if not known.within(carry.entry.joined(carry.around)):
+        carry.around = carry.around.joined(known)
+        raise Again
+    return names
+
+
+def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Value:
+    kind = kind_of(value)
+    if kind is None:
+        return value
+    array = declare(ctx, kind, name)
+    if isinstance(value, ViewValue):
+        fill_copy(ctx, array.name, kind, name, value, names)
+    else:
+        fill(ctx, array.name, kind, value)
+    return container_value(ctx, array, kind)
+
+
+def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
+    """Every name needed in the next iteration is either unchanged or carried with the right kind."""
+    for name in assigned(stmt.body):
+        if name in carry.kinds:
+            before = carry.kinds[name]
+        elif name in carry.live and name in carry.before and not same(names.get(name), carry.before[name]):
+            before = kind_of(carry.before[name])
+        else:
+            continue
+        kind = join(before, kind_of(names.get(name)))
+        if kind is None:
+            raise ctx.refuse(f"{name!r}, which changes its shape or type from one iteration to the next",
+                             "use a fixed shape, or another name", "SG104")
+        if carry.kinds.get(name) != kind:
+            carry.kinds[name] = kind
+            raise Again
+
+
+def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool) -> None:
+    """Names after the loop: carried ones are in their containers, others as the last iteration left them."""
+    result = dict(names)
+    for name, value in names.items():
+        if name in carry.opened:
+            result[name] = carry.opened[name][1]
+        elif name.startswith("%") or isinstance(value, Maybe) and value.when:
+            continue
+        elif name in carry.before and same(value, carry.before[name]):
+            continue
+        else:
+            result[name] = _last_value(value, last) if sure else Maybe(None)
+    ctx.frame.names = result
+    if not sure:  # the body may never run
+        ctx.builder.shared = ctx.builder.shared.joined(carry.entry)
+
+
+def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
+    """A value of the last iteration seen from behind the loop."""
+    found = {s for part in _parts(value) for s in part.symbols}
+    used = [v for v in last if v in found]
+    if not used:
+        return value
+    if any(last[v] is None for v in used):
+        return Maybe(None)
+    mapping = {v: last[v] for v in used}
+    if isinstance(value, IntValue):
+        return int_value(value.ix.subs(mapping), value.dtype)  # type: ignore[arg-type]
+    if isinstance(value, ViewValue):
+        view = value.view
+        moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
+                     tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
+        return ViewValue(moved, value.scalar, value.weak)
+    return Maybe(None)
+
+
+def _parts(value: Value) -> list[Ix]:
+    if isinstance(value, IntValue):
+        return [value.ix]
+    if isinstance(value, ViewValue):
+        return [*value.view.shape, *value.view.index]
+    if isinstance(value, tuple):
+        return [p for v in value for p in _parts(v)]
+    return []

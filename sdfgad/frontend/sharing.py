@@ -1,0 +1,50 @@
+"""Copies that stand in for arrays: where NumPy would share one array under two names, the program holds two.
+
+A name that has different arrays on different paths (or iterations) gets a container of its own, a copy. As long as neither
+the copy nor the array it was made from is updated, nobody can tell. An update of the copy is refused; an update of the
+origin makes the copy stale, and reading it is refused.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+Links: TypeAlias = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is known at one point: `links` maps a copy to its origins, `stale` are copies whose origin has changed."""
+
+    links: Links = field(default_factory=lambda: MappingProxyType({}))
+    stale: frozenset[str] = frozenset()
+
+    def copied(self, copy: str, origins: Iterable[str], stale: bool) -> Shared:
+        """`copy` has just been filled from `origins` (those that can be told from it)."""
+        links = dict(self.links)
+        links.pop(copy, None)
+        found = frozenset(origins) - {copy}
+        if found:
+            links[copy] = found
+        return Shared(links, self.stale | {copy} if stale else self.stale - {copy})
+
+    def written(self, array: str) -> Shared:
+        """`array` has been updated in place."""
+        old = {copy for copy, origins in self.links.items() if array in origins}
+        return Shared(self.links, self.stale | old) if old else self
+
+    def joined(self, other: Shared) -> Shared:
+        """After two paths that meet."""
+        links = {c: self.links.get(c, frozenset()) | other.links.get(c, frozenset()) for c in {*self.links, *other.links}}
+        return Shared(links, self.stale | other.stale)
+
+    def within(self, other: Shared) -> bool:
+        """Whether the other point already allows for everything known here."""
+        return self.stale <= other.stale and all(o <= other.links.get(c, frozenset()) for c, o in self.links.items())
+
+    def only(self, arrays: Iterable[str]) -> Shared:
+        """What concerns these containers."""
+        kept = set(arrays)
+        return Shared({c: o & kept for c, o in self.links.items() if c in kept and o & kept}, self.stale & kept)

@@ -1,0 +1,258 @@
+"""Check gradients against the NumPy function itself: Taylor remainders, one-sided slopes, both modes of the engine."""
+from __future__ import annotations
+
+import html
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdfgad.api import jvp, value_and_grad, vjp
+from sdfgad.arguments import bind, resolve_wrt
+from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
+
+OK, BUG, KINK, NAN = "ok", "bug", "kink?", "nan"
+METHODS = ("taylor", "differences")
+STEPS = tuple(1e-2 * 0.5**k for k in range(11))
+# A remainder that falls like h**2 has rate 2; one with a wrong slope tends to rate 1.
+LOWEST_RATE = 1.6
+
+
+@dataclass(frozen=True)
+class ArgumentCheck:
+    """One argument along one random direction.
+
+    verdict: "ok", "bug", "kink?" (the one-sided slopes differ and the gradient lies between) or "nan". rate: order at
+    which the Taylor remainder falls, None when it is at rounding level (linear in this argument). slope: what the
+    gradient says; left, right: one-sided differences; error: distance to central differences, relative.
+    """
+
+    name: str
+    verdict: str
+    rate: float | None
+    slope: float
+    left: float
+    right: float
+    error: float
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The result of `check_grads`. value_error: against NumPy; mode_error: forward against reverse mode; relative."""
+
+    target: str
+    arguments: tuple[ArgumentCheck, ...]
+    value_error: float
+    mode_error: float | None
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against the gradient; a kink does not."""
+        errors = (self.value_error, self.mode_error or 0.0)
+        return all(a.verdict in (OK, KINK) for a in self.arguments) and all(e <= self.tolerance for e in errors)
+
+    def __str__(self) -> str:
+        rows = [f"gradient of {self.target}: {'ok' if self.ok else 'WRONG'}",
+                f" {'argument':<14} {'verdict':<7} {'rate':>5} {'gradient':>13} {'left':>13} {'right':>13}"]
+        rows += [_row(a) for a in self.arguments]
+        mode = "not compared" if self.mode_error is None else f"{self.mode_error:.1e}"
+        return "\n".join([*rows, f"value against NumPy {self.value_error:.1e}, forward against reverse mode {mode}"])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _row(a: ArgumentCheck) -> str:
+    rate = "exact" if a.rate is None else f"{a.rate:.2f}"
+    return f" {a.name[:14]:<14} {a.verdict:<7} {rate:>5} {a.slope:>13.6e} {a.left:>13.6e} {a.right:>13.6e}"
+
+
+def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
+                method: str = "taylor", raise_on_fail: bool = True) -> CheckReport:
+    """Compare the gradient of `fn` at `args` with `fn` itself, run by NumPy on copies.
+
+    wrt, output, reduce: as for `grad`; an output that is not one real scalar is weighted at random. method: "taylor"
+    judges by the rate at which the remainder of the first-order expansion falls, "differences" by central differences.
+    Raises GradientMismatchError, which carries the report, unless raise_on_fail is False.
+    """
+    if method not in METHODS:
+        raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
+    check = _Check(getattr(fn, "fn", fn), args, wrt, output, reduce)
+    report = check.report(method)
+    if raise_on_fail and not report.ok:
+        nan = any(a.verdict == NAN for a in report.arguments)
+        raise GradientMismatchError(str(report), report=report, code="SG402" if nan else "SG401")
+    return report
+
+
+class _Check:
+    """One function at one point: its objective as NumPy computes it, and its gradient."""
+
+    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], wrt: Any, output: Any, reduce: str | None) -> None:
+        self.fn, self.args, self.wrt, self.output, self.reduce = fn, args, wrt, output, reduce
+        self.bound = bind(fn, args, {})
+        self.names = resolve_wrt(fn, self.bound, wrt)
+        self.rng = np.random.default_rng(20)
+        outputs = self.outputs({})
+        self.scalar = len(outputs) == 1 and not outputs[0].shape and outputs[0].dtype.kind == "f"
+        plain = self.scalar or reduce is not None
+        self.weights = [np.ones(o.shape, o.dtype) if plain else self.random(o) for o in outputs]
+        # Single precision anywhere limits what can be seen.
+        dtypes = [np.asarray(self.bound.leaves[n]).dtype for n in self.names] + [o.dtype for o in outputs]
+        self.precision = max(float(np.finfo(d).eps) for d in dtypes)
+
+    def random(self, like: np.ndarray) -> np.ndarray:
+        drawn = self.rng.normal(size=like.shape)
+        return drawn + 1j * self.rng.normal(size=like.shape) if like.dtype.kind == "c" else drawn
+
+    def outputs(self, moved: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """The floating and complex outputs with some arguments moved."""
+        values = {n: _rebuilt(n, v, moved) for n, v in self.bound.values.items()}
+        call = inspect.BoundArguments(inspect.signature(self.fn), values)
+        with np.errstate(all="ignore"):
+            returned = self.fn(*call.args, **call.kwargs)
+        found = [np.asarray(part) for part in _chosen(returned, values, self.output)]
+        found = [part for part in found if part.dtype.kind in "fc"]
+        if not found:
+            raise OutputError("the function returns nothing to differentiate")
+        return found
+
+    def objective(self, moved: Mapping[str, np.ndarray]) -> float:
+        """The weighted sum of all outputs."""
+        return sum(_inner(w, o) for w, o in zip(self.weights, self.outputs(moved), strict=True))
+
+    def along(self, name: str, direction: np.ndarray, step: float) -> float:
+        """The objective in double precision, one argument moved."""
+        wide = {n: np.asarray(v) for n, v in self.bound.leaves.items()}
+        wide = {n: v.astype(np.result_type(v.dtype, np.float64)) for n, v in wide.items() if v.dtype.kind in "fc"}
+        return self.objective({**wide, name: wide[name] + step * direction})
+
+    def gradient(self) -> tuple[float, dict[str, Any]]:
+        """Value of the objective and its gradient, from the compiled program."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnusedArgumentWarning)
+            if self.scalar or self.reduce is not None:
+                options = {"output": self.output, "reduce": self.reduce}
+                value, found = value_and_grad(self.fn, wrt=self.wrt, **options)(*self.args)
+                outputs = [value]
+            else:
+                out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output)
+                outputs, found = _parts(out), pullback(tuple(self.weights))
+        weights = [1.0] if self.scalar or self.reduce is not None else self.weights
+        outputs = [o for o in map(np.asarray, outputs) if o.dtype.kind in "fc"]
+        grads = dict(found.items()) if hasattr(found, "items") else {self.names[0]: found}
+        return sum(_inner(w, o) for w, o in zip(weights, outputs, strict=False)), grads
+
+    def report(self, method: str) -> CheckReport:
+        value, grads = self.gradient()
+        here = self.objective({})
+        directions = {n: self.direction(n) for n in self.names}
+        checks = tuple(self.argument(n, directions[n], grads[n], method) for n in self.names)
+        slope = sum(_inner(grads[n], d) for n, d in directions.items())
+        mode_error = self.forward_error(directions, slope, grads)
+        return CheckReport(getattr(self.fn, "__name__", "the function"), checks,
+                           _relative(value - here, _size(here)), mode_error, 1e4 * self.precision)
+
+    def direction(self, name: str) -> np.ndarray:
+        """A random direction of length about one, in proportion to the argument."""
+        x = np.asarray(self.bound.leaves[name])
+        drawn = self.random(x)
+        size = max(1.0, float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x))))
+        return drawn * size / max(1.0, math.sqrt(max(1, x.size)))
+
+    def argument(self, name: str, direction: np.ndarray, gradient: Any, method: str) -> ArgumentCheck:
+        here, *along = (self.along(name, direction, s) for s in (0, 2e-4, 1e-4, -1e-4, -2e-4))
+        right = (4 * along[1] - along[0] - 3 * here) / 2e-4
+        left = (3 * here - 4 * along[2] + along[3]) / 2e-4
+        central = (8 * (along[1] - along[2]) - (along[0] - along[3])) / 12e-4
+        slope = _inner(gradient, direction)
+        scale = max(_size(central), float(np.sum(np.abs(gradient) * np.abs(direction))))
+        error = _relative(slope - central, scale)
+        rate = self.rate(name, direction, slope, here, scale) if method == "taylor" else None
+        if not np.isfinite(slope) or not np.isfinite(central):
+            verdict = NAN
+        elif self.agrees(method, rate, error):
+            verdict = OK
+        else:
+            verdict = KINK if _between(slope, left, right, scale) else BUG
+        return ArgumentCheck(name, verdict, rate, slope, left, right, error)
+
+    def agrees(self, method: str, rate: float | None, error: float) -> bool:
+        if method == "taylor":
+            return rate is None or rate >= LOWEST_RATE
+        return error <= max(1e-6, 1e3 * self.precision)
+
+    def rate(self, name: str, direction: np.ndarray, slope: float, here: float, scale: float) -> float | None:
+        """The order at which |F(x + h d) - F(x) - h slope| falls, from the smallest steps above rounding."""
+        remainders = []
+        for h in STEPS:
+            remainder = abs(self.along(name, direction, h) - here - h * slope)
+            rounding = 100 * (np.finfo(float).eps * _size(here) + h * self.precision * scale)
+            if np.isfinite(remainder) and remainder > rounding:
+                remainders.append((math.log2(h), math.log2(remainder)))
+        if len(remainders) < 2:
+            return None
+        tail = np.array(remainders[-4:])
+        return float(np.polyfit(tail[:, 0], tail[:, 1], 1)[0])
+
+    def forward_error(self, directions: Mapping[str, np.ndarray], slope: float,
+                      grads: Mapping[str, Any]) -> float | None:
+        """Forward against reverse mode; arguments updated in place have no forward mode of their own."""
+        chosen = self.output if isinstance(self.output, (tuple, list)) else (self.output,)
+        if any(isinstance(entry, str) for entry in chosen):
+            return None
+        tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
+        out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents)
+        parts = zip(_chosen(out, {}, self.output), _chosen(pushed, {}, self.output), strict=True)
+        moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"]
+        total = sum(_inner(w, t) for w, t in zip(self.weights, moved, strict=True))
+        scale = sum(float(np.sum(np.abs(grads[n]) * np.abs(d))) for n, d in directions.items())
+        return _relative(total - slope, max(scale, _size(total)))
+
+
+def _between(slope: float, left: float, right: float, scale: float) -> bool:
+    """Whether the one-sided slopes differ and the gradient lies between them."""
+    low, high = min(left, right), max(left, right)
+    margin = 1e-5 * scale
+    return high - low > 10 * margin and low - margin <= slope <= high + margin
+
+
+def _inner(a: Any, b: Any) -> float:
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+def _size(x: float) -> float:
+    return abs(x) if np.isfinite(x) else 0.0
+
+
+def _relative(error: float, scale: float) -> float:
+    return abs(error) / max(scale, 1e-300) if error else 0.0
+
+
+def _parts(tree: Any) -> list[Any]:
+    """The leaves of nested tuples and lists."""
+    return [p for t in tree for p in _parts(t)] if isinstance(tree, (tuple, list)) else [tree]
+
+
+def _chosen(returned: Any, values: Mapping[str, Any], output: Any) -> list[Any]:
+    """What `output` selects, as in `grad`."""
+    if output is None:
+        return _parts(returned)
+    parts = returned if isinstance(returned, (tuple, list)) else (returned,)
+    entries = output if isinstance(output, (tuple, list)) else (output,)
+    return [values[e] if isinstance(e, str) else parts[e] for e in entries]
+
+
+def _rebuilt(name: str, value: Any, moved: Mapping[str, np.ndarray]) -> Any:
+    """An argument with moved leaves; arrays are copied, so that the function may write into them."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_rebuilt(f"{name}[{k}]", v, moved) for k, v in enumerate(value))
+    if name not in moved:
+        return value.copy() if isinstance(value, np.ndarray) else value
+    held = moved[name]
+    return held.copy() if isinstance(value, np.ndarray) else held[()] if isinstance(value, np.generic) else held.item()

@@ -1,0 +1,103 @@
+"""Every scalar function in C++ gives what NumPy gives, special values included."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.codegen.program import compile_program
+from sdfgad.ir.expr import Expr, call
+from sdfgad.ir.primal import PRIMALS
+from tests.codegen.build_programs import B1, C8, C16, F4, F8, I8, load, mapped, num, program, span, store
+
+COMMON = "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh"
+TESTS = "isnan isinf isfinite"
+ORDER = "lt le gt ge eq ne"
+REAL = (f"add sub mul div neg pow floordiv mod abs sign sqrt cbrt {COMMON} erf arctan2 hypot maximum minimum fmax fmin "
+        f"copysign floor ceil trunc rint {ORDER} {TESTS} real imag conj stop_gradient").split()
+INTEGER = (f"add sub mul neg floordiv mod abs sign maximum minimum fmax fmin {ORDER} bitand bitor bitxor invert shl shr "
+           f"{TESTS} real conj").split()
+COMPLEX = f"add sub mul div neg pow abs sign sqrt {COMMON} eq ne {TESTS} real imag conj".split()
+BOOLEAN = "add mul maximum minimum and or not bitand bitor bitxor invert eq ne".split()
+UNARY = frozenset(f"neg abs sign sqrt cbrt {COMMON} erf floor ceil trunc rint not invert {TESTS} real imag conj "
+                  "stop_gradient".split())
+LISTS = {F8: REAL, F4: REAL, C16: COMPLEX, C8: COMPLEX, I8: INTEGER, np.dtype("i4"): INTEGER, np.dtype("i1"): INTEGER,
+         np.dtype("u1"): INTEGER, np.dtype("u8"): [f for f in INTEGER if f not in ("neg", "abs", "sign")], B1: BOOLEAN}
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -0.5, 1.5, 3.0, -3.0, 1e-3, 700.0, np.inf, -np.inf, np.nan)
+
+
+def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of the values that matter for a type."""
+    if dtype.kind == "b":
+        values = np.array([False, True])
+    elif dtype.kind in "iu":
+        more = (100, 127) if dtype.kind == "u" else (-1, -2, -7, 100, -100, 127)
+        values = np.array([0, 1, 2, 3, 5, 7, *more], dtype)
+    elif dtype.kind == "c":
+        parts = (0.0, 1.0, -1.0, 0.7, -2.3)
+        values = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    else:
+        values = np.array(SPECIAL, dtype)
+    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    if fn in ("shl", "shr"):
+        b = np.abs(b.astype(np.int64)).astype(dtype)
+    return a, b
+
+
+@pytest.mark.parametrize("dtype", LISTS, ids=str)
+def test_functions(dtype: np.dtype) -> None:
+    statements, arguments, expected = [], {}, {}
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
+    for fn in LISTS[dtype]:
+        a, b = operands(dtype, fn)
+        inputs = (a,) if fn in UNARY else (a, b)
+        with np.errstate(all="ignore"):
+            want = np.asarray(PRIMALS[fn](*inputs))
+        result = want.dtype if want.dtype.kind == "b" or fn in ("abs", "real", "imag") else dtype
+        names = [f"{fn}_{k}" for k in range(len(inputs))]
+        value: Expr = call(fn, *(load(n, "i", dtype=dtype) for n in names), dtype=result)
+        statements.append(mapped([span("i", len(a))], store(f"{fn}_out", ["i"], value)))
+        arrays |= {n: (v.shape, dtype) for n, v in zip(names, inputs, strict=True)}
+        arrays[f"{fn}_out"] = (a.shape, result)
+        arguments |= dict(zip(names, inputs, strict=True))
+        expected[f"{fn}_out"] = want.astype(result)
+    results = {n: np.empty_like(v) for n, v in expected.items()}
+    compile_program(program(statements, arrays))({**arguments, **results})
+    tolerance = 4e-6 if dtype.name in ("float32", "complex64") else 1e-13
+    for name, want in expected.items():
+        np.testing.assert_allclose(results[name], want, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [F8, F4, C16, I8], ids=str)
+def test_constant_powers(dtype: np.dtype) -> None:
+    exponents = [0, 1, 2, 3, 7, 20, *((-1, -2, -3) if dtype != I8 else ()),
+                 *((0.5, 1.5, -0.5) if dtype.kind == "f" else ())]
+    base = np.array([0.3, 1.7, 2.0, 3.0]).astype(dtype) + (1j if dtype == C16 else 0)
+    statements = [mapped([span("i", 4)], store(f"o{k}", ["i"], call("pow", load("A", "i", dtype=dtype), num(e, dtype))))
+                  for k, e in enumerate(exponents)]
+    arrays = {"A": ((4,), dtype), **{f"o{k}": ((4,), dtype) for k in range(len(exponents))}}
+    results = {f"o{k}": np.empty(4, dtype) for k in range(len(exponents))}
+    compile_program(program(statements, arrays))({"A": base.astype(dtype), **results})
+    for k, e in enumerate(exponents):
+        want = base.astype(dtype) ** dtype.type(e)
+        np.testing.assert_allclose(results[f"o{k}"], want, rtol=1e-5 if dtype == F4 else 1e-13)
+
+
+@pytest.mark.parametrize("source", [F8, F4, C16, I8, np.dtype("i4"), np.dtype("u1"), B1], ids=str)
+def test_casts(source: np.dtype) -> None:
+    targets = [F8, F4, C16, C8, I8, np.dtype("i4"), np.dtype("i2"), np.dtype("u1"), np.dtype("u4"), B1]
+    targets = [t for t in targets if t.kind == "c" or source.kind != "c"]
+    values = np.array([0, 1, 2.5, 3.99, 100] + ([-1.5, -7.0] if source.kind in "fc" else [])).astype(source)
+    targets = [t for t in targets if not (source.kind == "f" and t.kind == "u")]
+    element = load("A", "i", dtype=source)
+    statements = [mapped([span("i", len(values))], store(f"o{k}", ["i"], call("cast", element, dtype=t)))
+                  for k, t in enumerate(targets)]
+    results = {f"o{k}": np.empty(len(values), t) for k, t in enumerate(targets)}
+    arrays = {"A": (values.shape, source), **{n: (v.shape, v.dtype) for n, v in results.items()}}
+    compile_program(program(statements, arrays))({"A": values, **results})
+    for k, t in enumerate(targets):
+        np.testing.assert_array_equal(results[f"o{k}"], values.astype(t))
+
+
+def test_every_function_is_tried() -> None:
+    tried = {fn for names in LISTS.values() for fn in names} | {"complex", "pow"}
+    assert set(PRIMALS) <= tried

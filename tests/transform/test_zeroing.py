@@ -1,0 +1,76 @@
+"""Clearings are folded only where the next accumulation really starts from zero."""
+from __future__ import annotations
+
+import numpy as np
+
+from sdfgad.ir import interpret
+from sdfgad.ir.expr import Load, call, const
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import statements
+from sdfgad.transform.zeroing import fold_zeroing
+
+F8 = np.dtype("f8")
+ZERO = const(0.0, F8)
+
+
+def load(name: str, *index: object) -> Load:
+    return Load(name, tuple(ix(i) for i in index), F8)
+
+
+def scalar(name: str, expr: object, op: str | None = None) -> Map:
+    return Map((), (Store(name, (), expr, op),))
+
+
+def program(*body: Stmt) -> Program:
+    shapes = {"x": (4,), "y": (6,), "g": (), "out": ()}
+    arrays = {n: Array(n, s, F8, "argument" if n in ("x", "out", "y") else "transient") for n, s in shapes.items()}
+    return Program("p", arrays, ("x", "y", "out"), tuple(body))
+
+
+def check(before: Program) -> Block:
+    """The pass keeps the meaning; returns the new body."""
+    after = fold_zeroing(before, ("out", "y"))
+    rng = np.random.default_rng(0)
+    start = {"x": rng.random(4), "y": rng.random(6), "out": np.zeros(())}
+    results = []
+    for p in (before, after):
+        memory = {n: a.copy() for n, a in start.items()}
+        interpret.run(p, memory)
+        results.append(memory)
+    for name in start:
+        np.testing.assert_array_equal(results[0][name], results[1][name])
+    return after.body
+
+
+def stores(body: Block, name: str) -> list[Store]:
+    return [p for s in statements(body) if isinstance(s, Map) for p in s.body
+            if isinstance(p, Store) and p.array == name]
+
+
+def test_an_accumulator_cleared_every_iteration_is_assigned() -> None:
+    inside = (scalar("g", load("x", "i"), "+"), scalar("out", load("g"), "+"), scalar("g", ZERO))
+    body = check(program(scalar("out", ZERO), scalar("g", ZERO), Loop(Range("i", ix(0), ix(4)), inside)))
+    assert [s.op for s in stores(body, "g")] == [None]
+
+
+def test_an_accumulator_that_lives_on_is_kept() -> None:
+    """The cotangent of a loop-carried value: scaled at the end of the iteration, not cleared."""
+    inside = (scalar("g", load("x", "i"), "+"), scalar("out", load("g"), "+"),
+              scalar("g", call("mul", load("g"), const(0.5, F8))))
+    body = check(program(scalar("out", ZERO), scalar("g", ZERO), Loop(Range("i", ix(0), ix(4)), inside)))
+    assert "+" in [s.op for s in stores(body, "g")]
+
+
+def test_the_rim_of_a_cleared_region_is_still_cleared() -> None:
+    clear = Map((Range("a", ix(0), ix(6)),), (Store("y", (ix("a"),), ZERO),))
+    core = Map((Range("b", ix(0), ix(4)),), (Store("y", (ix("b") + 1,), load("x", "b"), "+"),))
+    body = check(program(clear, core))
+    assert sorted(s.op or "=" for s in stores(body, "y")) == ["=", "=", "="]
+
+
+def test_an_accumulation_that_reads_the_array_is_left_alone() -> None:
+    clear = Map((Range("a", ix(0), ix(6)),), (Store("y", (ix("a"),), ZERO),))
+    core = Map((Range("b", ix(0), ix(4)),), (Store("y", (ix("b"),), call("add", load("y", "b"), load("x", "b")), "+"),))
+    body = check(program(clear, core))
+    assert [s.op for s in stores(body, "y")] == [None, "+"]

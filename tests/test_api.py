@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.checkpoint.plan import Plan
-from sdfgad.errors import (
-    AliasError,
-    DtypeError,
-    MemoryLimitError,
-    OutputError,
-    UnusedArgumentWarning,
-    UsageError,
-)
+from sdfgad.errors import AliasError, DtypeError, OutputError, UnusedArgumentWarning, UsageError
 
 X = np.array([0.3, 0.7, 1.1, 0.4])
 Y = np.array([1.3, -0.2, 0.5, 0.9])
@@ -98,8 +90,9 @@ def test_the_value_is_numpys():
     assert again == value
 
 
-@pytest.mark.parametrize("wrt, names", [("y", None), (1, None), (-3, None), (("y", "x"), ["y", "x"]), ((0, 1), ["x", "y"]),
-                                        (["y"], ["y"]), (("x", "scale"), ["x", "scale"])], ids=str)
+@pytest.mark.parametrize("wrt, names", [
+    ("y", None), (1, None), (-3, None), (("y", "x"), ["y", "x"]), ((0, 1), ["x", "y"]), (["y"], ["y"]),
+    (("x", "scale"), ["x", "scale"])], ids=str)
 def test_names_and_positions(wrt, names):
     found = sdfgad.grad(product, wrt=wrt)(X, Y)
     if names is None:
@@ -115,8 +108,8 @@ def test_a_float_argument_has_a_number_for_a_gradient():
 
 
 @pytest.mark.parametrize("wrt, error, message", [
-    ("z", UsageError, "no argument of this name"), (7, UsageError, "has 4 arguments"), (("x", "x"), UsageError, "twice"),
-    ("power", DtypeError, "carries no gradient"), (("x", 0), UsageError, "twice")])
+    ("z", UsageError, "no argument of this name"), (7, UsageError, "has 4 arguments"),
+    (("x", "x"), UsageError, "twice"), ("power", DtypeError, "carries no gradient"), (("x", 0), UsageError, "twice")])
 def test_a_wrong_choice_of_arguments_is_refused(wrt, error, message):
     with pytest.raises(error, match=message):
         sdfgad.grad(product, wrt=wrt)(X, Y)
@@ -347,31 +340,13 @@ def test_the_function_itself_compiled():
     np.testing.assert_array_equal(u, X)
 
 
-def test_a_plan_says_what_a_call_would_store():
-    seen = sdfgad.plan(steps, sdfgad.spec(4))
-    assert seen.predicted.peak_bytes > 0
-    assert any(item.array == "x" for item in seen.problem.items)
-    assert "stor" in str(seen)
-    assert sdfgad.grad(steps).plan(X).predicted == seen.predicted
-    assert sdfgad.grad(steps).plan(sdfgad.spec(400)).predicted.peak_bytes > 50 * seen.predicted.peak_bytes
-
-
-def test_a_plan_is_saved_and_replayed(tmp_path):
-    seen = sdfgad.plan(steps, sdfgad.spec(4))
-    seen.save(tmp_path / "plan.json")
-    read = Plan.load(tmp_path / "plan.json")
-    assert read == seen
-    np.testing.assert_array_equal(sdfgad.grad(steps, plan=read)(X), sdfgad.grad(steps)(X))
-
-
-def test_a_memory_limit_is_kept_or_refused():
-    need = sdfgad.plan(steps, X).predicted.peak_bytes
-    np.testing.assert_array_equal(sdfgad.grad(steps, memory_limit=need)(X), sdfgad.grad(steps)(X))
-    with pytest.raises(MemoryLimitError, match="limit") as caught:
-        sdfgad.grad(steps, memory_limit=8)(X)
-    assert caught.value.minimum_bytes > 8
-    with sdfgad.config(memory_limit=8), pytest.raises(MemoryLimitError):
-        sdfgad.grad(steps)(X)
+def test_winners_are_found_however_the_compiler_rounds():
+    """It may fuse a product with a sum in one of the two places where the same value is computed."""
+    largest = sdfgad.grad(lambda x, y: np.max(np.exp(x) * y + y))
+    for number in range(40):
+        rng = np.random.default_rng(number)
+        found = largest(rng.normal(size=40), rng.normal(size=40))
+        assert np.count_nonzero(found.x) == np.count_nonzero(found.y) == 1
 
 
 def test_stop_gradient_is_the_identity_and_a_barrier():

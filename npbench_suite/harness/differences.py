@@ -12,7 +12,7 @@ import sdfgad
 from npbench_suite.harness.case import copies, kernel_of, widened
 from npbench_suite.harness.job import Job, Run
 from npbench_suite.harness.measure_sdfgad import checked_gradients, refused
-from npbench_suite.harness.objective import total, weighted_sum, weights
+from npbench_suite.harness.objective import magnitude, total, weighted_sum, weights
 
 Arguments = dict[str, Any]
 STEP = 1e-3
@@ -38,7 +38,9 @@ def _errors(kernel: Any, arguments: Arguments, gradients: Mapping[str, Mapping[s
     direction = {name: _direction(generator, arguments[name]) for name in kernel.wrt}
     slopes = [(richardson(_along(kernel, arguments, direction, name), STEP), terms_of(gradient, direction))
               for name, gradient in gradients.items()]
-    largest = max(_size(slope, terms) for slope, terms in slopes)
+    own = copies(arguments)
+    outputs = kernel.outputs(kernel.program(*own.values()), own)
+    largest = max(1e-3 * magnitude(outputs), *(_size(slope, terms) for slope, terms in slopes))
     for slope, terms in slopes:
         yield directional_error(slope, terms, largest)
 
@@ -51,7 +53,7 @@ def terms_of(gradient: Mapping[str, np.ndarray], direction: Mapping[str, np.ndar
 def directional_error(slope: float, terms: np.ndarray, largest: float = 0.0) -> float:
     """Their difference over the slope, or over the size of the terms where they cancel.
 
-    ``largest`` is the size under the other objective: next to it, a slope of rounding noise counts as zero.
+    ``largest`` is a size from the other objective or the outputs: next to it, a slope of rounding noise counts as zero.
     """
     size = _size(slope, terms)
     scale = size if size > NOISE * largest else largest

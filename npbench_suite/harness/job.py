@@ -83,6 +83,7 @@ class Run:
     objective: float | None = None
     objective_scale: float | None = None
     directional_error: float | None = None
+    sensitivity: float | None = None
     gradients: str = ""
 
     @classmethod

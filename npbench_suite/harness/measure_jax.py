@@ -12,7 +12,7 @@ import numpy as np
 
 from npbench_suite.harness.case import kernel_of, preset_arguments, widened
 from npbench_suite.harness.job import Job, Run
-from npbench_suite.harness.objective import save_gradients, weights
+from npbench_suite.harness.objective import save_gradients, sensitivity, weights
 from npbench_suite.harness.stopwatch import first_call, repeated
 
 
@@ -29,8 +29,11 @@ def measure(job: Job) -> Iterator[Run]:
     yield run
     del plain
     if job.gradients:
-        save_gradients(job.gradients, checked_gradients(port, widened(arguments), kernel.wrt))
-        run = replace(run, gradients=job.gradients)
+        precise = widened(arguments)
+        outputs, gradients = checked_gradients(port, precise, kernel.wrt)
+        save_gradients(job.gradients, gradients)
+        run = replace(run, gradients=job.gradients, sensitivity=sensitivity(precise, outputs, gradients.values()))
+        del outputs, gradients, precise
         yield run
     times = repeated(lambda: jax.block_until_ready(call(active, passive)), job.repeat, job.budget)
     yield run.with_times("gradient", seconds, times)
@@ -38,15 +41,14 @@ def measure(job: Job) -> Iterator[Run]:
 
 def checked_gradients(
     port: Callable[..., tuple[Any, ...]], arguments: Mapping[str, Any], wrt: tuple[str, ...],
-) -> dict[str, dict[str, np.ndarray]]:
-    """The gradients of both objectives."""
+) -> tuple[list[np.ndarray], dict[str, dict[str, np.ndarray]]]:
+    """The outputs, and the gradients of both objectives."""
     active, passive, fixed = split(arguments, wrt)
-    shapes = jax.eval_shape(lambda a, p: port(**{**a, **p, **fixed}), active, passive)
-    flat = [np.broadcast_to(np.ones((), shape.dtype), shape.shape) for shape in shapes]
+    outputs = [np.asarray(out) for out in jax.jit(lambda a, p: port(**{**a, **p, **fixed}))(active, passive)]
     # The weights are an argument: as constants of the program they would slow its compilation.
     gradient = jax.jit(jax.grad(objective(port, fixed)))
-    return {name: steepest(gradient(active, passive, factors))
-            for name, factors in (("sum", flat), ("weighted", weights(flat)))}
+    seeds = {"sum": [np.ones_like(out) for out in outputs], "weighted": weights(outputs)}
+    return outputs, {name: steepest(gradient(active, passive, factors)) for name, factors in seeds.items()}
 
 
 def split(arguments: Mapping[str, Any], wrt: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

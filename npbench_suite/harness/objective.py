@@ -44,6 +44,19 @@ def magnitude(outputs: Iterable[Any]) -> float:
     return float(sum(np.sum(np.abs(np.real(output))) for output in outputs))
 
 
+def sensitivity(
+    arguments: Mapping[str, Any], outputs: Iterable[Any], gradients: Iterable[Mapping[str, np.ndarray]],
+) -> float:
+    """How much relative changes of the arguments move the objective, relative to the outputs; the larger of both.
+
+    At the rounding level, the gradient at these arguments is zero and says nothing about a program.
+    """
+    moved = max(sum(float(np.sum(np.abs(gradient) * np.abs(arguments[name]))) for name, gradient in by_name.items())
+                for by_name in gradients)
+    size = magnitude(outputs)
+    return moved / size if size > 0 else moved
+
+
 def save_gradients(file: str, gradients: Mapping[str, Mapping[str, Any]]) -> None:
     """``gradients[objective][argument]`` into an .npz file."""
     arrays: dict[str, Any] = {

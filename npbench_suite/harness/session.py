@@ -22,6 +22,8 @@ PRESETS = ("S", "M", "L", "paper")
 
 # Repetitions of one measurement end here, so that slow kernels do not take the whole run.
 REPETITION_SECONDS = 10.0
+# Below this sensitivity a gradient is rounding noise around zero, and two correct ones differ.
+NOISE = 1e4 * float(np.finfo(np.float64).eps)
 
 Report = Callable[[Run], None]
 
@@ -102,8 +104,9 @@ def _job(options: Options, kernel: str, competitor: str, threads: int, folder: P
 
 
 def reference_gradients(runs: list[Run]) -> str | None:
-    """The file of the most trusted port that finished with finite gradients."""
-    files = {run.competitor: run.gradients for run in reversed(runs) if run.gradients}
+    """The file of the most trusted port whose gradients are finite and more than rounding noise."""
+    files = {run.competitor: run.gradients for run in reversed(runs)
+             if run.gradients and (run.sensitivity or 0.0) > NOISE}
     return next((files[port] for port in REFERENCES if port in files and _finite(files[port])), None)
 
 

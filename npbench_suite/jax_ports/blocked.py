@@ -1,6 +1,7 @@
-"""Triangular factorisations and solves, blocked: short scans inside a block, matrix products between blocks.
+"""Triangular factorisations and solves.
 
-A scan over single rows of the whole matrix would keep a copy of the matrix per step for the reverse pass.
+The factorisations are blocked: short scans inside a block, matrix products between blocks. A scan over single rows
+of the whole matrix would keep a copy of the matrix per step for the reverse pass.
 Inside a block the update is an outer product, linear in the block, of which only the two vectors are kept.
 """
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.linalg import solve_triangular
 
-from npbench_suite.jax_ports.arrays import Array, blocks
+from npbench_suite.jax_ports.arrays import Array, blocks, put
 
 LEAST, MOST = 64, 32
 
@@ -85,28 +86,22 @@ def lu_recursive(A: Array) -> Array:
 
 
 def forward(L: Array, b: Array, unit: bool = False) -> Array:
-    """x of L x = b; reads the lower triangle only (without the diagonal if `unit`)."""
-    parts: list[Array] = []
-    for low, high in blocks(L.shape[0], LEAST, MOST):
-        right = b[low:high]
-        if parts:
-            right = right - L[low:high, :low] @ jnp.concatenate(parts)
-        parts.append(_substitute(L[low:high, low:high], right, unit))
-    return jnp.concatenate(parts)
+    """x of L x = b; the upper triangle (and the diagonal, if `unit`) has no effect."""
+    return _substitute(L, b, unit, reverse=False)
 
 
 def backward(U: Array, b: Array) -> Array:
-    """x of U x = b; reads the upper triangle only."""
-    return forward(U[::-1, ::-1], b[::-1])[::-1]
+    """x of U x = b; the lower triangle has no effect."""
+    return _substitute(U, b, unit=False, reverse=True)
 
 
-def _substitute(L: Array, b: Array, unit: bool) -> Array:
-    n = L.shape[0]
-    index = jnp.arange(n)
+def _substitute(T: Array, b: Array, unit: bool, reverse: bool) -> Array:
+    # A scan over whole rows. Blocks cut out of T would each be padded to a full matrix in the reverse pass.
+    pivots = jnp.ones_like(b) if unit else jnp.diagonal(T)
 
-    def step(rest: Array, column: tuple[Array, Array]) -> tuple[Array, Array]:
-        j, below = column
-        x = rest[j] if unit else rest[j] / below[j]
-        return rest - jnp.where(index > j, below, 0.0) * x, x
+    def step(x: Array, at: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
+        i, row, right, pivot = at
+        # What is not solved yet is still zero in x: no mask.
+        return put(x, ((right - row @ x) / pivot)[None], i), None
 
-    return lax.scan(step, b, (index, L.T))[1]
+    return lax.scan(step, jnp.zeros_like(b), (jnp.arange(b.shape[0]), T, b, pivots), reverse=reverse)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -28,7 +29,7 @@ def idiomatic(r: Array) -> tuple[Array]:
     n = r.shape[0]
     y, state = jnp.zeros(0, r.dtype), (-r[0], jnp.ones((), r.dtype))
     # y grows: each stretch of steps works on, and keeps for the reverse pass, only the length it needs.
-    for low, high in blocks(n, 64, 16):
+    for low, high in blocks(n, 64, 6):
         y = jnp.concatenate([y, jnp.zeros(high - low, r.dtype)])
         if low == 0:
             y, low = y.at[0].set(-r[0]), 1
@@ -42,12 +43,14 @@ def _stretch(r: Array, y: Array, state: tuple[Array, Array], low: int) -> tuple[
     mirrored = jnp.concatenate([r[::-1], jnp.zeros_like(r)])
     index = jnp.arange(n)
 
+    # Of every step only y is kept; the windows are cut once more on the way back.
+    @jax.checkpoint
     def step(carry: tuple[Array, Array, Array], at: tuple[Array, Array]) -> tuple[tuple[Array, Array, Array], None]:
         y, alpha, beta = carry
         k, value = at
         beta = beta * (1.0 - alpha * alpha)
         # From n - k on, the mirrored r is r[k-1], ..., r[0] and then zeros, and so is the mirrored y.
-        alpha = -(value + jnp.dot(lax.dynamic_slice(mirrored, (n - k,), (n,)), y)) / beta
+        alpha = -(value + jnp.sum(lax.dynamic_slice(mirrored, (n - k,), (n,)) * y)) / beta
         turned = lax.dynamic_slice(jnp.concatenate([y[::-1], jnp.zeros_like(y)]), (n - k,), (n,))
         return (jnp.where(index == k, alpha, y + alpha * turned), alpha, beta), None
 

@@ -49,6 +49,13 @@ def idiomatic(A: Array) -> Results:
     return Q, R, Q * jnp.diagonal(R)
 
 
+def matrix(A: Array) -> Results:
+    Q, R = jnp.linalg.qr(A)
+    # Gram-Schmidt is the decomposition with a positive diagonal.
+    sign = jnp.sign(jnp.diagonal(R))
+    return Q * sign, sign[:, None] * R, Q * jnp.diagonal(R)
+
+
 def _panel(panel: Array) -> tuple[Array, Array]:
     index = jnp.arange(panel.shape[0])
 

@@ -26,6 +26,6 @@ def literal(neigh_idx: Array, dH: Array, G: Array, D: Array, Sigma: Array) -> tu
         k, E, q, w, i, j, a, b = jnp.unravel_index(flat, extents)
         dHG = G[k, jnp.maximum(E - w, 0), neigh_idx[a, b]] @ dH[a, b, i]
         dHD = dH[a, b, j] * D[q, w, a, b, i, j]
-        return Sigma.at[k, E, a].add(jnp.where(E >= w, dHG @ dHD, 0.0))
+        return Sigma.at[k, E, a].add(jnp.where(w <= E, dHG @ dHD, 0.0))
 
     return (lax.fori_loop(0, count, body, Sigma),)

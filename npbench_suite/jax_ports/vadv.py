@@ -3,6 +3,8 @@
 import jax.numpy as jnp
 from jax import Array, lax
 
+Pair = tuple[Array, Array]
+
 
 def idiomatic(
     utens_stage: Array, u_stage: Array, wcon: Array, u_pos: Array, utens: Array, dtr_stage: float
@@ -17,14 +19,14 @@ def idiomatic(
     d = dtr_stage * pos + tend + stage - a * jnp.concatenate([none, -slope]) - c * jnp.concatenate([slope, none])
     b = dtr_stage - a - c
 
-    def forward(carry: tuple[Array, Array], level: tuple[Array, ...]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def forward(carry: Pair, level: tuple[Array, ...]) -> tuple[Pair, Pair]:
         a, b, c, d = level
         before_c, before_d = carry
         scale = 1.0 / (b - before_c * a)
         carry = (c * scale, (d - before_d * a) * scale)
         return carry, carry
 
-    def backward(above: Array, level: tuple[Array, Array]) -> tuple[Array, Array]:
+    def backward(above: Array, level: Pair) -> Pair:
         c, d = level
         x = d - c * above
         return x, x
@@ -40,25 +42,25 @@ def literal(
 ) -> tuple[Array]:
     levels = utens_stage.shape[2]
 
-    def below(k: Array | int) -> tuple[Array, Array]:
+    def below(k: Array | int) -> Pair:
         gav = -0.25 * (wcon[1:, :, k] + wcon[:-1, :, k])
         return 0.5 * gav, -0.5 * gav * (u_stage[:, :, k - 1] - u_stage[:, :, k])
 
-    def above(k: Array | int) -> tuple[Array, Array]:
+    def above(k: Array | int) -> Pair:
         gcv = 0.25 * (wcon[1:, :, k + 1] + wcon[:-1, :, k + 1])
         return 0.5 * gcv, -0.5 * gcv * (u_stage[:, :, k + 1] - u_stage[:, :, k])
 
     def source(k: Array | int) -> Array:
         return dtr_stage * u_pos[:, :, k] + utens[:, :, k] + utens_stage[:, :, k]
 
-    def forward(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+    def forward(k: Array, carry: Pair) -> Pair:
         ccol, dcol = carry
         (a, from_below), (c, from_above) = below(k), above(k)
         divided = 1.0 / (dtr_stage - a - c - ccol[:, :, k - 1] * a)
         right = source(k) + from_below + from_above - dcol[:, :, k - 1] * a
         return ccol.at[:, :, k].set(c * divided), dcol.at[:, :, k].set(right * divided)
 
-    def backward(step: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+    def backward(step: Array, carry: Pair) -> Pair:
         k = levels - 2 - step
         data, out = carry
         data = dcol[:, :, k] - ccol[:, :, k] * data

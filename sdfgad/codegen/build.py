@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -13,7 +14,10 @@ from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.errors import ToolchainError
 
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-w")
+# gcc 12 miscompiles conditional divisions and square roots it vectorises with AVX-512 masks: docs/decisions/0004.
+_NO_MASKS = ("-mno-avx512f",) if platform.machine() in ("x86_64", "AMD64") else ()
+FLAGS = ("-std=c++20", "-O3", "-march=native", *_NO_MASKS, "-fopenmp", "-fPIC", "-fno-math-errno",
+         "-fno-trapping-math", "-w")
 RUNTIME = Path(__file__).parent / "runtime"
 
 

@@ -48,7 +48,8 @@ def source(lowered: Lowered) -> str:
     """Everything the compiler needs, in one text."""
     sdfg = lowered.sdfg
     with dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False):
-        frame = next(c for c in codegen.generate_code(sdfg) if c.title == "Frame")
+        # A failing validation would write the graph into the current folder; the tests validate instead.
+        frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
     return "#include <omp.h>\n" + code + _entry(lowered)
 

@@ -10,10 +10,22 @@ import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
-    BOOL, apply, as_array, compare, describe, integers, lift, same_size, select, shape_text, truth)
-from sdfgad.frontend.indexing import remap, same_mask, subscript
-from sdfgad.frontend.values import (
-    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, is_int, is_number)
+    BOOL,
+    apply,
+    as_array,
+    compare,
+    describe,
+    integers,
+    lift,
+    same_size,
+    select,
+    shape_text,
+    truth,
+)
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.masking import same_mask
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Masked, Value, is_int, is_number
+from sdfgad.frontend.views import remap
 from sdfgad.ir.expr import Const, call, const
 from sdfgad.ir.index import ix
 
@@ -70,9 +82,9 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
-    if ufunc in (np.equal, np.not_equal) and any(v is None or isinstance(v, (str, tuple)) for v in plain):
-        if not any(isinstance(v, ArrayValue) and v.shape for v in plain):
-            return ufunc is np.not_equal
+    odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
+    if odd and ufunc in (np.equal, np.not_equal) and not any(isinstance(v, ArrayValue) and v.shape for v in plain):
+        return ufunc is np.not_equal
     return compare(ctx, ufunc, left, right)
 
 
@@ -87,8 +99,9 @@ def _plain_comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) 
         raise ctx.refuse(f"a comparison that fails: {error}", code="SG102") from error
 
 
-_NAMES = MappingProxyType({np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
-                           np.equal: "eq", np.not_equal: "ne"})
+_NAMES: Mapping[np.ufunc, str] = MappingProxyType({
+    np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
+    np.equal: "eq", np.not_equal: "ne"})
 
 
 def _has_run_time(value: Value) -> bool:
@@ -149,7 +162,8 @@ def truth_value(ctx: Context, value: Value) -> ArrayValue:
     """A run-time value as a boolean scalar."""
     operand = as_array(ctx, value)
     if any(n.const != 1 for n in operand.shape):
-        raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element", "SG107")
+        raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element",
+                         "SG107")
     position = tuple(n * 0 for n in operand.shape)
     e = truth(operand.at(position))
     return ctx.builder.lazy((), BOOL, lambda _: e, operand.reads, True)

@@ -23,6 +23,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         owner = constant_array(ctx, owner)
     if isinstance(owner, (ArrayValue, Masked)):
         rule = _ATTRIBUTES.get(name)
+        if rule is None and name not in ctx.methods:
+            raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
     if isinstance(owner, ListValue) and name in _LIST_METHODS:
         return Method(owner, name)

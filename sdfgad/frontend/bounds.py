@@ -124,9 +124,9 @@ class Scope:
     def _intervals(self, ranges: Sequence[Range], known: Mapping[str, Bounds]) -> dict[str, Bounds]:
         env = dict(known)
         for r in ranges:
-            first, stop = (self._named(e) for e in (r.start, r.stop))
-            env.update(first[1] | stop[1])
-            first, stop = first[0].bounds(env), stop[0].bounds(env)
+            (start_ix, more), (stop_ix, others) = self._named(r.start), self._named(r.stop)
+            env.update(more | others)
+            first, stop = start_ix.bounds(env), stop_ix.bounds(env)
             if r.step > 0:
                 env[r.var] = (first[0], None if stop[1] is None else stop[1] - 1)
             else:

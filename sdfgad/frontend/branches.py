@@ -1,15 +1,16 @@
 """Conditionals: one branch when the condition is known now, else an `If` whose names are merged afterwards."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
-from sdfgad.frontend.elementwise import describe, select, same_size
-from sdfgad.frontend.merge import (
-    Kind, container_value, declare, fill_copy, join, kind_of, private, same)
+from sdfgad.frontend.elementwise import describe, same_size, select
+from sdfgad.frontend.merge import Kind, container_value, declare, fill_copy, join, kind_of, private, same
+from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix
@@ -28,7 +29,7 @@ def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: C
         if all(_pure(v) for v in values):
             weak = _joined(ctx, *values).weak
             picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, sources, True)
-            return select(ctx, picked, *values, weak)
+            return select(ctx, picked, values[0], values[1], weak)
     return _stored(ctx, condition, chosen, other)
 
 
@@ -90,9 +91,9 @@ def _pure(value: Value) -> bool:
 
 def _joined(ctx: Context, first: Value, second: Value) -> Kind:
     a, b = kind_of(first), kind_of(second)
-    if a is not None and b is not None and len(a.shape) == len(b.shape):
-        if all(same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
-            b = Kind(a.shape, b.dtype, b.weak)
+    if a is not None and b is not None and len(a.shape) == len(b.shape) and all(
+            same_size(ctx, n, m) for n, m in zip(a.shape, b.shape, strict=True)):
+        b = Kind(a.shape, b.dtype, b.weak)
     kind = join(a, b)
     if kind is None:
         raise ctx.refuse(f"a choice at run time between {describe(first)} and {describe(second)}",
@@ -123,18 +124,25 @@ def _index_of(e: Expr) -> Ix | None:
         Ix(()) if getattr(e, "value", None) == 0 else None)
 
 
-_FACTS: dict[str, Callable[[Ix, Ix], list[Ix]]] = {
+_FACTS: Mapping[str, Callable[[Ix, Ix], list[Ix]]] = MappingProxyType({
     "lt": lambda a, b: [b - a - 1], "le": lambda a, b: [b - a], "gt": lambda a, b: [a - b - 1],
-    "ge": lambda a, b: [a - b], "eq": lambda a, b: [a - b, b - a], "ne": lambda a, b: []}
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+    "ge": lambda a, b: [a - b], "eq": lambda a, b: [a - b, b - a], "ne": lambda a, b: []})
+_OPPOSITE: Mapping[str, str] = MappingProxyType({
+    "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"})
 
 
 def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Callable[[], None],
            live: frozenset[str]) -> None:
-    """An `If` statement; names in `live` that differ afterwards are merged."""
+    """An `If` on a run-time condition; names in `live` that differ afterwards are merged."""
     condition = test.at(())
     ctx.builder.consume(test)
     ctx.builder.flush()
+    run_branches(ctx, condition, then, orelse, live)
+
+
+def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse: Callable[[], None],
+                 live: frozenset[str]) -> None:
+    """An `If` statement on an expression."""
     frame, source = ctx.frame, ctx.builder.source
     before, shared = dict(frame.names), ctx.builder.shared
     outcomes = []
@@ -237,4 +245,4 @@ def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[Outcome], befo
     return None if linked else container
 
 
-__all__ = ("choose", "run_if", "facts_of")
+__all__ = ("choose", "run_if", "run_branches", "facts_of")

@@ -12,9 +12,9 @@ from sdfgad import names
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.bounds import Scope
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
-from sdfgad.frontend.sharing import Shared
-from sdfgad.frontend.values import ArrayValue, Lazy, Position, Shape, ViewValue, expr_reads
-from sdfgad.ir.expr import Call, Expr, call, const, index_elems, loads, map_indices
+from sdfgad.frontend.sharing import Shared, refuse_sharing
+from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
+from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, axis, view_of
 
@@ -118,7 +118,8 @@ class Builder:
 
     def domain(self, shape: Shape, first: int = 0) -> tuple[tuple[Range, ...], Position]:
         """Map variables over `shape`, and the position they stand for; extents of 1 need none."""
-        ranges, position = [], []
+        ranges: list[Range] = []
+        position: list[Ix] = []
         for n in shape:
             if n.const == 1:
                 position.append(ix(0))
@@ -135,8 +136,8 @@ class Builder:
         self.flush(array)
         if any(r.trips == 0 for r in domain):
             return
-        domain, index, e = without_divisions(self.scope, domain, index, e)
-        self.emit(Map(tuple(domain), (Store(array, tuple(index), e, op),), self.source))
+        points, at, e = without_divisions(self.scope, domain, index, e)
+        self.emit(Map(tuple(points), (Store(array, tuple(at), e, op),), self.source))
         self.touch(array)
 
     def library(self, op: str, outs: Sequence[View], ins: Sequence[View], **attrs: object) -> None:
@@ -152,8 +153,8 @@ class Builder:
         if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
             raise Restart(array)
         if self.shared.links.get(array):
-            raise unsupported(self.source, f"an update of {self.label(array)}, which is one of several arrays "
-                              "depending on the path taken", "copy the array before updating it", "SG107")
+            raise refuse_sharing(self.source, f"an update of {self.label(array)}, which is one of several arrays "
+                                 "depending on the path taken", "copy the array before updating it")
         if self.arrays[array].role == "constant":
             raise unsupported(self.source, f"an update of {self.label(array)}, an array from outside the function",
                               "pass it as an argument or copy it first", "SG102")
@@ -169,7 +170,7 @@ class Builder:
     def label(self, array: str) -> str:
         return repr(self.arrays[array].label or array)
 
-    def lazy(self, shape: Shape, dtype: np.dtype, element, sources: frozenset[str], weak: bool = False,
+    def lazy(self, shape: Shape, dtype: np.dtype, element: Element | None, sources: frozenset[str], weak: bool = False,
              costly: bool = False, parts: tuple[ArrayValue, ...] = ()) -> Lazy:
         """A value to be stored later; watched, so that stores in between see it first."""
         self.lazies += 1
@@ -217,7 +218,7 @@ class Builder:
         return self.view(array, value.shape, value.weak, scalar=not value.shape)
 
     def assign(self, target: ViewValue, value: ArrayValue) -> None:
-        """`target[...] = value` for a value broadcast to the target's shape already, as if the value were read first."""
+        """`target[...] = value`, the value in the target's shape already; as if it were read before the first write."""
         self.check_quiet()
         domain, position = self.domain(target.shape)
         index = target.view.at(position)
@@ -289,14 +290,13 @@ def cast(e: Expr, dtype: np.dtype) -> Expr:
     """The same number in another dtype."""
     if e.dtype == dtype:
         return e
-    kind = type(e).__name__
-    if kind == "Const":
+    if isinstance(e, Const):
         with np.errstate(all="ignore"):
             number = np.asarray(e.value).astype(e.dtype)
             number = number.real if number.dtype.kind == "c" and dtype.kind in "fiu" else number
             return const(number.astype(dtype).item() if dtype != np.float32 else _single(number), dtype)
-    if kind == "Index" and dtype.kind in "iuf":
-        return type(e)(e.ix, dtype)  # type: ignore[union-attr]
+    if isinstance(e, Index) and dtype.kind in "iuf":
+        return Index(e.ix, dtype)
     if e.dtype.kind == "c" and dtype.kind == "b":
         return call("ne", e, const(0, e.dtype), dtype=dtype)
     if e.dtype.kind == "c" and dtype.kind != "c":
@@ -310,11 +310,6 @@ def _single(number: np.ndarray) -> float:
     return float(str(np.float32(number)))
 
 
-def map_store(domain: Sequence[Range], array: str, index: Position, e: Expr, op: str | None, source) -> Map:
-    """A bare map statement."""
-    return Map(tuple(domain), (Store(array, tuple(index), e, op),), source)
-
-
 def axes(count: int) -> Position:
     """The placeholder symbols of a view with `count` dimensions."""
     return tuple(ix(axis(k)) for k in range(count))
@@ -325,4 +320,4 @@ def reads_of(*parts: ArrayValue) -> frozenset[str]:
     return frozenset().union(*(p.reads for p in parts)) if parts else frozenset()
 
 
-__all__ = ("Builder", "Restart", "MAP_VARIABLES", "cast", "map_store", "axes", "reads_of", "expr_reads")
+__all__ = ("Builder", "Restart", "MAP_VARIABLES", "cast", "axes", "reads_of", "expr_reads")

@@ -18,7 +18,19 @@ from sdfgad.frontend.expressions import outside
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, ufunc_rule
 from sdfgad.frontend.source import Code, code_of
-from sdfgad.frontend.values import ArrayValue, Function, IntValue, Lazy, ListValue, Masked, Maybe, Method, Value, is_number, load_names
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Function,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Maybe,
+    Method,
+    Value,
+    is_number,
+    load_names,
+)
 
 MAX_DEPTH = 50
 
@@ -108,7 +120,7 @@ def _analysis(code: Code) -> Liveness:
 
 
 @lru_cache(maxsize=4096)
-def _code(function: FunctionType) -> Code:
+def _code(function: Callable[..., Value]) -> Code:
     return code_of(function)
 
 
@@ -127,7 +139,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
-        raise ctx.refuse(f"a call of {function.__module__}.{function.__qualname__}",
+        module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
+        raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
                          "this library function has no compiled form yet", "SG121")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
@@ -150,26 +163,27 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
                      "understood", "SG121")
 
 
-_PURE = (int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range, np.dtype,
-         np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar, print, sorted,
-         getattr, hasattr, type, slice, callable, any, all)
+_PURE = (int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
+         np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
+         sorted, getattr, hasattr, type, slice, callable, any, all)
 
 
-def _polyfill(ctx: Context, callee: Value, function: FunctionType, arguments: Sequence[Value],
+def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],
               keywords: Mapping[str, Value]) -> Value:
     keywords = dict(keywords)
     out = keywords.pop("out", None)
     _bind(ctx, callee, function, arguments, keywords)
-    defaults = tuple(function.__defaults__ or ())
+    defaults = tuple(getattr(function, "__defaults__", None) or ())
     result = _inline(ctx, _code(function), None, list(arguments), keywords, defaults,
-                     dict(function.__kwdefaults__ or {}), True)
+                     dict(getattr(function, "__kwdefaults__", None) or {}), True)
     return out_argument(ctx, result, out)
 
 
 def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[Value], keywords: dict[str, Value],
             defaults: Sequence[Value], keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
     if len(ctx.frames) >= MAX_DEPTH:
-        raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance", "SG107")
+        raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance",
+                         "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
     frame = Frame(code, _analysis(code), {}, enclosing, quiet or (bool(ctx.frames) and ctx.frame.quiet),
                   len(ctx.builder.regions))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_value
 from sdfgad.frontend.liveness import assigned
-from sdfgad.frontend.merge import (
-    Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same)
+from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import IntValue, Maybe, Value, ViewValue, references
 from sdfgad.ir.index import Ix
@@ -25,38 +24,55 @@ class Carry:
     kinds: dict[str, Kind]
     before: dict[str, Value]
     live: frozenset[str]
+    trial: Trial
     around: Shared = field(default_factory=Shared)  # known at the end of the body, hence at its head too
     entry: Shared = field(default_factory=Shared)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
     opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
 
 
+@dataclass(frozen=True)
+class Trial:
+    """How to try a body: arrays bound anew are assumed to come back to their names (`returning`), and names that
+    exchange their arrays are served by copies (`exchange`)."""
+
+    returning: bool
+    exchange: bool
+
+
+class Exchanged(Exception):
+    """Names exchange their arrays from one iteration to the next."""
+
+
 class Again(Exception):
     """What was assumed of the carried names does not hold: the `Carry` has been corrected."""
 
 
-def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None]) -> None:
+def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None],
+             trial: Trial) -> None:
     """Try the body until the assumptions about the carried names are those it leaves behind."""
     frame = ctx.frame
     needed = live | frame.liveness.captured
     names = [n for n in assigned(stmt.body) if n in frame.names and n in needed]
     key = (stmt, len(ctx.frames))
     snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
-    carry = Carry(_guess(ctx, stmt, names, ctx.hints.get(key, frozenset())), before, needed)
+    hints = frozenset() if trial.returning else ctx.hints.get(key, frozenset())
+    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial)
     for _ in range(_TRIALS):
         try:
             once(carry)
         except Again:
             ctx.builder.rollback(snapshot)
             frame.names, ctx.here = dict(before), here
-            carry = Carry(carry.kinds, before, needed, carry.around)
+            carry = Carry(carry.kinds, before, needed, trial, carry.around)
             continue
         ctx.hints[key] = frozenset(carry.kinds)
         return
     raise ctx.refuse("a loop whose variables change their type in every iteration", code="SG104")
 
 
-def _guess(ctx: Context, stmt: ast.For | ast.While, names: Sequence[str], hints: frozenset[str]) -> dict[str, Kind]:
+def _guess(ctx: Context, stmt: ast.For | ast.While, names: Sequence[str], hints: frozenset[str],
+           trial: Trial) -> dict[str, Kind]:
     """Names surely bound anew in the body start as carried; those only updated in place do not."""
     plain = set(_plainly_bound(stmt.body))
     found = {}
@@ -64,7 +80,7 @@ def _guess(ctx: Context, stmt: ast.For | ast.While, names: Sequence[str], hints:
         value = ctx.frame.names[name]
         kind = kind_of(value)
         mutable = isinstance(value, ViewValue) and not value.scalar
-        if kind is not None and (name in hints or name in plain or not mutable):
+        if kind is not None and (name in hints or not mutable or name in plain and not trial.returning):
             found[name] = kind
     return found
 
@@ -100,17 +116,21 @@ def restore(ctx: Context, carry: Carry) -> None:
 
 
 def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
-    """At the end of the body: check the kinds, store new values in the containers. Returns the names as they are then."""
+    """At the end of the body: check the kinds, store new values in the containers; the names as they are then."""
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
     targets = {carry.opened[n][0] for n in moved}
+    if not carry.trial.exchange and any(_exchanges(v, targets, carry.opened[n][0]) for n, v in moved.items()):
+        raise Exchanged
     liveness = ctx.frame.liveness
     later = carry.live | liveness.at_loop[stmt] | liveness.after[stmt]
     needed = {n: v for n, v in names.items() if n in later or n.startswith("%")}
     for name, value in moved.items():
         if references(value) & (targets - {carry.opened[name][0]}):
             moved[name] = _copy(ctx, name, value, needed)
+    for name in [n for n in needed if n not in carry.opened and references(names[n]) & targets]:
+        names[name] = _copy(ctx, name, names[name], needed)
     for name, value in moved.items():
         fill_copy(ctx, carry.opened[name][0], carry.kinds[name], name, value, needed)
     known = ctx.builder.shared.only(carry.arrays)
@@ -120,11 +140,18 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     return names
 
 
+def _exchanges(value: Value, targets: set[str], own: str) -> bool:
+    return isinstance(value, ViewValue) and bool(value.shape) and value.view.array in targets - {own}
+
+
 def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Value:
+    if isinstance(value, Maybe):
+        return Maybe(_copy(ctx, name, value.value, names), value.when)
     kind = kind_of(value)
     if kind is None:
-        return value
-    array = declare(ctx, kind, name)
+        raise ctx.refuse(f"{name!r}, which holds values that change with the loop", "copy the arrays it is made of",
+                         "SG107")
+    array = declare(ctx, kind, name.strip("%"))
     if isinstance(value, ViewValue):
         fill_copy(ctx, array.name, kind, name, value, names)
     else:
@@ -136,7 +163,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
     """Every name needed in the next iteration is either unchanged or carried with the right kind."""
     for name in assigned(stmt.body):
         if name in carry.kinds:
-            before = carry.kinds[name]
+            before: Kind | None = carry.kinds[name]
         elif name in carry.live and name in carry.before and not same(names.get(name), carry.before[name]):
             before = kind_of(carry.before[name])
         else:
@@ -156,15 +183,17 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
     for name, value in names.items():
         if name in carry.opened:
             result[name] = carry.opened[name][1]
-        elif name.startswith("%") or isinstance(value, Maybe) and value.when:
-            continue
-        elif name in carry.before and same(value, carry.before[name]):
+        elif name.startswith("%") or isinstance(value, Maybe) and value.when or _unchanged(carry, name, value):
             continue
         else:
             result[name] = _last_value(value, last) if sure else Maybe(None)
     ctx.frame.names = result
     if not sure:  # the body may never run
         ctx.builder.shared = ctx.builder.shared.joined(carry.entry)
+
+
+def _unchanged(carry: Carry, name: str, value: Value) -> bool:
+    return name in carry.before and same(value, carry.before[name])
 
 
 def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:

@@ -39,7 +39,9 @@ class Context:
     invoke: Callable[..., Value]
     frames: list[Frame] = field(default_factory=list)
     here: SourceLine | None = None
+    methods: frozenset[str] = frozenset()
     label: str = ""  # the name the user is about to bind
+    splits: int = 0  # branches that hold the rest of their block at the moment
     hints: dict[Any, Any] = field(default_factory=dict)
     globals_used: dict[str, Value] = field(default_factory=dict)
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)

@@ -10,11 +10,35 @@ from sdfgad.frontend.arithmetic import constant_of, items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
-    BOOL, COMPLEX, FLOAT, INT, apply, as_array, convert, describe, expand, int_ix, int_value, lift, promote)
-from sdfgad.frontend.indexing import named_int, remap, subscript, to_int
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    apply,
+    as_array,
+    convert,
+    describe,
+    expand,
+    int_ix,
+    int_value,
+    lift,
+    promote,
+)
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, Lazy, ListValue, Masked, Shape, Value, ViewValue, is_int, is_number)
-from sdfgad.ir.expr import Index, call, const
+    ArrayValue,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Shape,
+    Value,
+    ViewValue,
+    is_int,
+    is_number,
+)
+from sdfgad.frontend.views import named_int, remap, to_int
+from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
 
 
@@ -24,7 +48,8 @@ def shape_of(ctx: Context, shape: Value) -> Shape:
     sizes = tuple(int_ix(to_int(ctx, n)) for n in items)
     for n in sizes:
         if ctx.builder.scope.bounds(n)[1] is None:
-            raise ctx.refuse("an array of a size only known at run time", "give it a size known before the call", "SG103")
+            raise ctx.refuse("an array of a size only known at run time", "give it a size known before the call",
+                             "SG103")
         if n.const is not None and n.const < 0:
             raise ctx.refuse("an array of negative size", code="SG103")
     return sizes
@@ -68,7 +93,8 @@ def full(ctx: Context, shape: Value, fill_value: Value, dtype: Value = None, ord
 def like(value: Value) -> Callable[..., Value]:
     """`np.zeros_like` and its kin."""
 
-    def rule(ctx: Context, a: Value, dtype: Value = None, order: str = "K", subok: bool = True, shape: Value = None) -> Value:
+    def rule(ctx: Context, a: Value, dtype: Value = None, order: str = "K", subok: bool = True,
+             shape: Value = None) -> Value:
         model = as_array(ctx, a)
         extents = model.shape if shape is None else shape_of(ctx, shape)
         return filled(ctx, extents, value, model.dtype if dtype is None else dtype_of(ctx, dtype))
@@ -95,7 +121,7 @@ def identity(ctx: Context, n: Value, dtype: Value = float) -> Value:
     return eye(ctx, n, None, 0, dtype)
 
 
-def _same(a: Ix, b: Ix):
+def _same(a: Ix, b: Ix) -> Expr:
     return call("eq", Index(a, INT), Index(b, INT), dtype=BOOL)
 
 
@@ -108,8 +134,8 @@ def arange(ctx: Context, start: Value, stop: Value = None, step: Value = 1, dtyp
     if all(is_int(v) for v in (start, stop, step)):
         return _integers(ctx, int_ix(start), int_ix(stop), int_ix(step), INT if dtype is None else dtype_of(ctx, dtype))
     if not all(is_number(v) for v in (start, stop, step)):
-        raise ctx.refuse("np.arange with a fraction only known at run time", "use np.linspace, or a range times the step",
-                         "SG103")
+        raise ctx.refuse("np.arange with a fraction only known at run time",
+                         "use np.linspace, or a range times the step", "SG103")
     sample = np.arange(start, stop, step)
     kind = sample.dtype if dtype is None else dtype_of(ctx, dtype)
     first, gap = float(start), float(start + step) - float(start)
@@ -123,8 +149,8 @@ def _integers(ctx: Context, start: Ix, stop: Ix, step: Ix, dtype: np.dtype) -> V
     gap = stop - start if step.const > 0 else start - stop
     count = ctx.builder.scope.greatest((gap + (abs(step.const) - 1)) // abs(step.const), ix(0))
     shape_of(ctx, (int_value(count),))
-    values = Lazy((count,), dtype, lambda p: cast(Index(start + p[0] * step, INT), dtype), frozenset())
-    return ctx.builder.lazy((count,), dtype, values.element, frozenset(e.array for i in (start, count) for e in i.elems))
+    reads = frozenset(e.array for i in (start, count) for e in i.elems)
+    return ctx.builder.lazy((count,), dtype, lambda p: cast(Index(start + p[0] * step, INT), dtype), reads)
 
 
 # literals and copies
@@ -273,7 +299,7 @@ def tri(ctx: Context, N: Value, M: Value = None, k: Value = 0, dtype: Value = fl
     return Lazy((rows, columns), kind, lambda p: cast(below(p, shift), kind), frozenset())
 
 
-def below(position: Sequence[Ix], shift: Ix):
+def below(position: Sequence[Ix], shift: Ix) -> Expr:
     """Whether an element of a matrix is on or below the diagonal moved by `shift`."""
     return call("le", Index(position[-1], INT), Index(position[-2] + shift, INT), dtype=BOOL)
 

@@ -19,8 +19,8 @@ BOOL, INT, FLOAT, COMPLEX = (np.dtype(t) for t in (np.bool_, np.int64, np.float6
 UFUNCS: Mapping[np.ufunc, str] = MappingProxyType({
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
     np.power: "pow", np.float_power: "pow", np.floor_divide: "floordiv", np.remainder: "mod",
-    np.absolute: "abs", np.fabs: "abs", np.sign: "sign", np.sqrt: "sqrt", np.cbrt: "cbrt", np.exp: "exp", np.exp2: "exp2",
-    np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
+    np.absolute: "abs", np.fabs: "abs", np.sign: "sign", np.sqrt: "sqrt", np.cbrt: "cbrt", np.exp: "exp",
+    np.exp2: "exp2", np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
     np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "arcsin", np.arccos: "arccos", np.arctan: "arctan",
     np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "arcsinh", np.arccosh: "arccosh",
     np.arctanh: "arctanh", np.arctan2: "arctan2", np.hypot: "hypot", np.maximum: "maximum", np.minimum: "minimum",
@@ -37,8 +37,8 @@ _ON_BOOLS = MappingProxyType({"add": "or", "mul": "and", "maximum": "or", "minim
                               "bitor": "or", "bitxor": "ne", "invert": "not"})
 _KEEPS_REAL = frozenset({"conj"})
 _KEEPS_INT = frozenset({"floor", "ceil", "trunc", "rint"})
-_CHEAP = frozenset("add sub mul neg abs maximum minimum lt le gt ge eq ne and or not select cast real imag conj complex "
-                   "bitand bitor bitxor invert".split())
+_CHEAP = frozenset("add sub mul neg abs maximum minimum lt le gt ge eq ne and or not select cast real imag conj "
+                   "complex bitand bitor bitxor invert".split())
 _FOLDS: Mapping[np.ufunc, Callable[..., Any]] = MappingProxyType({
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
     np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.negative: operator.neg,
@@ -109,7 +109,7 @@ def int_expr(ctx: Context, value: IntValue) -> Expr:
 def to_ix(e: Expr) -> Ix | None:
     """An integer expression as an index, where indices can express it."""
     if isinstance(e, Const):
-        return ix(int(e.value)) if e.dtype.kind in "iu" else None
+        return ix(int(e.value.real)) if e.dtype.kind in "iu" else None
     if isinstance(e, Index):
         return e.ix if e.dtype.kind in "iu" else None
     if e.dtype.kind not in "iu" or not isinstance(e, (Load, Call)):
@@ -263,7 +263,8 @@ def _operand(ctx: Context, e: Expr, dtype: np.dtype) -> Expr:
     if isinstance(e, Const) and dtype.kind in "iu" and isinstance(e.value, int):
         limits = np.iinfo(dtype)
         if not limits.min <= e.value <= limits.max:
-            raise ctx.refuse(f"the number {e.value} in {dtype} arithmetic", "it does not fit this integer type", "SG104")
+            raise ctx.refuse(f"the number {e.value} in {dtype} arithmetic", "it does not fit this integer type",
+                             "SG104")
     return cast(e, dtype)
 
 
@@ -356,17 +357,28 @@ def int_value(i: Ix, dtype: np.dtype | None = None) -> Value:
     return i.const if dtype is None else dtype.type(i.const)
 
 
+def _negative(low: int | None, high: int | None) -> bool | None:
+    """Whether a number within these bounds is negative."""
+    return True if high is not None and high < 0 else False if low is not None and low >= 0 else None
+
+
+def _positive(low: int | None, high: int | None) -> bool | None:
+    return True if low is not None and low > 0 else False if high is not None and high <= 0 else None
+
+
+def _zero(low: int | None, high: int | None) -> bool | None:
+    apart = (low is not None and low > 0) or (high is not None and high < 0)
+    return True if low == high == 0 else False if apart else None
+
+
+def _opposite(known: bool | None) -> bool | None:
+    return None if known is None else not known
+
+
 _ORDER: Mapping[np.ufunc, Callable[[int | None, int | None], bool | None]] = MappingProxyType({
-    np.less: lambda lo, hi: True if hi is not None and hi < 0 else False if lo is not None and lo >= 0 else None,
-    np.less_equal: lambda lo, hi: True if hi is not None and hi <= 0 else False if lo is not None and lo > 0 else None,
-    np.greater: lambda lo, hi: True if lo is not None and lo > 0 else False if hi is not None and hi <= 0 else None,
-    np.greater_equal: lambda lo, hi: True if lo is not None and lo >= 0 else False if hi is not None and hi < 0 else None,
-    np.equal: lambda lo, hi: True if lo == hi == 0 else False if _apart(lo, hi) else None,
-    np.not_equal: lambda lo, hi: False if lo == hi == 0 else True if _apart(lo, hi) else None})
-
-
-def _apart(low: int | None, high: int | None) -> bool:
-    return (low is not None and low > 0) or (high is not None and high < 0)
+    np.less: _negative, np.greater_equal: lambda lo, hi: _opposite(_negative(lo, hi)),
+    np.greater: _positive, np.less_equal: lambda lo, hi: _opposite(_positive(lo, hi)),
+    np.equal: _zero, np.not_equal: lambda lo, hi: _opposite(_zero(lo, hi))})
 
 
 def compare(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value:

@@ -13,16 +13,31 @@ from sdfgad.frontend import arithmetic, attributes
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import constant_array, describe
-from sdfgad.frontend.indexing import subscript, to_int
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.values import (
-    ArrayValue, Function, IntValue, Lazy, ListValue, Masked, Maybe, SliceValue, Value, ViewValue, contained, is_number)
+    ArrayValue,
+    Function,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Maybe,
+    SliceValue,
+    Value,
+    ViewValue,
+    contained,
+    is_number,
+)
+from sdfgad.frontend.views import to_int
 
 _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
     ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power, ast.MatMult: np.matmul,
     ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor,
     ast.LShift: np.left_shift, ast.RShift: np.right_shift})
-_UNARY: Mapping[type, np.ufunc] = MappingProxyType({ast.USub: np.negative, ast.UAdd: np.positive, ast.Invert: np.invert})
+_UNARY: Mapping[type, np.ufunc] = MappingProxyType({
+    ast.USub: np.negative, ast.UAdd: np.positive, ast.Invert: np.invert})
 _COMPARISONS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal})
@@ -55,8 +70,8 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if isinstance(value, Lazy) and value.stored is not None:
         value = value.stored
     if isinstance(value, ViewValue) and value.view.array in ctx.builder.shared.stale:
-        raise ctx.refuse(f"{node.id!r}, one of several arrays depending on the path taken, after one of them was updated",
-                         "copy the array before the branch", "SG107")
+        raise refuse_sharing(ctx.here, f"{node.id!r}, one of several arrays depending on the path, after one of them "
+                             "was updated", "copy the array before the branch")
     return value
 
 
@@ -157,7 +172,8 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
 
 def _membership(ctx: Context, left: Value, right: Value) -> bool:
     items = right.items if isinstance(right, ListValue) else right
-    if isinstance(left, (ArrayValue, IntValue)) or not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
+    constant = isinstance(items, (tuple, list, str, range, dict, set, frozenset))
+    if isinstance(left, (ArrayValue, IntValue)) or not constant:
         raise ctx.refuse("a membership test on values only known at run time", code="SG102")
     return left in items
 

@@ -1,72 +1,49 @@
-"""Subscripts: slices as views, integer arrays as gathers and scatters, boolean masks."""
+"""Subscripts: slices as views, integer arrays as gathers and scatters."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from sdfgad.frontend.builder import axes, cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
-    as_array, broadcast, constant_array, convert, describe, expand, int_ix, project, same_size, select, shape_text, to_ix)
+    as_array,
+    broadcast,
+    constant_array,
+    describe,
+    expand,
+    project,
+    to_ix,
+)
+from sdfgad.frontend.masking import check_cast, is_mask, masked, write_masked
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, Lazy, ListValue, Masked, Position, Shape, SliceValue, Value, ViewValue, is_int)
-from sdfgad.ir.expr import Expr, map_indices
-from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Loop, Range, View, axis
+    ArrayValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Position,
+    Shape,
+    SliceValue,
+    Value,
+    ViewValue,
+    is_int,
+)
+from sdfgad.frontend.views import as_view, basic, one_index, scalar_of, slice_range, template, to_int
+from sdfgad.ir.expr import Expr
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Loop, Range
 
-
-def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], scalar: bool = False) -> ArrayValue:
-    """The value seen with another shape: `index` gives the old position in the new placeholders."""
-    if isinstance(value, Lazy) and value.stored is not None:
-        value = value.stored
-    if isinstance(value, ViewValue):
-        mapping = {axis(k): i for k, i in enumerate(index)}
-        view = View(value.view.array, shape, tuple(i.subs(mapping) for i in value.view.index), value.dtype)
-        return ViewValue(view, scalar=scalar or value.scalar, weak=value.weak)
-    base = value
-
-    def element(position: Position):
-        here = {axis(k): p for k, p in enumerate(position)}
-        return base.at(tuple(i.subs(here) for i in index))
-
-    sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
-    return ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
-
-
-def to_int(ctx: Context, value: Value) -> Value:
-    """An integer value, also from a scalar or zero-dimensional integer array."""
-    if is_int(value):
-        return value
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
-        return named_int(ctx, value, "index")
-    raise ctx.refuse(f"{describe(value)} where an integer is needed", code="SG105")
-
-
-def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:
-    """A scalar integer from data as an index; copied first when its array may change while the index is in use."""
-    i = to_ix(value.at(()))
-    dtype = None if value.weak else value.dtype
-    if i is not None and all(_steady(ctx, e.array) for e in i.elems):
-        ctx.builder.frozen.update(e.array for e in i.elems if e.array not in ctx.builder.managed)
-        ctx.builder.consume(value)
-        return IntValue(i, dtype)
-    stored = ctx.builder.fresh_copy(value, label)
-    ctx.builder.managed.add(stored.view.array)
-    return IntValue(elem(stored.view.array, ()), dtype)
-
-
-def _steady(ctx: Context, array: str) -> bool:
-    return array in ctx.builder.managed or array not in ctx.builder.fragile
+# From the position within the index arrays and the position in the other dimensions to one index.
+Rule: TypeAlias = Callable[[Position, Position], Ix]
 
 
 def subscript(ctx: Context, base: ArrayValue, items: Value) -> Value:
     """`base[items]`."""
     parts = expand_items(ctx, base, items)
-    if any(_is_mask(p) for p in parts):
+    if any(is_mask(p) for p in parts):
         return masked(ctx, base, parts)
     if any(isinstance(p, ArrayValue) for p in parts):
         return gather(ctx, base, parts)
@@ -76,19 +53,8 @@ def subscript(ctx: Context, base: ArrayValue, items: Value) -> Value:
     return view
 
 
-def scalar_of(ctx: Context, view: ArrayValue) -> ArrayValue:
-    """A copy of one element: NumPy's scalars do not follow their array."""
-    if isinstance(view, Lazy) or (isinstance(view, ViewValue) and view.scalar):
-        return view
-    return ctx.builder.lazy((), view.dtype, view.at, view.reads, parts=(view,))
-
-
 def _items(items: Value) -> tuple:
     return items if isinstance(items, tuple) else (items,)
-
-
-def _is_mask(part: Value) -> bool:
-    return isinstance(part, ArrayValue) and part.dtype.kind == "b" and part.shape != ()
 
 
 def expand_items(ctx: Context, base: ArrayValue, items: Value) -> list[Value]:
@@ -107,7 +73,7 @@ def expand_items(ctx: Context, base: ArrayValue, items: Value) -> list[Value]:
 
 
 def _width(part: Value) -> int:
-    return 0 if part is None or part is Ellipsis else part.ndim if _is_mask(part) else 1
+    return 0 if part is None or part is Ellipsis else part.ndim if is_mask(part) else 1
 
 
 def _item(ctx: Context, item: Value) -> Value:
@@ -127,48 +93,6 @@ def _item(ctx: Context, item: Value) -> Value:
         return item
     raise ctx.refuse(f"{describe(item)} as an index", code="SG105")
 
-
-# slices and single indices
-
-def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
-    """A single index into `extent` elements."""
-    i = int_ix(item)
-    low, high = ctx.builder.scope.bounds(i)
-    size = extent.const
-    if size is not None and ((low is not None and low >= size) or (high is not None and high < -size)):
-        raise ctx.refuse(f"index {i}, which is out of bounds for {size} elements", code="SG105")
-    return ctx.builder.scope.wrapped(i, extent)
-
-
-def slice_range(ctx: Context, item: slice | SliceValue, extent: Ix) -> tuple[Ix, Ix, int]:
-    """First index, number of elements and step of a slice."""
-    ends = [None if e is None else int_ix(to_int(ctx, e)) for e in (item.start, item.stop)]
-    step = 1 if item.step is None else to_int(ctx, item.step)
-    if isinstance(step, IntValue) or step == 0:
-        raise ctx.refuse("a slice with a step that is zero or only known at run time", code="SG105")
-    first, count = ctx.builder.scope.slice(ends[0], ends[1], int(step), extent)
-    return first, count, int(step)
-
-
-def basic(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> ArrayValue:
-    """Slices, integers and new axes: a view."""
-    shape: list[Ix] = []
-    index: list[Ix] = []
-    for part in parts:
-        if part is None:
-            shape.append(ix(1))
-            continue
-        extent = base.shape[len(index)]
-        if isinstance(part, (slice, SliceValue)):
-            first, count, step = slice_range(ctx, part, extent)
-            index.append(first + ix(axis(len(shape))) * step)
-            shape.append(count)
-        else:
-            index.append(one_index(ctx, part, extent))
-    return remap(ctx, base, tuple(shape), index)
-
-
-# integer arrays
 
 @dataclass(frozen=True)
 class Gather:
@@ -211,9 +135,9 @@ def plan_gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Gathe
     return Gather(shape, index, span, reads_of(*arrays), distinct)
 
 
-def _plain_dimensions(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> tuple[list[Ix], list[Ix], list]:
+def _plain_dimensions(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> tuple[list[Ix], list[Ix], list[Rule]]:
     plain: list[Ix] = []
-    rules: list[Callable[[Position, Position], Ix]] = []
+    rules: list[Rule] = []
     extents: list[Ix] = []
     for part in parts:
         if part is None:
@@ -225,15 +149,22 @@ def _plain_dimensions(ctx: Context, base: ArrayValue, parts: Sequence[Value]) ->
             extents.append(extent)
         elif isinstance(part, (slice, SliceValue)):
             first, count, step = slice_range(ctx, part, extent)
-            rules.append(lambda _, rest, k=len(plain), first=first, step=step: first + rest[k] * step)
+            rules.append(_slice_rule(len(plain), first, step))
             plain.append(count)
         else:
-            single = one_index(ctx, part, extent)
-            rules.append(lambda _, rest, single=single: single)
+            rules.append(_fixed_rule(one_index(ctx, part, extent)))
     return extents, plain, rules
 
 
-def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Callable[[Position, Position], Ix]:
+def _slice_rule(k: int, first: Ix, step: int) -> Rule:
+    return lambda _, rest: first + rest[k] * step
+
+
+def _fixed_rule(i: Ix) -> Rule:
+    return lambda _, __: i
+
+
+def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
     if to_ix(array.at(axes(array.ndim))) is None:
         array = ctx.builder.materialise(array, "index")
 
@@ -282,17 +213,6 @@ def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dic
     ctx.builder.emit(Loop(span, tuple(block), ctx.builder.source))
 
 
-def template(value: ArrayValue) -> Callable[[Position], Expr]:
-    """The value's elements, no longer tied to the value."""
-    e = value.at(axes(value.ndim))
-
-    def element(position: Position) -> Expr:
-        here = {axis(k): p for k, p in enumerate(position)}
-        return map_indices(e, lambda i: i.subs(here))
-
-    return element
-
-
 def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[Position], Expr],
               at: dict[int, Ix]) -> None:
     free = tuple(n for k, n in enumerate(plan.shape) if k not in at)
@@ -306,71 +226,30 @@ def _store_at(ctx: Context, target: ViewValue, plan: Gather, element: Callable[[
 def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayValue, op: str) -> None:
     """`np.add.at(target, items, value)`: every one of several contributions to an element counts."""
     parts = expand_items(ctx, target, items)
-    if any(_is_mask(p) for p in parts):
+    if any(is_mask(p) for p in parts):
         raise ctx.refuse("a boolean mask in ufunc.at", "use an ordinary masked update", "SG105")
     if not any(isinstance(p, ArrayValue) for p in parts):
-        view = basic(ctx, target, parts)
-        shape, index, sources = view.shape, lambda p: p, frozenset()
-        target = view
+        target = as_view(basic(ctx, target, parts))
+        plan = Gather(target.shape, lambda p: p, range(0), frozenset(), True)
     else:
         plan = plan_gather(ctx, target, parts)
-        shape, index, sources = plan.shape, plan.index, plan.sources
-    spread = expand(ctx, value, shape)
-    if target.view.array in (spread.reads | sources):
+    spread = expand(ctx, value, plan.shape)
+    if target.view.array in (spread.reads | plan.sources):
         spread = ctx.builder.materialise(spread, "tmp")
-    domain, position = ctx.builder.domain(shape)
+    domain, position = ctx.builder.domain(plan.shape)
     e = cast(spread.at(position), target.dtype)
     ctx.builder.consume(value)
-    ctx.builder.store(target.view.array, target.view.at(index(position)), e, domain, op)
+    ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, op)
 
-
-# boolean masks
-
-def masked(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Masked:
-    """`base[mask]`, never stored in compressed form."""
-    if not _is_mask(parts[0]) or any(p != slice(None) for p in parts[1:]):
-        raise ctx.refuse("a boolean mask combined with other indices", "use one mask, or np.where", "SG105")
-    mask = parts[0]
-    for n, m in zip(mask.shape, base.shape, strict=False):
-        if not same_size(ctx, n, m):
-            raise ctx.refuse(f"a mask of shape {shape_text(mask.shape)} for shape {shape_text(base.shape)}", code="SG105")
-    key = mask_key(ctx, mask)
-    return Masked(base, ctx.builder.materialise(mask, "mask"), key)
-
-
-def mask_key(ctx: Context, mask: ArrayValue) -> tuple:
-    """Two masks with equal keys are equal: same formula over unchanged arrays, in one straight line of code."""
-    if isinstance(mask, Lazy) and mask.stored is not None:
-        mask = mask.stored
-    versions = tuple(sorted((a, ctx.builder.versions.get(a, 0)) for a in mask.reads))
-    return (mask.at(axes(mask.ndim)), mask.shape, versions, tuple(ctx.builder.regions))
-
-
-def same_mask(a: Masked, b: Masked) -> bool:
-    """Whether two compressed values surely have the same mask."""
-    return a.key == b.key or (a.mask.view.array == b.mask.view.array and a.mask.view.index == b.mask.view.index)
-
-
-def over_mask(ctx: Context, m: Masked, outside: Value) -> ArrayValue:
-    """The masked value in full shape, with `outside` where the mask is off."""
-    return select(ctx, mask_view(ctx, m), m.values, outside)
-
-
-def mask_view(ctx: Context, m: Masked) -> ArrayValue:
-    """The mask, extended by the dimensions that only the values have."""
-    extra = m.values.ndim - m.mask.ndim
-    return remap(ctx, m.mask, (*m.mask.shape, *((ix(1),) * extra)), axes(m.mask.ndim)) if extra else m.mask
-
-
-# writing
 
 def write(ctx: Context, base: Value, items: Value, value: Value) -> None:
     """`base[items] = value`."""
     if not isinstance(base, ViewValue) or base.scalar:
-        raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array", "SG105")
+        raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array",
+                         "SG105")
     parts = expand_items(ctx, base, items)
-    if any(_is_mask(p) for p in parts):
-        _write_masked(ctx, base, masked(ctx, base, parts), value)
+    if any(is_mask(p) for p in parts):
+        write_masked(ctx, base, masked(ctx, base, parts), value)
         return
     if isinstance(value, Masked):
         raise ctx.refuse("data selected by a mask stored outside that mask", "use np.where", "SG105")
@@ -379,30 +258,6 @@ def write(ctx: Context, base: Value, items: Value, value: Value) -> None:
     if any(isinstance(p, ArrayValue) for p in parts):
         scatter(ctx, base, parts, source)
         return
-    view = basic(ctx, base, parts)
+    view = as_view(basic(ctx, base, parts))
     ctx.builder.assign(view, expand(ctx, source, view.shape))
     ctx.builder.consume(source)
-
-
-def check_cast(ctx: Context, value: ArrayValue, target: ArrayValue) -> None:
-    """NumPy refuses, or warns about, complex numbers stored as real ones."""
-    if value.dtype.kind == "c" and target.dtype.kind != "c":
-        raise ctx.refuse(f"complex numbers stored in an array of dtype {target.dtype}", "take .real first", "SG104")
-
-
-def _write_masked(ctx: Context, base: ViewValue, place: Masked, value: Value) -> None:
-    if isinstance(value, Masked):
-        if not same_mask(place, value):
-            raise ctx.refuse("data selected by one mask stored through another mask",
-                             "use the same mask variable on both sides, or np.where", "SG105")
-        source = value.values
-    else:
-        source = as_array(ctx, value)
-        trailing = base.ndim - place.mask.ndim
-        if source.ndim > trailing:
-            raise ctx.refuse("an array stored through a mask: which elements go where depends on the data",
-                             "use np.where", "SG105")
-    check_cast(ctx, source, base)
-    source = source if source.dtype == base.dtype else convert(ctx, source, base.dtype)
-    chosen = select(ctx, mask_view(ctx, place), source, base)
-    ctx.builder.assign(base, expand(ctx, chosen, base.shape))

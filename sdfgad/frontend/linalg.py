@@ -1,19 +1,18 @@
 """Matrix products, contractions, factorisations and transforms: library operations where there is one."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sdfgad.frontend import polyfills
+from sdfgad.frontend import shape_bodies
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import (
-    apply, as_array, convert, describe, promote, same_size, shape_text)
-from sdfgad.frontend.indexing import remap
+from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
-from sdfgad.ir.expr import call
+from sdfgad.frontend.views import remap
+from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import axis
 
@@ -25,7 +24,8 @@ def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
         raise ctx.refuse("a matrix product with a number", "use *", "SG103")
     inner = (left.shape[-1], right.shape[-2 if right.ndim > 1 else 0])
     if not same_size(ctx, *inner):
-        raise ctx.refuse(f"a matrix product of shapes {shape_text(left.shape)} and {shape_text(right.shape)}", code="SG103")
+        raise ctx.refuse(f"a matrix product of shapes {shape_text(left.shape)} and {shape_text(right.shape)}",
+                         code="SG103")
     if left.ndim == 1 and right.ndim == 1:
         result: Value = sum_(ctx, apply(ctx, np.multiply, left, right))
     elif left.ndim <= 2 and right.ndim <= 2:
@@ -38,11 +38,10 @@ def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
 def _into(ctx: Context, result: Value, out: Value) -> Value:
     if out is None:
         return result
-    return ctx.invoke(ctx, np.add, [result, 0], {"out": out}) if not isinstance(out, ViewValue) else _copied(ctx, result, out)
-
-
-def _copied(ctx: Context, result: Value, out: ViewValue) -> Value:
-    ctx.builder.assign(out, as_array(ctx, result))
+    if not isinstance(out, ViewValue):
+        raise ctx.refuse(f"out={describe(out)}", "pass an array", "SG105")
+    value = as_array(ctx, result)
+    ctx.builder.assign(out, expand(ctx, value, out.shape))
     return out
 
 
@@ -85,7 +84,7 @@ def _summed(ctx: Context, a: ViewValue, b: ViewValue, kind: np.dtype) -> ViewVal
 
 def _sum_of_products(ctx: Context, parts: Sequence[ArrayValue], shape: Shape, over: tuple[int, ...],
                      kind: np.dtype) -> ViewValue:
-    def element(position: tuple[Ix, ...]):
+    def element(position: tuple[Ix, ...]) -> Expr:
         result = parts[0].at(position)
         for part in parts[1:]:
             result = call("mul" if kind.kind != "b" else "and", result, part.at(position), dtype=kind)
@@ -105,7 +104,7 @@ def _batched(ctx: Context, a: ArrayValue, b: ArrayValue) -> Value:
         flat = reshaped(ctx, a, (rows, a.shape[-1]))
         product = as_array(ctx, matmul(ctx, flat, b))
         return reshaped(ctx, product, (*a.shape[:-1], *b.shape[1:]))
-    return ctx.invoke(ctx, polyfills.batched_matmul, [a, b], {})
+    return ctx.invoke(ctx, shape_bodies.batched_matmul, [a, b], {})
 
 
 def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
@@ -126,6 +125,7 @@ def vdot(ctx: Context, a: Value, b: Value) -> Value:
 def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     """`np.tensordot`."""
     left, right = as_array(ctx, a), as_array(ctx, b)
+    over: tuple[tuple[int, ...], ...]
     if isinstance(axes, (int, np.integer)):
         over = (tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes)))
     else:
@@ -228,7 +228,8 @@ def _square(ctx: Context, value: ArrayValue, what: str) -> None:
         raise ctx.refuse(f"{what} of {describe(value)}", "one square matrix at a time", "SG103")
 
 
-def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind: np.dtype, **attrs: object) -> ViewValue:
+def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind: np.dtype,
+             **attrs: object) -> ViewValue:
     array = ctx.builder.declare(shape, kind, ctx.label or op)
     result = ctx.builder.view(array, shape)
     ctx.builder.library(op, (result.view,), tuple(v.view for v in ins), **attrs)
@@ -273,13 +274,14 @@ def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: 
                     lower=bool(lower), unit=bool(unit_diagonal))
 
 
-def transform(inverse_: bool):
+def transform(inverse_: bool) -> Callable[..., Value]:
     """`np.fft.fft` or `np.fft.ifft`."""
 
     def rule(ctx: Context, a: Value, n: Value = None, axis: Value = -1, norm: Value = None) -> Value:
         value = as_array(ctx, a)
         if n is not None or norm not in (None, "backward") or not value.shape:
-            raise ctx.refuse("a Fourier transform with padding or another scaling", "use the default arguments", "SG101")
+            raise ctx.refuse("a Fourier transform with padding or another scaling", "use the default arguments",
+                             "SG101")
         kind = np.result_type(_system_dtype(value.dtype), np.complex64)
         moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
         rows = ix(1)

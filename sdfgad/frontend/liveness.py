@@ -1,7 +1,8 @@
 """Which names are still needed: backward analysis of a function's syntax tree.
 
 `at_loop[loop]` are names that may be read before they are assigned, from the head of the loop on, `at_body[loop]` from
-the start of its body on; `after[stmt]` those needed once a statement is done; `around[if]` where break and continue lead.
+the start of its body on; `after[stmt]` those needed once a statement is done, `around[if]` where break and continue
+lead.
 """
 from __future__ import annotations
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from sdfgad.frontend.values import ArrayValue, IntValue, Shape, Value, ViewValue
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
 
-_SAMPLES = {"b": False, "i": 0, "f": 0.0, "c": 0j}
+_SAMPLES: Mapping[str, complex] = MappingProxyType({"b": False, "i": 0, "f": 0.0, "c": 0j})
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import creation, linalg, reductions, shaping
+from sdfgad.frontend import creation, diagonals, linalg, reductions, shaping
 from sdfgad.frontend.arithmetic import binary, items_of, known_truth, truth_value
 from sdfgad.frontend.attributes import imag, real
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
-    BOOL, COMPLEX, FLOAT, INT, UFUNCS, apply, as_array, broadcast, compare, convert, describe, expand, int_ix, int_value, lift)
-from sdfgad.frontend.indexing import accumulate_at, check_cast, named_int, to_int
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    UFUNCS,
+    apply,
+    as_array,
+    broadcast,
+    compare,
+    convert,
+    describe,
+    expand,
+    int_ix,
+    int_value,
+    lift,
+)
+from sdfgad.frontend.indexing import accumulate_at
 from sdfgad.frontend.loops import rows_of
+from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, ListValue, RangeValue, Rows, SliceValue, Value, ViewValue, is_int, is_number)
+    ArrayValue,
+    IntValue,
+    ListValue,
+    RangeValue,
+    Rows,
+    SliceValue,
+    Value,
+    ViewValue,
+    is_int,
+    is_number,
+)
+from sdfgad.frontend.views import named_int, to_int
 from sdfgad.ir.expr import call
 
 Rule = Callable[..., Value]
@@ -245,17 +272,20 @@ def _item(ctx: Context, a: Value) -> Value:
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.zeros: creation.zeros, np.empty: creation.zeros, np.ones: creation.ones, np.full: creation.full,
     np.zeros_like: creation.like(0), np.empty_like: creation.like(0), np.ones_like: creation.like(1),
-    np.full_like: creation.full_like, np.ndarray: creation.ndarray, np.eye: creation.eye, np.identity: creation.identity,
+    np.full_like: creation.full_like, np.ndarray: creation.ndarray, np.eye: creation.eye,
+    np.identity: creation.identity,
     np.arange: creation.arange, np.array: creation.array, np.asarray: creation.asarray,
     np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray, np.copy: creation.copied,
     np.tri: creation.tri, np.copyto: creation.copyto,
     np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,
     np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
     np.flip: shaping.flip, np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
-    np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: shaping.tril,
-    np.triu: shaping.triu, np.diagonal: shaping.diagonal, np.diag: shaping.diag, np.fill_diagonal: shaping.fill_diagonal,
+    np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
+    np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
+    np.fill_diagonal: diagonals.fill_diagonal,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
-    np.multiply.outer: shaping.outer, np.broadcast_arrays: shaping.broadcast_arrays, np.broadcast_shapes: _broadcast_shapes,
+    np.multiply.outer: shaping.outer, np.broadcast_arrays: shaping.broadcast_arrays,
+    np.broadcast_shapes: _broadcast_shapes,
     np.sum: reductions.sum_, np.add.reduce: reductions.sum_, np.mean: reductions.mean,
     np.max: reductions.extremum("max", np.maximum), np.amax: reductions.extremum("max", np.maximum),
     np.maximum.reduce: reductions.extremum("max", np.maximum), np.min: reductions.extremum("min", np.minimum),
@@ -276,7 +306,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     isinstance: _isinstance, slice: _slice,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
-        "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "expm1": "expm1",
+        "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+        "expm1": "expm1",
         "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
         "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
         "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
@@ -286,7 +317,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
 TYPES: Mapping[Any, Rule] = MappingProxyType({
     float: creation.scalar_type(FLOAT, True), int: int_, bool: bool_, complex: creation.complex_number,
     **{t: creation.scalar_type(np.dtype(t), False) for t in (
-        np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32,
+        np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.int16, np.int8, np.uint64,
+        np.uint32,
         np.uint16, np.uint8, np.bool_)},
 })
 """Types called as conversions."""
@@ -296,7 +328,8 @@ METHODS: Mapping[str, Any] = MappingProxyType({
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
         "argsort", "conj", "conjugate")},
-    "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method, "astype": creation.astype, "fill": creation.fill, "item": _item,
+    "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
+    "astype": creation.astype, "fill": creation.fill, "item": _item,
 })
 """Methods of arrays, as the function they stand for or a rule."""
 

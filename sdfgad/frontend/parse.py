@@ -17,6 +17,8 @@ from sdfgad.frontend.calls import invoke, run_top
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.expressions import evaluate
+from sdfgad.frontend.numpy_table import METHODS
+from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.source import Code, code_of
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Maybe, Value
@@ -79,16 +81,17 @@ def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
 def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str]) -> Parsed:
     builder = Builder(fragile=fragile)
     builder.source = code.at(code.node)
-    ctx = Context(builder, evaluate, execute, invoke)
+    ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS))
     ctx.here = builder.source
     parameters = tuple(bound.signature.parameters)
     values, traced = _arguments(ctx, bound)
     result = run_top(ctx, code, values)
     tree = _returned(ctx, result)
     program = Program(
-        name=names.safe(code.name) if code.name.isidentifier() else "program", arrays=MappingProxyType(dict(builder.arrays)),
+        name=names.safe(code.name) if code.name.isidentifier() else "program",
+        arrays=MappingProxyType(dict(builder.arrays)),
         arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
-        constants=MappingProxyType({k: v for k, v in builder.constants.items()}), source=code.at(code.node))
+        constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node))
     return Parsed(program, parameters, MappingProxyType(traced), frozenset(builder.mutated),
                   MappingProxyType(dict(ctx.globals_used)))
 
@@ -171,8 +174,8 @@ def _returned(ctx: Context, value: Value) -> Any:
     if isinstance(value, ArrayValue):
         view = ctx.builder.materialise(value, "result").view
         if view.array in ctx.builder.shared.stale:
-            raise ctx.refuse("a result that is one of several arrays depending on the path taken, after one of them was "
-                             "updated", "copy the array before the branch", "SG107")
+            raise refuse_sharing(ctx.here, "a result that is one of several arrays depending on the path, after one of "
+                                 "them was updated", "copy the array before the branch")
         return view
     if isinstance(value, (Maybe, Masked, Function)) or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",

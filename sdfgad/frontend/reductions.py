@@ -10,18 +10,30 @@ from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import dtype_of
 from sdfgad.frontend.elementwise import (
-    BOOL, INT, apply, as_array, convert, describe, fold, int_ix, int_value, lift, select, truth)
-from sdfgad.frontend.indexing import over_mask
+    BOOL,
+    INT,
+    apply,
+    as_array,
+    convert,
+    describe,
+    fold,
+    int_ix,
+    int_value,
+    lift,
+    select,
+    truth,
+)
+from sdfgad.frontend.masking import over_mask
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
-from sdfgad.frontend.values import (
-    ArrayValue, IntValue, ListValue, Masked, Value, ViewValue, is_int, is_number)
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Masked, Value, ViewValue, is_int, is_number
 from sdfgad.ir.expr import Expr, const
 from sdfgad.ir.index import Ix, ix
 
 Start = Callable[[Callable[[tuple[Ix, ...]], Expr], tuple[Ix, ...]], Expr]
 
 
-def reduce_map(ctx: Context, value: ArrayValue, over: tuple[int, ...], op: str, dtype: np.dtype, start: Start) -> ViewValue:
+def reduce_map(ctx: Context, value: ArrayValue, over: tuple[int, ...], op: str, dtype: np.dtype,
+               start: Start) -> ViewValue:
     """Accumulate `value` over the dimensions `over` with `op`; `start` makes the first value of each result."""
     builder = ctx.builder
     shape = tuple(n for k, n in enumerate(value.shape) if k not in over)
@@ -110,8 +122,7 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
             raise ctx.refuse("the extremum of no elements", code="SG103")
         if initial is not None:
             start = constant_start(initial, value.dtype)
-        result = _restored(ctx, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
-        return result
+        return _restored(ctx, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
 
     return rule
 
@@ -130,7 +141,7 @@ def truths(op: str) -> Callable[..., Value]:
 
     def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False) -> Value:
         _no_axis(ctx, a, axis)
-        data = Masked(_booleans(ctx, a.values), a.mask, a.key) if isinstance(a, Masked) else _booleans(ctx, as_array(ctx, a))
+        data = _flags(ctx, a)
         neutral = op == "min"
         value = _operand(ctx, data, np.bool_(neutral))
         axes = axis_numbers(ctx, None if isinstance(a, Masked) else axis, value.ndim)
@@ -139,14 +150,18 @@ def truths(op: str) -> Callable[..., Value]:
     return rule
 
 
+def _flags(ctx: Context, a: Value) -> Value:
+    if isinstance(a, Masked):
+        return Masked(_booleans(ctx, a.values), a.mask, a.key)
+    return _booleans(ctx, as_array(ctx, a))
+
+
 def _booleans(ctx: Context, value: ArrayValue) -> ArrayValue:
     return value if value.dtype == BOOL else lift(ctx, (value,), BOOL, truth)
 
 
 def count_nonzero(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False) -> Value:
-    data = a if isinstance(a, Masked) else as_array(ctx, a)
-    flags = Masked(_booleans(ctx, a.values), a.mask, a.key) if isinstance(a, Masked) else _booleans(ctx, data)
-    return sum_(ctx, flags, axis, keepdims=keepdims)
+    return sum_(ctx, _flags(ctx, a), axis, keepdims=keepdims)
 
 
 def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
@@ -177,7 +192,7 @@ def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
         dtype = np.float64
     total = sum_(ctx, a, axis, dtype, keepdims)
     if isinstance(count, ArrayValue):
-        count = convert(ctx, count, np.result_type(total.dtype, np.float32) if total.dtype.itemsize < 8 else np.dtype(float))
+        count = convert(ctx, count, np.dtype(np.float32 if total.dtype in (np.float32, np.complex64) else np.float64))
     return apply(ctx, np.true_divide, total, count)
 
 

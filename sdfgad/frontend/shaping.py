@@ -8,12 +8,23 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.creation import below, shape_of
+from sdfgad.frontend.creation import shape_of
 from sdfgad.frontend.elementwise import (
-    INT, as_array, broadcast, convert, describe, expand, int_ix, int_value, project, promote, same_size, select, shape_text)
-from sdfgad.frontend.indexing import remap, subscript, to_int
+    as_array,
+    broadcast,
+    convert,
+    expand,
+    int_ix,
+    int_value,
+    project,
+    promote,
+    same_size,
+    select,
+    shape_text,
+)
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Shape, Value, ViewValue
-from sdfgad.ir.expr import Index, call, const
+from sdfgad.frontend.views import remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
 
@@ -103,7 +114,8 @@ def broadcast_to(ctx: Context, array: Value, shape: Value) -> Value:
 def flip(ctx: Context, m: Value, axis: Value = None) -> Value:
     value = as_array(ctx, m)
     turned = axis_numbers(ctx, axis, value.ndim)
-    return subscript(ctx, value, tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(value.ndim)))
+    back, all_ = slice(None, None, -1), slice(None)
+    return subscript(ctx, value, tuple(back if k in turned else all_ for k in range(value.ndim)))
 
 
 # reshape
@@ -186,7 +198,7 @@ def _strides(ctx: Context, value: ViewValue) -> list[int] | None:
         factors = [i.coefficient(axis(k)) for i in value.view.index]
         if None in factors:
             return None
-        steps.append(sum(f * w for f, w in zip(factors, weights, strict=True)))  # type: ignore[operator]
+        steps.append(sum((f or 0) * w for f, w in zip(factors, weights, strict=True)))
     return steps
 
 
@@ -296,71 +308,9 @@ def tile(ctx: Context, A: Value, reps: Value) -> Value:
     return convert(ctx, remap(ctx, value, shape, index[ndim - value.ndim:]), value.dtype)
 
 
-# triangles and diagonals
-
-def tril(ctx: Context, m: Value, k: Value = 0) -> Value:
-    return _triangle(ctx, m, k, True)
-
-
-def triu(ctx: Context, m: Value, k: Value = 0) -> Value:
-    return _triangle(ctx, m, k, False)
-
-
-def _triangle(ctx: Context, m: Value, k: Value, lower: bool) -> Value:
-    value, shift = as_array(ctx, m), int_ix(to_int(ctx, k))
-    if value.ndim < 2:
-        raise ctx.refuse(f"a triangle of {describe(value)}", code="SG103")
-    zero = const(0, value.dtype)
-
-    def element(p: tuple[Ix, ...]):
-        inside = below(p, shift) if lower else call("not", below(p, shift - 1), dtype="bool")
-        return call("select", inside, value.at(p), zero, dtype=value.dtype)
-
-    return ctx.builder.lazy(value.shape, value.dtype, element, value.reads, parts=(value,))
-
-
-def diagonal(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> Value:
-    value, shift = as_array(ctx, a), to_int(ctx, offset)
-    i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
-    if isinstance(shift, IntValue):
-        raise ctx.refuse("a diagonal chosen at run time", code="SG105")
-    rows, columns = value.shape[i] - max(-shift, 0), value.shape[j] - max(shift, 0)
-    scope = ctx.builder.scope
-    count = scope.greatest(scope.least(rows, columns), ix(0))
-    rest = [k for k in range(value.ndim) if k not in (i, j)]
-    index: list[Ix] = [ix(0)] * value.ndim
-    for new, old in enumerate(rest):
-        index[old] = ix(axis(new))
-    index[i], index[j] = ix(axis(len(rest))) + max(-shift, 0), ix(axis(len(rest))) + max(shift, 0)
-    return remap(ctx, value, (*(value.shape[k] for k in rest), count), index)
-
-
-def diag(ctx: Context, v: Value, k: Value = 0) -> Value:
-    value, shift = as_array(ctx, v), to_int(ctx, k)
-    if value.ndim == 2:
-        return diagonal(ctx, value, k)
-    if value.ndim != 1 or isinstance(shift, IntValue):
-        raise ctx.refuse(f"np.diag of {describe(value)}", code="SG103")
-    size = value.shape[0] + abs(shift)
-    zero = const(0, value.dtype)
-    value = ctx.builder.materialise(value, "tmp")
-
-    def element(p: tuple[Ix, ...]):
-        on = call("eq", Index(p[0] + max(shift, 0), INT), Index(p[1] + max(-shift, 0), INT), dtype="bool")
-        return call("select", on, value.at((p[0] - max(-shift, 0),)), zero, dtype=value.dtype)
-
-    return ctx.builder.lazy((size, size), value.dtype, element, value.reads, parts=(value,))
-
-
-def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:
-    place = diagonal(ctx, a)
-    if not isinstance(place, ViewValue) or a.ndim != 2:
-        raise ctx.refuse(f"np.fill_diagonal of {describe(a)}", code="SG105")
-    ctx.builder.assign(place, expand(ctx, as_array(ctx, val), place.shape))
-
-
 def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Value:
-    vectors = [ctx.builder.materialise(reshaped(ctx, v, (_product(v.shape),)), "tmp") for v in (as_array(ctx, x) for x in xi)]
+    flat = (reshaped(ctx, v, (_product(v.shape),)) for v in (as_array(ctx, x) for x in xi))
+    vectors = [ctx.builder.materialise(v, "tmp") for v in flat]
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[0], order[1] = 1, 0
@@ -375,7 +325,8 @@ def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = Fals
 
 def where(ctx: Context, condition: Value, x: Value = None, y: Value = None) -> Value:
     if x is None or y is None:
-        raise ctx.refuse("np.where with one argument", "its result has a size that depends on the data; use masks", "SG103")
+        raise ctx.refuse("np.where with one argument", "its result has a size that depends on the data; use masks",
+                         "SG103")
     return select(ctx, condition, x, y)
 
 

@@ -1,8 +1,8 @@
 """Copies that stand in for arrays: where NumPy would share one array under two names, the program holds two.
 
-A name that has different arrays on different paths (or iterations) gets a container of its own, a copy. As long as neither
-the copy nor the array it was made from is updated, nobody can tell. An update of the copy is refused; an update of the
-origin makes the copy stale, and reading it is refused.
+A name that has different arrays on different paths (or iterations) gets a container of its own, a copy. As long as
+neither the copy nor the array it was made from is updated, nobody can tell. An update of the copy is refused; an update
+of the origin makes the copy stale, and reading it is refused.
 """
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
+
+from sdfgad.errors import SourceLine, UnsupportedError
 
 Links: TypeAlias = Mapping[str, frozenset[str]]
 
@@ -37,7 +39,8 @@ class Shared:
 
     def joined(self, other: Shared) -> Shared:
         """After two paths that meet."""
-        links = {c: self.links.get(c, frozenset()) | other.links.get(c, frozenset()) for c in {*self.links, *other.links}}
+        none: frozenset[str] = frozenset()
+        links = {c: self.links.get(c, none) | other.links.get(c, none) for c in {*self.links, *other.links}}
         return Shared(links, self.stale | other.stale)
 
     def within(self, other: Shared) -> bool:
@@ -48,3 +51,12 @@ class Shared:
         """What concerns these containers."""
         kept = set(arrays)
         return Shared({c: o & kept for c, o in self.links.items() if c in kept and o & kept}, self.stale & kept)
+
+
+class SharingRefusal(UnsupportedError):
+    """A refusal because one name stands for different arrays depending on the path or the iteration."""
+
+
+def refuse_sharing(source: SourceLine | None, what: str, help: str) -> SharingRefusal:
+    """The refusal of an update or a read that would tell a copy from its origin."""
+    return SharingRefusal(what, source=source, help=help, code="SG107")

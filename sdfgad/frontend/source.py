@@ -32,9 +32,8 @@ class Code:
         """The place of a syntax node in the user's file."""
         line = getattr(node, "lineno", self.node.lineno)
         column = getattr(node, "col_offset", 0) + self.column_shift
-        end = getattr(node, "end_col_offset", None)
-        same_line = getattr(node, "end_lineno", line) == line and end is not None
-        return SourceLine(self.file, line + self.line_shift, column, end + self.column_shift if same_line else 0,
+        end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", line) == line else None
+        return SourceLine(self.file, line + self.line_shift, column, 0 if end is None else end + self.column_shift,
                           self.name)
 
     @cached_property
@@ -89,14 +88,16 @@ def _find(function: FunctionType, text: str, first: int) -> FunctionNode:
     lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _same_code(n, function)]
     if len(lambdas) == 1 or (lambdas and len({ast.dump(n) for n in lambdas}) == 1):
         return lambdas[0]
-    raise unsupported(SourceLine(function.__code__.co_filename, first), "this lambda cannot be told from its neighbours",
+    raise unsupported(SourceLine(function.__code__.co_filename, first),
+                      "this lambda cannot be told from its neighbours",
                       "give each lambda its own line, or use def", "SG106")
 
 
 def _parse_lines(function: FunctionType, text: str) -> ast.AST:
     """A lambda's lines may be cut out of a larger expression: then only part of them is a program."""
     lines = text.strip("\n")
-    for candidate in (text, f"({lines}\n)", lines.rstrip(",) \n"), lines[max(lines.find("lambda"), 0):].rstrip(",) \n")):
+    from_lambda = lines[max(lines.find("lambda"), 0):]
+    for candidate in (text, f"({lines}\n)", lines.rstrip(",) \n"), from_lambda.rstrip(",) \n")):
         try:
             return ast.parse(candidate)
         except SyntaxError:
@@ -119,5 +120,6 @@ def _same_code(node: ast.Lambda, function: FunctionType) -> bool:
 
 def _instructions(code: CodeType) -> list[tuple[str, str]]:
     """What the code does; how a method is looked up depends on the code around it and is left out."""
-    return [(i.opname.replace("METHOD", "ATTR"), "" if isinstance(i.argval, CodeType) else i.argrepr.removeprefix("NULL + "))
-            for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
+    kept = [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
+    return [(i.opname.replace("METHOD", "ATTR"),
+             "" if isinstance(i.argval, CodeType) else i.argrepr.removeprefix("NULL + ")) for i in kept]

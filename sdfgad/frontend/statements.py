@@ -10,16 +10,33 @@ import numpy as np
 
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
-from sdfgad.frontend.branches import run_if
+from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, to_ix
+from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
-from sdfgad.frontend.indexing import check_cast, expand_items, named_int, subscript, write
+from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.liveness import always_exits, has_exit
-from sdfgad.frontend.loops import exit_state, promised, run_for, run_while, set_result
+from sdfgad.frontend.loops import run_for, run_while
+from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.values import (
-    ArrayValue, IntValue, Lazy, ListValue, Masked, Value, ViewValue, is_number)
+    ArrayValue,
+    Function,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Value,
+    ViewValue,
+    contained,
+    is_number,
+)
+from sdfgad.frontend.views import named_int
+from sdfgad.ir.expr import Expr
+
+MAX_SPLITS = 4
 
 
 def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
@@ -80,19 +97,47 @@ def _if(ctx: Context, stmt: ast.If, rest: Sequence[ast.stmt]) -> None:
         execute(ctx, stmt.body if decided else stmt.orelse)
         _rest(ctx, stmt, rest)
         return
-    leaves = has_exit([stmt])
-    first, second = always_exits(stmt.body), always_exits(stmt.orelse)
-    inside = leaves and (first or second)
+    condition = test.at(())
+    ctx.builder.consume(test)
+    ctx.builder.flush()
+    if has_exit([stmt]) and (always_exits(stmt.body) or always_exits(stmt.orelse)):
+        _branch(ctx, stmt, condition, rest, (always_exits(stmt.orelse), always_exits(stmt.body)))
+        return
+    _branch_or_split(ctx, stmt, condition, rest)
 
-    def way(body: Sequence[ast.stmt], other_exits: bool) -> None:
+
+def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt], inside: tuple[bool, bool]) -> None:
+    """The statement with the rest of its block in those branches that `inside` says."""
+
+    def way(body: Sequence[ast.stmt], continues: bool) -> None:
         execute(ctx, body)
-        if inside and other_exits:
+        if continues:
             _rest(ctx, stmt, rest)
 
-    run_if(ctx, test, lambda: way(stmt.body, second), lambda: way(stmt.orelse, first),
-           _needed(ctx, stmt, rest if inside else ()))
-    if not inside:
+    run_branches(ctx, condition, lambda: way(stmt.body, inside[0]), lambda: way(stmt.orelse, inside[1]),
+                 _needed(ctx, stmt, rest if any(inside) else ()))
+
+
+def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt]) -> None:
+    """The branches meet before the rest of the block; where that would mix up arrays, the rest is run in each."""
+    snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
+    lists = [(v, list(v.items)) for _, _, value in ctx.values() for v in contained(value) if isinstance(v, ListValue)]
+    try:
+        _branch(ctx, stmt, condition, (), (False, False))
         _rest(ctx, stmt, rest)
+    except SharingRefusal:
+        if not rest or ctx.splits >= MAX_SPLITS:
+            raise
+        del ctx.frames[frames:]
+        ctx.builder.rollback(snapshot)
+        ctx.frame.names, ctx.here = names, here
+        for value, items in lists:
+            value.items[:] = items
+        ctx.splits += 1
+        try:
+            _branch(ctx, stmt, condition, rest, (True, True))
+        finally:
+            ctx.splits -= 1
 
 
 # assignments
@@ -265,7 +310,11 @@ def _expression(ctx: Context, stmt: ast.Expr) -> None:
 
 
 def _return(ctx: Context, stmt: ast.Return) -> None:
-    set_result(ctx, None if stmt.value is None else _named(ctx, stmt.value, ""))
+    value = None if stmt.value is None else _named(ctx, stmt.value, "")
+    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function)) for v in contained(value)):
+        raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
+                         "return arrays; use np.where instead of a mask", "SG109")
+    set_result(ctx, value)
 
 
 def _break(ctx: Context, stmt: ast.Break) -> None:
@@ -297,6 +346,9 @@ def _delete(ctx: Context, stmt: ast.Delete) -> None:
 
 def _with(ctx: Context, stmt: ast.With) -> None:
     for item in stmt.items:
+        call = item.context_expr
+        if not isinstance(call, ast.Call) or evaluate(ctx, call.func) is not np.errstate:
+            raise ctx.refuse("a with statement", "only np.errstate is understood", "SG102")
         manager = evaluate(ctx, item.context_expr)
         if not isinstance(manager, np.errstate) or item.optional_vars is not None:
             raise ctx.refuse("a with statement", "only np.errstate is understood", "SG102")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Shape: TypeAlias = tuple[Ix, ...]
 Position: TypeAlias = tuple[Ix, ...]
 Value: TypeAlias = Any
+Element: TypeAlias = Callable[[tuple[Ix, ...]], Expr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Lazy(ArrayValue):
 
     shape: Shape
     dtype: np.dtype
-    element: Callable[[Position], Expr] | None
+    element: Element | None
     sources: frozenset[str]
     weak: bool = False
     costly: bool = False
@@ -103,7 +104,7 @@ class Lazy(ArrayValue):
         return not self.shape
 
     @property
-    def reads(self) -> frozenset[str]:  # type: ignore[override]
+    def reads(self) -> frozenset[str]:
         return self.sources if self.stored is None else self.stored.reads
 
     def at(self, position: Position) -> Expr:
@@ -175,6 +176,7 @@ class Rows:
 
     count: Ix
     item: Callable[[Ix], Value] = field(repr=False)
+    span: tuple[Ix, Ix, int] | None = None  # start, stop, step when the items are those of a range
 
 
 @dataclass(frozen=True, eq=False)

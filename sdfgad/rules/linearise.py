@@ -15,10 +15,11 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
 from sdfgad.rules import linear as linear_rules
 from sdfgad.rules import nodes, registry, scalar  # noqa: F401  (the tables register themselves)
+from sdfgad.rules.extremum import winners
 
 Rename = Callable[[str], str | None]
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
@@ -137,38 +138,17 @@ def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents
                         linear: list[Stmt]) -> None:
     """m = max over the map of e: the winners share the tangent equally; the value before the map when it beats all."""
     from_expr = _Differential(tangents, stmt.source).of(store.expr)
-    best = Load(store.array, store.index, store.expr.dtype)
-    kept = [r for r in stmt.domain if any(r.var in i.symbols for i in store.index)]
     into = tangents.at(store.array, store.index)
-    wins = Call("eq", (store.expr, best), np.dtype(bool))
-    shape = tuple(_extent(stmt, r.var) for r in kept)
-    count = tangents.fresh("ties", shape, store.expr.dtype)
-    at = tuple(_offset(stmt, r.var) for r in kept)
-    one, zero = algebra.number(1, count.dtype), algebra.zero(count.dtype)
-    prep.append(Map(tuple(kept), (Store(count.name, at, zero),), stmt.source))
-    prep.append(Map(stmt.domain, (Store(count.name, at, algebra.select(wins, one, zero), "+"),), stmt.source))
-    winners = Load(count.name, at, count.dtype)
-    beats_all = Call("eq", (winners, zero), np.dtype(bool))
-    old = algebra.select(beats_all, Load(target, into, best.dtype), algebra.zero(best.dtype))
-    linear.append(Map(tuple(kept), (Store(target, into, old),), stmt.source))
+    zero = algebra.zero(store.expr.dtype)
+    found = winners(stmt, store, tangents.fresh)
+    prep += found.prep
+    old = algebra.select(found.old_wins, Load(target, into, zero.dtype), zero)
+    linear.append(Map(found.kept, (Store(target, into, old),), stmt.source))
     if from_expr is None:
         return
-    share = algebra.div(one, winners)
-    part = algebra.select(wins, Call("times", (share, from_expr), from_expr.dtype), zero)
+    share = algebra.div(algebra.number(1, zero.dtype), found.ties)
+    part = algebra.select(found.wins, Call("times", (share, from_expr), from_expr.dtype), zero)
     linear.append(Map(stmt.domain, (Store(target, into, part, "+"),), stmt.source))
-
-
-def _extent(stmt: Map, var: str) -> int:
-    r = next(r for r in stmt.domain if r.var == var)
-    if r.trips is None:
-        raise unsupported(stmt.source, "a minimum or maximum whose result has a size known only at run time", "",
-                          "SG134")
-    return r.trips
-
-
-def _offset(stmt: Map, var: str) -> Ix:
-    r = next(r for r in stmt.domain if r.var == var)
-    return (ix(var) - r.start) // r.step
 
 
 class _Differential:

@@ -118,8 +118,12 @@ def _each_once(stmt: Map, use: Load) -> bool:
 
 
 def _undisturbed(stmt: Map, e: Expr) -> bool:
-    """The map writes nothing the expression reads, other than the very element it writes."""
+    """The map writes nothing the expression reads, other than the very element it writes.
+
+    An accumulation may come back to an element, which then has another value.
+    """
     targets = {p.array: p.index for p in stmt.body if isinstance(p, Store)}
     if any(a.array in targets for a in index_elems(e)):
         return False
-    return all(n.array not in targets or (n.index == targets[n.array] and len(stmt.body) == 1) for n in loads(e))
+    alone = len(stmt.body) == 1 and all(p.op is None for p in stmt.body if isinstance(p, Store))
+    return all(n.array not in targets or (n.index == targets[n.array] and alone) for n in loads(e))

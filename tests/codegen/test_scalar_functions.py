@@ -14,8 +14,8 @@ TESTS = "isnan isinf isfinite"
 ORDER = "lt le gt ge eq ne"
 REAL = (f"add sub mul div neg pow floordiv mod abs sign sqrt cbrt {COMMON} erf arctan2 hypot maximum minimum fmax fmin "
         f"copysign floor ceil trunc rint {ORDER} {TESTS} real imag conj stop_gradient").split()
-INTEGER = (f"add sub mul neg floordiv mod abs sign maximum minimum fmax fmin {ORDER} bitand bitor bitxor invert shl shr "
-           f"{TESTS} real conj").split()
+INTEGER = (f"add sub mul neg floordiv mod abs sign maximum minimum fmax fmin {ORDER} bitand bitor bitxor invert shl "
+           f"shr {TESTS} real conj").split()
 COMPLEX = f"add sub mul div neg pow abs sign sqrt {COMMON} eq ne {TESTS} real imag conj".split()
 BOOLEAN = "add mul maximum minimum and or not bitand bitor bitxor invert eq ne".split()
 UNARY = frozenset(f"neg abs sign sqrt cbrt {COMMON} erf floor ceil trunc rint not invert {TESTS} real imag conj "

@@ -20,10 +20,10 @@ def jacobi_2d(TSTEPS, A, B):
 
 
 def seidel_2d(TSTEPS, N, A):
-    for t in range(0, TSTEPS - 1):
+    for t in range(TSTEPS - 1):
         for i in range(1, N - 1):
-            A[i, 1:-1] += A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:] + A[i + 1, :-2] + A[i + 1, 1:-1] + A[
-                i + 1, 2:]
+            A[i, 1:-1] += (A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:] + A[i + 1, :-2] + A[i + 1, 1:-1]
+                           + A[i + 1, 2:])
             for j in range(1, N - 1):
                 A[i, j] += A[i, j - 1]
                 A[i, j] /= 9.0
@@ -125,18 +125,18 @@ def correlation(M, float_n, data):
     return corr
 
 
-def adi(TSTEPS, N, u):
+def sweep(TSTEPS, N, u):
     v, p, q = np.empty(u.shape), np.empty(u.shape), np.empty(u.shape)
-    DX = 1.0 / N
-    a = -DX / 2.0
-    b = 1.0 + DX
+    a = -1.0 / N / 2.0
+    b = 1.0 + 1.0 / N
     for t in range(1, TSTEPS + 1):
         v[0, 1:N - 1] = 1.0
         p[1:N - 1, 0] = 0.0
         q[1:N - 1, 0] = v[0, 1:N - 1]
         for j in range(1, N - 1):
             p[1:N - 1, j] = -a / (a * p[1:N - 1, j - 1] + b)
-            q[1:N - 1, j] = (-a * u[j, 0:N - 2] + b * u[j, 1:N - 1] - a * q[1:N - 1, j - 1]) / (a * p[1:N - 1, j - 1] + b)
+            q[1:N - 1, j] = -a * u[j, 0:N - 2] + b * u[j, 1:N - 1] - a * q[1:N - 1, j - 1]
+            q[1:N - 1, j] /= a * p[1:N - 1, j - 1] + b
         v[N - 1, 1:N - 1] = 1.0
         for j in range(N - 2, 0, -1):
             v[j, 1:N - 1] = p[1:N - 1, j] * v[j + 1, 1:N - 1] + q[1:N - 1, j]
@@ -166,11 +166,12 @@ def _spd(n: int) -> np.ndarray:
 
 
 CASES: list[tuple[Callable[..., object], list[object]]] = [
-    (gemm, [1.5, 1.2, _u(3, 4), _u(3, 5), _u(5, 4)]), (jacobi_2d, [4, _u(6, 6), _u(6, 6)]), (seidel_2d, [3, 6, _u(6, 6)]),
-    (lu, [_spd(6)]), (cholesky, [_spd(6)]), (atax, [_u(4, 5), _u(5)]), (durbin, [0.1 * _u(6)]), (ludcmp, [_spd(5), _u(5)]),
-    (trmm, [1.5, _u(4, 4), _u(4, 5)]), (syrk, [1.5, 1.2, _u(4, 4), _u(4, 5)]),
-    (symm, [1.5, 1.2, _u(4, 5), _u(4, 4), _u(4, 5)]), (gramschmidt, [_u(6, 4)]), (correlation, [4, 6.0, _u(6, 4)]),
-    (adi, [3, 6, _u(6, 6)]), (floyd_warshall, [_u(5, 5)]), (doitgen, [2, 3, 4, _u(2, 3, 4), _u(4, 4)])]
+    (gemm, [1.5, 1.2, _u(3, 4), _u(3, 5), _u(5, 4)]), (jacobi_2d, [4, _u(6, 6), _u(6, 6)]),
+    (seidel_2d, [3, 6, _u(6, 6)]), (lu, [_spd(6)]), (cholesky, [_spd(6)]), (atax, [_u(4, 5), _u(5)]),
+    (durbin, [0.1 * _u(6)]), (ludcmp, [_spd(5), _u(5)]), (trmm, [1.5, _u(4, 4), _u(4, 5)]),
+    (syrk, [1.5, 1.2, _u(4, 4), _u(4, 5)]), (symm, [1.5, 1.2, _u(4, 5), _u(4, 4), _u(4, 5)]),
+    (gramschmidt, [_u(6, 4)]), (correlation, [4, 6.0, _u(6, 4)]), (sweep, [3, 6, _u(6, 6)]),
+    (floyd_warshall, [_u(5, 5)]), (doitgen, [2, 3, 4, _u(2, 3, 4), _u(4, 4)])]
 
 
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])

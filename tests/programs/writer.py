@@ -185,7 +185,7 @@ def reduction(t: Text) -> str:
     return t.any_of((f"{v}.sum()" if v.isidentifier() else f"np.sum({v})", f"np.mean({v})", f"np.max({v})",
                      f"np.min({v})", f"np.dot({t.any_of(t.vectors)}, {v})", f"np.prod({v})",
                      f"np.sum({t.any_of(t.matrices)})",
-                     f"np.std({v})", f"{t.any_of(t.matrices)}.max()", f"np.sum({v}[{v} > 0.1])"))
+                     f"np.var({v})", f"{t.any_of(t.matrices)}.max()", f"np.sum({v}[{v} > 0.1])"))
 
 
 def assign_vector(t: Text) -> None:
@@ -224,7 +224,22 @@ def part(t: Text, start: int, stop: int | None, step: int) -> str:
     return text if step == 1 else f"{text}:{step}"
 
 
+def growing_slice(t: Text) -> None:
+    """A slice whose size depends on a loop."""
+    i = t.any_of(t.loops)[0]
+    cut = t.any_of((f"{i}:", f":{i}", f"{i}::-1", f":{N} - {i}", f"{i}:{N - 1}", f"{i} // 2:{i} + 1"))
+    v, w, m = t.any_of(t.vectors), t.any_of(t.vectors), t.any_of(t.matrices)
+    part = t.any_of((f"{w}[{cut}]", f"{m}[{index(t)}, {cut}]", f"{m}[{cut}, {index(t)}]", f"np.sin({w}[{cut}])"))
+    t.line(t.any_of((f"{v}[{cut}] = {bounded(t, f'{part} * {v}[{cut}]')}", f"{v}[{cut}] *= {bounded(t, part)}",
+                     f"{t.any_of(t.scalars)} = {bounded(t, f'{v}[{cut}] @ {part}')}",
+                     f"{t.any_of(t.scalars)} += {bounded(t, f'np.sum({part})')}",
+                     f"{m}[{index(t)}, {cut}] = {bounded(t, part)}")))
+
+
 def assign_slice(t: Text) -> None:
+    if t.loops and t.chance(40):
+        growing_slice(t)
+        return
     start, stop, step = t.any_of(SLICES)
     length = len(range(*slice(start, stop, step).indices(N)))
     alike = [s for s in SLICES if len(range(*slice(*s).indices(N))) == length]
@@ -268,6 +283,26 @@ def view(t: Text) -> None:
     t.line(f"{name}{t.any_of(('[:]', '[0]', '[1:3]'))} = {bounded(t, scalar(t))}" if size == 3 or t.chance(40)
            else f"{name}[:] = {bounded(t, vector(t, 1))}")
     assign_scalar(t)
+
+
+def complex_numbers(t: Text) -> None:
+    """A complex detour: made of real vectors, changed, and back to a real value."""
+    z = t.fresh("z")
+    t.line(f"{z} = {t.any_of((f'np.exp(1j * {vector(t, 1)})', f'{vector(t, 1)} + 1j * {vector(t, 1)}'))}")
+    for _ in range(t.draw(st.integers(0, 2))):
+        w = t.any_of((f"0.5 * {z} * {z}", f"np.conj({z}) * {vector(t, 1)}", f"{z} / (2.0 + {z} * np.conj({z}))",
+                      f"np.exp(0.3 * {z})", f"{z}[k]", f"np.where({vector(t, 1)} > 0.1, {z}, -{z}.conj())"))
+        t.line(t.any_of((f"{z} = {w}", f"{z}[:] = {w}", f"{z}[1:] = 0.4 * ({w})[:-1]")))
+    real = t.any_of((f"{z}.real", f"np.abs({z})", f"np.imag({z})", f"({z} * {z}.conj()).real"))
+    t.line(f"{t.any_of(t.vectors)}[:] = {bounded(t, real)}")
+
+
+def nested_function(t: Text) -> None:
+    """A function defined on the spot, which sees a name from outside."""
+    f, outer = t.fresh("f"), t.any_of(t.scalars)
+    t.line(f"def {f}(u, q=0.3):")
+    t.line(f"    return np.tanh(u * {outer}) + q * u")
+    t.line(f"{t.any_of(t.scalars)} = {bounded(t, f'{f}({scalar(t, 1)}, {literal(t)})')}")
 
 
 def exchange(t: Text) -> None:
@@ -328,7 +363,7 @@ def over_values(t: Text) -> None:
 
 
 SIMPLE = (assign_vector, assign_scalar, assign_element, assign_slice, assign_slice, assign_matrix, scatter, view,
-          exchange, call, whole_number)
+          exchange, call, whole_number, complex_numbers, nested_function)
 NESTED = (counted, counted, branch, conditional, over_values)
 
 

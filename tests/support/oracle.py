@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Program, View
+from sdfgad.pipeline import prepare_program
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dead import remove_dead_code
@@ -59,19 +60,23 @@ def execute(program: Program, arrays: Arrays) -> tuple[Any, dict[str, np.ndarray
 
 
 def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", recompute: frozenset[str] = frozenset(),
-                     outputs: Sequence[View] | None = None, value: bool = True) -> Gradient:
-    """The gradient program of a program that returns what is differentiated, dead code removed."""
-    views = tuple(outputs if outputs is not None else views_of(program.returns))
-    made = gradient(normalise(program), Request(tuple(wrt), views, seeds, value), recompute)
+                     fused: bool = True) -> Gradient:
+    """The gradient program of a program that returns what is differentiated, made by the passes of the pipeline.
+
+    fused: temporaries are fused away first, as the pipeline does.
+    """
+    views = tuple(views_of(program.returns))
+    ready = prepare_program(program, views) if fused else normalise(program)
+    made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program, kept)
     return replace(made, program=remove_dead_code(fold_zeroing(lean, kept), kept))
 
 
 def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),
-                     recompute: frozenset[str] = frozenset()) -> tuple[Any, dict[str, np.ndarray]]:
+                     recompute: frozenset[str] = frozenset(), fused: bool = True) -> tuple[Any, dict[str, np.ndarray]]:
     """Value and gradients of a program by the interpreted reverse sweep."""
-    made = reversed_program(program, wrt, "arguments" if seeds else "ones", recompute)
+    made = reversed_program(program, wrt, "arguments" if seeds else "ones", recompute, fused)
     passed = {**arrays, **{n: np.array(s) for n, s in zip(made.seeds, seeds, strict=True)}}
     value, memory = execute(made.program, passed)
     return value, {n: memory[g] if g else np.zeros_like(arrays[n]) for n, g in made.gradients.items()}
@@ -79,7 +84,7 @@ def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds
 
 def program_tangent(program: Program, arrays: Arrays, tangents: Arrays) -> tuple[Any, Any]:
     """Value and tangent of a program by the interpreted forward mode."""
-    ready = normalise(program)
+    ready = prepare_program(program, ())
     made = tangent(ready, tuple(tangents))
     passed = {made.arguments[n]: t for n, t in tangents.items() if made.arguments[n]}
     value, memory = execute(made.program, {**arrays, **passed})
@@ -115,7 +120,10 @@ def check_program(program: Program, arrays: Arrays, wrt: Sequence[str], rtol: fl
     names = list(arrays)
     expected, _ = execute(program, arrays)
     value, found = program_gradient(program, arrays, wrt)
-    np.testing.assert_array_equal(value, expected, err_msg="the value of the gradient program")
+    plain, unfused = program_gradient(program, arrays, wrt, fused=False)
+    np.testing.assert_array_equal((value, plain), (expected, expected), err_msg="the value of the gradient program")
+    for n in wrt:
+        np.testing.assert_allclose(unfused[n], found[n], rtol=1e-11, atol=1e-11, err_msg="fused temporaries")
     rng = np.random.default_rng(7)
     for name in wrt:
         numerical = numerical_gradient(lambda *a: execute(program, dict(zip(names, a, strict=True)))[0],

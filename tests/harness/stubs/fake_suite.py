@@ -81,6 +81,11 @@ def cube32(x, n):
     return x**3
 
 
+@fake("flat", lambda a, s: {"x": 3e-17 * seed(s, a["x"])}, idiomatic=lambda x, n: (1 + 0 * x,))
+def flat(x, n):
+    return np.ones_like(x)
+
+
 @fake("inplace", lambda a, s: {"x": 2 * seed(s, a["x"])}, output="x", idiomatic=lambda x, n: (2 * x,))
 def inplace(x, n):
     x *= 2

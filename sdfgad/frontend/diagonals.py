@@ -1,0 +1,79 @@
+"""Triangles and diagonals of matrices."""
+from __future__ import annotations
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.creation import below
+from sdfgad.frontend.elementwise import (
+    INT,
+    as_array,
+    describe,
+    expand,
+    int_ix,
+)
+from sdfgad.frontend.shaping import axis_number
+from sdfgad.frontend.values import IntValue, Value, ViewValue
+from sdfgad.frontend.views import remap, to_int
+from sdfgad.ir.expr import Expr, Index, call, const
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import axis
+
+
+def tril(ctx: Context, m: Value, k: Value = 0) -> Value:
+    return _triangle(ctx, m, k, True)
+
+
+def triu(ctx: Context, m: Value, k: Value = 0) -> Value:
+    return _triangle(ctx, m, k, False)
+
+
+def _triangle(ctx: Context, m: Value, k: Value, lower: bool) -> Value:
+    value, shift = as_array(ctx, m), int_ix(to_int(ctx, k))
+    if value.ndim < 2:
+        raise ctx.refuse(f"a triangle of {describe(value)}", code="SG103")
+    zero = const(0, value.dtype)
+
+    def element(p: tuple[Ix, ...]) -> Expr:
+        inside = below(p, shift) if lower else call("not", below(p, shift - 1), dtype="bool")
+        return call("select", inside, value.at(p), zero, dtype=value.dtype)
+
+    return ctx.builder.lazy(value.shape, value.dtype, element, value.reads, parts=(value,))
+
+
+def diagonal(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> Value:
+    value, shift = as_array(ctx, a), to_int(ctx, offset)
+    i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
+    if isinstance(shift, IntValue):
+        raise ctx.refuse("a diagonal chosen at run time", code="SG105")
+    rows, columns = value.shape[i] - max(-shift, 0), value.shape[j] - max(shift, 0)
+    scope = ctx.builder.scope
+    count = scope.greatest(scope.least(rows, columns), ix(0))
+    rest = [k for k in range(value.ndim) if k not in (i, j)]
+    index: list[Ix] = [ix(0)] * value.ndim
+    for new, old in enumerate(rest):
+        index[old] = ix(axis(new))
+    index[i], index[j] = ix(axis(len(rest))) + max(-shift, 0), ix(axis(len(rest))) + max(shift, 0)
+    return remap(ctx, value, (*(value.shape[k] for k in rest), count), index)
+
+
+def diag(ctx: Context, v: Value, k: Value = 0) -> Value:
+    value, shift = as_array(ctx, v), to_int(ctx, k)
+    if value.ndim == 2:
+        return diagonal(ctx, value, k)
+    if value.ndim != 1 or isinstance(shift, IntValue):
+        raise ctx.refuse(f"np.diag of {describe(value)}", code="SG103")
+    size = value.shape[0] + abs(shift)
+    zero = const(0, value.dtype)
+    value = ctx.builder.materialise(value, "tmp")
+
+    def element(p: tuple[Ix, ...]) -> Expr:
+        on = call("eq", Index(p[0] + max(shift, 0), INT), Index(p[1] + max(-shift, 0), INT), dtype="bool")
+        return call("select", on, value.at((p[0] - max(-shift, 0),)), zero, dtype=value.dtype)
+
+    return ctx.builder.lazy((size, size), value.dtype, element, value.reads, parts=(value,))
+
+
+def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:
+    place = diagonal(ctx, a)
+    if not isinstance(place, ViewValue) or a.ndim != 2:
+        raise ctx.refuse(f"np.fill_diagonal of {describe(a)}", code="SG105")
+    ctx.builder.assign(place, expand(ctx, as_array(ctx, val), place.shape))

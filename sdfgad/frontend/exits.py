@@ -1,0 +1,93 @@
+"""break, continue and return as flags: when they are up, what follows is skipped."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from sdfgad.frontend.arithmetic import kept, truth_value
+from sdfgad.frontend.branches import run_if
+from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
+from sdfgad.frontend.elementwise import BOOL, as_array
+from sdfgad.frontend.merge import holder, in_container
+from sdfgad.frontend.values import Maybe, Value, references
+from sdfgad.ir.expr import call, const
+
+
+def guarded(ctx: Context, rest: Callable[[], None], live: frozenset[str], flags: Sequence[str]) -> None:
+    """Run `rest` unless one of the flags is up."""
+    state = exit_state(ctx, flags)
+    if state is True:
+        return
+    if state is False:
+        rest()
+        return
+    run_if(ctx, state, lambda: promised(ctx, flags), rest, live)
+
+
+def promised(ctx: Context, flags: Sequence[str]) -> None:
+    """Where a flag is up, names that it says are bound are bound."""
+    names = ctx.frame.names
+    raised = [f for f in flags if names.get(f, False) is not False]
+    for name, value in names.items():
+        if isinstance(value, Maybe) and raised == [value.when]:
+            names[name] = value.value
+
+
+def exit_state(ctx: Context, flags: Sequence[str]) -> Value:
+    """True or False when it is known whether a flag is up, else the condition."""
+    values = [ctx.frame.names.get(f, False) for f in flags]
+    if any(v is True for v in values):
+        return True
+    open_ = [truth_value(ctx, v).at(()) for v in values if v is not False]
+    if not open_:
+        return False
+    condition = open_[0]
+    for other in open_[1:]:
+        condition = call("or", condition, other, dtype=BOOL)
+    reads = frozenset().union(*(references(v) for v in values))
+    return ctx.builder.lazy((), BOOL, lambda _: condition, reads, True)
+
+
+def leave_flag(ctx: Context) -> str | None:
+    """A container that says whether this iteration ended the loop; None when it cannot."""
+    flags = [ctx.frame.names.get(f, False) for f in (BREAK, RETURN)]
+    raised = [f for f in flags if f is not False]
+    if not raised:
+        return None
+    if len(raised) == 1 and (container := holder(ctx, raised[0])) is not None:
+        return container
+    value = as_array(ctx, exit_state(ctx, (BREAK, RETURN)))
+    e = value.at(())
+    ctx.builder.consume(value)
+    array = ctx.builder.declare((), BOOL, "left")
+    ctx.builder.store(array.name, (), e)
+    return array.name
+
+
+def flags_down(ctx: Context, names: dict[str, Value], until: str | None) -> None:
+    """Before the loop no flag is up, whether or not its body will ever run."""
+    containers = {holder(ctx, names.get(f, False)) for f in (BREAK, RETURN)} | {until}
+    for name in sorted(c for c in containers if c is not None):
+        ctx.builder.store(name, (), const(False, BOOL))
+
+
+def loop_else(ctx: Context, stmt: ast.For | ast.While, until: str | None) -> None:
+    """The `else` of a loop, and the flags after it."""
+    names = ctx.frame.names
+    for flag in (BREAK, RETURN):
+        if names.get(flag) is True and until is not None:  # true only if the body has run
+            names[flag] = ctx.builder.view(ctx.builder.arrays[until], weak=True, scalar=True)
+    names[CONTINUE] = False
+    if stmt.orelse:
+        live = ctx.frame.liveness.after[stmt]
+        guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+    ctx.frame.names[BREAK] = False
+
+
+def set_result(ctx: Context, value: Value) -> None:
+    """`return value` inside a loop or branch."""
+    frame = ctx.frame
+    inside = len(ctx.builder.regions) > frame.depth
+    value = kept(ctx, value, "result")
+    frame.names[RESULT] = in_container(ctx, value, "result") if inside else value
+    frame.names[RETURN] = True

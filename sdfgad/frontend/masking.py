@@ -1,0 +1,91 @@
+"""Boolean masks: data selected by a mask keeps its full shape, and the mask beside it."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sdfgad.frontend.builder import axes
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    as_array,
+    convert,
+    expand,
+    same_size,
+    select,
+    shape_text,
+)
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Lazy,
+    Masked,
+    Value,
+    ViewValue,
+)
+from sdfgad.frontend.views import remap
+from sdfgad.ir.index import ix
+
+
+def masked(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Masked:
+    """`base[mask]`, never stored in compressed form."""
+    if not is_mask(parts[0]) or any(p != slice(None) for p in parts[1:]):
+        raise ctx.refuse("a boolean mask combined with other indices", "use one mask, or np.where", "SG105")
+    mask = parts[0]
+    for n, m in zip(mask.shape, base.shape, strict=False):
+        if not same_size(ctx, n, m):
+            raise ctx.refuse(f"a mask of shape {shape_text(mask.shape)} for shape {shape_text(base.shape)}",
+                             code="SG105")
+    key = mask_key(ctx, mask)
+    return Masked(base, ctx.builder.materialise(mask, "mask"), key)
+
+
+def mask_key(ctx: Context, mask: ArrayValue) -> tuple:
+    """Two masks with equal keys are equal: same formula over unchanged arrays, in one straight line of code."""
+    if isinstance(mask, Lazy) and mask.stored is not None:
+        mask = mask.stored
+    versions = tuple(sorted((a, ctx.builder.versions.get(a, 0)) for a in mask.reads))
+    return (mask.at(axes(mask.ndim)), mask.shape, versions, tuple(ctx.builder.regions))
+
+
+def same_mask(a: Masked, b: Masked) -> bool:
+    """Whether two compressed values surely have the same mask."""
+    return a.key == b.key or (a.mask.view.array == b.mask.view.array and a.mask.view.index == b.mask.view.index)
+
+
+def over_mask(ctx: Context, m: Masked, outside: Value) -> ArrayValue:
+    """The masked value in full shape, with `outside` where the mask is off."""
+    return select(ctx, mask_view(ctx, m), m.values, outside)
+
+
+def mask_view(ctx: Context, m: Masked) -> ArrayValue:
+    """The mask, extended by the dimensions that only the values have."""
+    extra = m.values.ndim - m.mask.ndim
+    return remap(ctx, m.mask, (*m.mask.shape, *((ix(1),) * extra)), axes(m.mask.ndim)) if extra else m.mask
+
+
+def check_cast(ctx: Context, value: ArrayValue, target: ArrayValue) -> None:
+    """NumPy refuses, or warns about, complex numbers stored as real ones."""
+    if value.dtype.kind == "c" and target.dtype.kind != "c":
+        raise ctx.refuse(f"complex numbers stored in an array of dtype {target.dtype}", "take .real first", "SG104")
+
+
+def is_mask(part: Value) -> bool:
+    """Whether part of a subscript is a boolean mask."""
+    return isinstance(part, ArrayValue) and part.dtype.kind == "b" and part.shape != ()
+
+
+def write_masked(ctx: Context, base: ViewValue, place: Masked, value: Value) -> None:
+    """`base[mask] = value`."""
+    if isinstance(value, Masked):
+        if not same_mask(place, value):
+            raise ctx.refuse("data selected by one mask stored through another mask",
+                             "use the same mask variable on both sides, or np.where", "SG105")
+        source = value.values
+    else:
+        source = as_array(ctx, value)
+        trailing = base.ndim - place.mask.ndim
+        if source.ndim > trailing:
+            raise ctx.refuse("an array stored through a mask: which elements go where depends on the data",
+                             "use np.where", "SG105")
+    check_cast(ctx, source, base)
+    source = source if source.dtype == base.dtype else convert(ctx, source, base.dtype)
+    chosen = select(ctx, mask_view(ctx, place), source, base)
+    ctx.builder.assign(base, expand(ctx, chosen, base.shape))

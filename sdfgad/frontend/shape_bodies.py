@@ -1,0 +1,188 @@
+"""NumPy functions that arrange data, written in plain NumPy for the interpreter to run in place of a call."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+_range = range
+
+
+def roll(a, shift, axis=None):
+    if axis is None:
+        return np.reshape(np.roll(np.ravel(a), shift, 0), a.shape)
+    if isinstance(axis, tuple):
+        out = a
+        for k in range(len(axis)):
+            out = np.roll(out, shift[k] if isinstance(shift, tuple) else shift, axis[k])
+        return out
+    out = np.empty(a.shape, a.dtype)
+    n = a.shape[axis]
+    if n == 0:
+        return out
+    s = shift % n
+    to = np.moveaxis(out, axis, 0)
+    rows = np.moveaxis(a, axis, 0)
+    if s == 0:
+        to[:] = rows
+    else:
+        to[s:] = rows[:n - s]
+        to[:s] = rows[n - s:]
+    return out
+
+
+def kron(a, b):
+    if a.ndim == 1:
+        return np.reshape(a[:, None] * b[None, :], (a.shape[0] * b.shape[0],))
+    rows, columns = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
+    return np.reshape(a[:, None, :, None] * b[None, :, None, :], (rows, columns))
+
+
+def hstack(tup):
+    parts = [np.atleast_1d(p) for p in tup]
+    return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(tup):
+    return np.concatenate([np.atleast_2d(p) for p in tup], axis=0)
+
+
+def dstack(tup):
+    return np.concatenate([np.atleast_3d(p) for p in tup], axis=2)
+
+
+def column_stack(tup):
+    return np.concatenate([p[:, None] if np.ndim(p) == 1 else p for p in tup], axis=1)
+
+
+def append(arr, values, axis=None):
+    if axis is None:
+        return np.concatenate((np.ravel(arr), np.ravel(np.asarray(values))))
+    return np.concatenate((arr, values), axis=axis)
+
+
+def atleast_1d(a):
+    return np.reshape(np.asarray(a), (1,)) if np.ndim(a) == 0 else a
+
+
+def atleast_2d(a):
+    return np.reshape(np.asarray(a), (1, 1)) if np.ndim(a) == 0 else (a[None, :] if np.ndim(a) == 1 else a)
+
+
+def atleast_3d(a):
+    if np.ndim(a) < 2:
+        return np.atleast_1d(a)[None, :, None]
+    return a[:, :, None] if np.ndim(a) == 2 else a
+
+
+def fliplr(m):
+    return m[:, ::-1]
+
+
+def flipud(m):
+    return m[::-1]
+
+
+def rot90(m, k=1):
+    turns = k % 4
+    if turns == 0:
+        return m
+    if turns == 1:
+        return np.transpose(m[:, ::-1])
+    return m[::-1, ::-1] if turns == 2 else np.transpose(m)[:, ::-1]
+
+
+def split(ary, indices_or_sections, axis=0):
+    rows = np.moveaxis(ary, axis, 0)
+    n = rows.shape[0]
+    if isinstance(indices_or_sections, int):
+        size = n // indices_or_sections
+        cuts = [k * size for k in range(1, indices_or_sections)]
+    else:
+        cuts = indices_or_sections
+    ends = list(cuts) + [n]
+    starts = [0] + list(cuts)
+    return [np.moveaxis(rows[starts[k]:ends[k]], 0, axis) for k in range(len(ends))]
+
+
+def pad(array, pad_width, mode="constant", constant_values=0):
+    if isinstance(pad_width, int):
+        widths = [(pad_width, pad_width) for _ in range(array.ndim)]
+    elif isinstance(pad_width[0], int):
+        widths = [(pad_width[0], pad_width[-1]) for _ in range(array.ndim)]
+    else:
+        widths = [(w[0], w[-1]) for w in pad_width]
+    if len(widths) == 1:
+        widths = [widths[0] for _ in range(array.ndim)]
+    shape = tuple([array.shape[k] + widths[k][0] + widths[k][1] for k in range(array.ndim)])
+    inside = tuple([slice(widths[k][0], widths[k][0] + array.shape[k]) for k in range(array.ndim)])
+    assert mode == "constant"
+    out = np.full(shape, constant_values, array.dtype)
+    out[inside] = array
+    return out
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    parts = num - 1 if endpoint else num
+    gap = stop * 1.0 - start
+    if parts > 0:
+        step = gap / parts
+        y = np.arange(0, num) * step + start
+    else:
+        step = np.nan
+        y = np.arange(0, num) * gap + start
+    if endpoint and num > 1:
+        y[num - 1] = stop
+    y = y if dtype is None else y.astype(dtype)
+    return (y, step) if retstep else y
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0):
+    return np.power(base, np.linspace(start, stop, num, endpoint))
+
+
+def indices(dimensions):
+    return np.stack(np.meshgrid(*[np.arange(n) for n in dimensions], indexing="ij"))
+
+
+def subtract_outer(a, b):
+    return np.reshape(a, a.shape + (1,) * b.ndim) - b
+
+
+def add_outer(a, b):
+    return np.reshape(a, a.shape + (1,) * b.ndim) + b
+
+
+def item(a):
+    return np.ravel(a)[0] if np.ndim(a) else a
+
+
+def cross(a, b):
+    return np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)
+
+
+def inner(a, b):
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def multi_dot(arrays):
+    product = arrays[0]
+    for k in _range(1, len(arrays)):
+        product = product @ arrays[k]
+    return product
+
+
+def batched_matmul(a, b):
+    if a.ndim == 1:
+        a = a[None, :]
+        return np.squeeze(np.matmul(a, b), -2)
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    left = np.broadcast_to(a, lead + a.shape[-2:])
+    right = np.broadcast_to(b, lead + b.shape[-2:])
+    out = np.empty(lead + (a.shape[-2], b.shape[-1]), np.result_type(a.dtype, b.dtype))
+    for k in _range(lead[0]):
+        out[k] = left[k] @ right[k]
+    return out

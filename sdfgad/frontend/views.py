@@ -1,0 +1,137 @@
+"""Parts of arrays without copying: slices, single elements, integers used as indices."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sdfgad.frontend.builder import axes
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import (
+    describe,
+    int_ix,
+    to_ix,
+)
+from sdfgad.frontend.values import (
+    ArrayValue,
+    IntValue,
+    Lazy,
+    Position,
+    Shape,
+    SliceValue,
+    Value,
+    ViewValue,
+    is_int,
+)
+from sdfgad.ir.expr import Expr, map_indices
+from sdfgad.ir.index import Ix, elem, ix
+from sdfgad.ir.program import View, axis
+
+
+def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], scalar: bool = False) -> ArrayValue:
+    """The value seen with another shape: `index` gives the old position in the new placeholders."""
+    if isinstance(value, Lazy) and value.stored is not None:
+        value = value.stored
+    if isinstance(value, ViewValue):
+        mapping = {axis(k): i for k, i in enumerate(index)}
+        view = View(value.view.array, shape, tuple(i.subs(mapping) for i in value.view.index), value.dtype)
+        return ViewValue(view, scalar=scalar or value.scalar, weak=value.weak)
+    base = value
+
+    def element(position: Position) -> Expr:
+        here = {axis(k): p for k, p in enumerate(position)}
+        return base.at(tuple(i.subs(here) for i in index))
+
+    sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
+    return ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
+
+
+def to_int(ctx: Context, value: Value) -> Value:
+    """An integer value, also from a scalar or zero-dimensional integer array."""
+    if is_int(value):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
+        return named_int(ctx, value, "index")
+    raise ctx.refuse(f"{describe(value)} where an integer is needed", code="SG105")
+
+
+def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:
+    """A scalar integer from data as an index; copied first when its array may change while the index is in use."""
+    i = to_ix(value.at(()))
+    dtype = None if value.weak else value.dtype
+    if i is not None and all(_steady(ctx, e.array) for e in i.elems):
+        ctx.builder.frozen.update(e.array for e in i.elems if e.array not in ctx.builder.managed)
+        ctx.builder.consume(value)
+        return IntValue(i, dtype)
+    stored = ctx.builder.fresh_copy(value, label)
+    ctx.builder.managed.add(stored.view.array)
+    return IntValue(elem(stored.view.array, ()), dtype)
+
+
+def _steady(ctx: Context, array: str) -> bool:
+    return array in ctx.builder.managed or array not in ctx.builder.fragile
+
+
+def one_index(ctx: Context, item: Value, extent: Ix) -> Ix:
+    """A single index into `extent` elements."""
+    i = int_ix(item)
+    low, high = ctx.builder.scope.bounds(i)
+    size = extent.const
+    if size is not None and ((low is not None and low >= size) or (high is not None and high < -size)):
+        raise ctx.refuse(f"index {i}, which is out of bounds for {size} elements", code="SG105")
+    return ctx.builder.scope.wrapped(i, extent)
+
+
+def slice_range(ctx: Context, item: slice | SliceValue, extent: Ix) -> tuple[Ix, Ix, int]:
+    """First index, number of elements and step of a slice."""
+    ends = [None if e is None else int_ix(to_int(ctx, e)) for e in (item.start, item.stop)]
+    step = 1 if item.step is None else to_int(ctx, item.step)
+    if isinstance(step, IntValue) or step == 0:
+        raise ctx.refuse("a slice with a step that is zero or only known at run time", code="SG105")
+    first, count = ctx.builder.scope.slice(ends[0], ends[1], int(step), extent)
+    return first, count, int(step)
+
+
+def basic(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> ArrayValue:
+    """Slices, integers and new axes: a view."""
+    shape: list[Ix] = []
+    index: list[Ix] = []
+    for part in parts:
+        if part is None:
+            shape.append(ix(1))
+            continue
+        extent = base.shape[len(index)]
+        if isinstance(part, (slice, SliceValue)):
+            first, count, step = slice_range(ctx, part, extent)
+            index.append(first + ix(axis(len(shape))) * step)
+            shape.append(count)
+        else:
+            index.append(one_index(ctx, part, extent))
+    return remap(ctx, base, tuple(shape), index)
+
+
+def scalar_of(ctx: Context, view: ArrayValue) -> ArrayValue:
+    """A copy of one element: NumPy's scalars do not follow their array."""
+    if isinstance(view, Lazy) or (isinstance(view, ViewValue) and view.scalar):
+        return view
+    return ctx.builder.lazy((), view.dtype, view.at, view.reads, parts=(view,))
+
+
+def as_view(value: ArrayValue) -> ViewValue:
+    """What is known to be stored: parts of a view are views."""
+    if not isinstance(value, ViewValue):
+        raise LookupError("a place to write that is not stored")
+    return value
+
+
+def template(value: ArrayValue) -> Callable[[Position], Expr]:
+    """The value's elements, no longer tied to the value."""
+    e = value.at(axes(value.ndim))
+
+    def element(position: Position) -> Expr:
+        here = {axis(k): p for k, p in enumerate(position)}
+        return map_indices(e, lambda i: i.subs(here))
+
+    return element

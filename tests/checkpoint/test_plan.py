@@ -1,0 +1,65 @@
+"""Plans are values: what they come to, how they print, JSON there and back."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan, recompute_where_possible, store_all
+from sdfgad.checkpoint.problem import Item, Problem
+from sdfgad.errors import UsageError
+
+ITEMS = (Item("h@4", "h", 800, "model.py", 4, "needed by line 5", True, 100),
+         Item("x@6", "x", 400, "model.py", 6, "needed by line 4", False, 0),
+         Item("w@9", "w", None, "model.py", 9, "needed by line 9", False, 0))
+PROBLEM = Problem("model", ITEMS, {"x": 80, "grad_x": 80})
+
+
+def test_what_a_plan_comes_to():
+    stored, rebuilt = store_all(PROBLEM), recompute_where_possible(PROBLEM)
+    assert stored.predicted.peak_bytes == stored.predicted.store_all_bytes == 160 + 1200
+    assert rebuilt.predicted.peak_bytes == rebuilt.predicted.floor_bytes == 160 + 400
+    assert stored.predicted.unbounded
+    assert not Plan(Problem("m", ITEMS[:2], {}), {"h@4": STORE, "x@6": STORE}).predicted.unbounded
+
+
+def test_decisions():
+    rebuilt = recompute_where_possible(PROBLEM, 1000)
+    assert rebuilt.decisions == {"h@4": RECOMPUTE, "x@6": STORE, "w@9": STORE}
+    assert rebuilt.recomputed == {"h@4"}
+    assert store_all(PROBLEM).recomputed == frozenset()
+
+
+@pytest.mark.parametrize("made", [store_all(PROBLEM), recompute_where_possible(PROBLEM, 10**9)], ids=lambda p: p.policy)
+def test_json_there_and_back(made, tmp_path):
+    assert Plan.from_json(made.to_json()) == made
+    made.save(tmp_path / "plan.json")
+    assert Plan.load(tmp_path / "plan.json") == made
+    assert Problem.from_json(made.problem.to_json()) == made.problem
+
+
+def test_the_fields_of_the_json():
+    raw = json.loads(recompute_where_possible(PROBLEM, 1000).to_json())
+    assert raw["schema"] == "sdfgad.plan/1"
+    assert raw["limit_bytes"] == 1000
+    assert raw["arrays"][0] | {"decision": RECOMPUTE, "bytes": 800, "line": 4} == raw["arrays"][0]
+    assert raw["predicted"]["peak_bytes"] == 560
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": "sdfgad.plan/9"}'])
+def test_something_else_is_refused(text):
+    with pytest.raises(UsageError, match="not a plan"):
+        Plan.from_json(text)
+
+
+def test_the_printed_form():
+    text = str(store_all(PROBLEM, 2000))
+    assert "plan for model: store all" in text
+    assert "model.py:4" in text
+    assert "growable" in text
+    assert "limit" in text
+    assert "<" not in recompute_where_possible(PROBLEM)._repr_html_().replace("<pre>", "").replace("</pre>", "")
+
+
+def test_nothing_to_store_is_said():
+    assert "nothing has to be stored" in str(store_all(Problem("model", (), {"x": 8})))

@@ -1,0 +1,107 @@
+"""Calls: helpers, closures, constants of the module, nested arguments."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.checking import check
+from tests.frontend.programs import A34, V4, V6, Case, collector
+
+SCALE = 2.5
+WEIGHTS = np.array([0.5, 1.0, 2.0, 4.0])
+CONFIG = (2, 3, "mean")
+
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+def helper(a, b=2.0, *, scale=1.0):
+    if b > 100:
+        return a
+    c = a * b
+    return c * scale + SCALE
+
+
+def several(a):
+    return a[0], a[1:] * 2
+
+
+def add_to(a, v):
+    a += v
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def factorial_like(x, n):
+    return x if n == 0 else x * factorial_like(x, n - 1)
+
+
+@case(V6)
+def helper_calls(x):
+    y = helper(x) + helper(x, 3.0) + helper(b=1.5, a=x, scale=x[0])
+    first, rest = several(y)
+    add_to(y, first)
+    return relu(y), rest
+
+
+@case(V6)
+def recursion(x):
+    return factorial_like(x, 4)
+
+
+@case(V6)
+def nested_functions(x):
+    k = 3.0
+
+    def inner(v, w=k):
+        return v * w + x[0]
+
+    square = lambda v: v * v  # noqa: E731
+    return inner(square(x)) + inner(2.0, 1.0)
+
+
+def _closure(factor: float, table: np.ndarray) -> Callable[..., Any]:
+    def scaled(x):
+        return x * factor + table[0]
+
+    return scaled
+
+
+CASES.append((_closure(1.5, np.array([3.0, 4.0])), (V6,)))
+CASES.append((lambda x: x * 2 + np.sin(x), (V6,)))
+
+
+@case(V6)
+def module_constants(x):
+    n, m, mode = CONFIG
+    y = x[:4] * WEIGHTS * SCALE
+    return y[n] + m if mode == "mean" else y[0]
+
+
+@case(V6, (V4, A34), [V6 * 2, 3.0])
+def nested_arguments(x, pair, items):
+    v, m = pair
+    m[0] += v
+    return x + items[0] * items[1], m @ v
+
+
+@case(V6)
+def star_arguments(x):
+    def total(*parts):
+        s = 0.0
+        for p in parts:
+            s = s + p
+        return s
+
+    args = (x[0], x[1])
+    return total(*args, x[2])
+
+
+@pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(fn, *arguments)

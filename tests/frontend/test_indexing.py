@@ -1,0 +1,200 @@
+"""Subscripts: slices, gathers, scatters, masks; views and aliases."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.checking import check
+from tests.frontend.programs import A34, A44, I6, V6, Case, collector
+
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+@case(A34, V6, I6)
+def gathers(A, x, idx):
+    return [x[idx], A[:, [0, 2]], A[[0, 2]], A[[0, 1], [1, 2]], A[1, [0, 3]], x[idx[1:3]], x[[1, -1]], A[idx[:2], 1:3],
+            np.take(x, idx), A[:, None, [0, 1]], x[idx.reshape(2, 3)], x[-idx], A[idx[:3, None] % 3, idx[:2]],
+                x[idx % 3 + 1],
+            np.take(A, [0, 1], axis=1)]
+
+
+@case(A34, V6, I6)
+def scatters(A, x, idx):
+    y = np.zeros(6)
+    y[idx] = x
+    y[idx] += 1.0
+    y[[0, 1]] = 7.0
+    y[[1, 1]] = [3.0, 4.0]
+    A[:, [0, 2]] *= 2
+    A[[0, 1], [1, 2]] = 5.0
+    z = np.zeros((6, 2))
+    np.add.at(z, idx, x[:, None] * np.ones(2))
+    np.subtract.at(y, idx, 0.5)
+    np.add.at(y, (idx,), x)
+    z[idx, 1] = x
+    return y, z
+
+
+@case(V6, A34)
+def masks(x, A):
+    y = x.copy()
+    y[y > 0.5] = 0.0
+    m = x > 0.5
+    y[m] = x[m] * 2 + 1
+    y[~m] += 10
+    A[A < 0] = 1.5
+    A[A > 0.5] *= 2.0
+    z = np.zeros(6)
+    z[m] = np.sqrt(x[m])
+    w = x[m]
+    s = w.sum() + w.mean() + np.max(x[m]) + (w * w).sum() + len(w) + w.size + np.std(w)
+    rows = A[:, 0] > 0
+    A[rows] = 3.0
+    return y, z, s, np.mean(x[x > 0]), x[m].min(), np.sum(x[m] > 0.6), np.count_nonzero(x[m]), A[rows].sum(axis=0)
+
+
+@case(A34)
+def slices(A):
+    return [A[1:, :-1], A[-1], A[::2], A[::-1], A[1:100], A[5:], A[:, -2:], A[..., 0], A[0, ...], A[2:0:-1, 3:1:-1],
+            A[-2:-1]]
+
+
+@case(V6, 2)
+def dynamic_slices(x, n):
+    s = 0.0
+    for i in range(6):
+        s += x[:i].sum() + x[i:].sum() * 2 + np.sum(x[max(0, i - n):i + n]) * 3 + x[i:i + 1][0]
+        s += (x[i::2]).sum() + x[:i][::-1].sum() + x[-i - 1:].sum()
+    return s
+
+
+@case(V6)
+def dynamic_temporaries(x):
+    s = 0.0
+    for i in range(1, 6):
+        t = x[:i] * 2
+        u = np.exp(t)
+        v = np.zeros(i)
+        v += u
+        s += np.dot(u, x[:i]) + v.max() + t[-1] + t[i - 1]
+    return s
+
+
+@case(A44, 0)
+def symbolic_matrix_products(A, unused):
+    s = 0.0
+    for i in range(1, 4):
+        s += (A[:i, :i] @ A[:i, 0]).sum() + (A[:i, :] @ A[:, :i]).sum() + A[0, :i] @ A[:i, 1]
+        s += (A[0] @ A[:, :i]).sum()
+    return s
+
+
+@case(V6, A34)
+def view_updates(x, A):
+    v = x[1:4]
+    v += 1
+    w = v[::-1]
+    w[0] = 100.0
+    r = A.reshape(-1)
+    r[3] = -5.0
+    f = A.ravel()
+    f[0] = 9.0
+    t = A.T
+    t[1] = 2.0
+    c = A.flatten()
+    c[:] = 0
+    d = A.T.reshape(-1)
+    d[:] = 1.0
+    q = A[1][1:3]
+    q *= 2
+    np.diag(A)
+    return x[3], A
+
+
+@case(V6)
+def overlapping_updates(x):
+    x[1:] = x[:-1]
+    x[:-1] += x[1:]
+    x[::-1] = x * 1
+    x[2:5] = x[1:4] * x[3:6]
+    x[::2] = x[1::2]
+    x[:3], x[3:] = x[3:] * 2, x[:3] * 3
+    return x
+
+
+@case(V6)
+def alias_of_name(x):
+    y = x
+    y[0] = 5.0
+    z = y
+    z += 1
+    w = x + 0
+    w[0] = 0
+    return x is not None, z
+
+
+@case(V6)
+def scalar_is_a_copy(x):
+    t = x[0]
+    x[0] = 9.0
+    u = t
+    t += 1
+    return t, u, x[0]
+
+
+@case(V6)
+def chained_assignment(x):
+    y = np.zeros(6)
+    z = np.zeros(6)
+    y[1:] = z[:-1] = x[:-1] * 2
+    a = b = x * 3
+    a[0] = 7
+    return y, z, b
+
+
+def add_to(a, v):
+    a += v
+
+
+@case(A34)
+def update_through_function(A):
+    def row(M, i):
+        return M[i]
+
+    r = row(A, 1)
+    r -= A[0]
+    add_to(A[2], 1.0)
+    return r
+
+
+@case(np.array(2.5), V6)
+def zero_dimensional(a, x):
+    a[...] = a * 2
+    a += 1
+    b = np.zeros(())
+    b[()] = x[0]
+    c = b + 1
+    return a * x, b, c
+
+
+@case(V6)
+def integer_in_place(x):
+    n = np.zeros(6, dtype=int)
+    n[:] = x * 3
+    n += 1
+    n[2] = 7.9
+    x[0] = 3
+    x //= 0.2
+    x %= 3
+    x **= 2
+    n <<= 1
+    return n, x
+
+
+@pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(fn, *arguments)

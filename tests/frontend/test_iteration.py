@@ -1,0 +1,172 @@
+"""Iterating over things, names carried from one iteration to the next."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.checking import check
+from tests.frontend.programs import A34, V6, Case, collector
+
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+@case(A34)
+def iterate_rows(A):
+    s = np.zeros(4)
+    for row in A:
+        s += row * row
+    for k, row in enumerate(A):
+        s = s + k * row
+    for r, q in zip(A, A[::-1]):
+        s -= r * q
+    return s
+
+
+@case(V6)
+def iterate_lists(x):
+    s = 0.0
+    for c in [1.0, 2.0]:
+        s += c * x[0]
+    for k, c in enumerate((0.5, 0.25), start=2):
+        s += c * x[k]
+    for a, b in zip((1, 2), [3.0, 4.0]):
+        s += a * b * x[a]
+    for i in reversed(range(3)):
+        s = s * 2 + x[i]
+    return s
+
+
+@case(V6)
+def comprehension(x):
+    parts = [x[i] * i for i in range(4) if i != 2]
+    return np.stack(parts), sum([c for c in parts])
+
+
+@case(V6)
+def list_building(x):
+    out = []
+    for i in [0, 1, 2]:
+        out.append(x[i] * 2)
+    out += [x[3]]
+    return np.array(out)
+
+
+@case(V6)
+def unrolled_fallback(x):
+    t = 0.0
+    for i in range(4):
+        y = np.zeros(2 ** i)
+        y[:] = x[i]
+        t += y.sum()
+    return t
+
+
+@case(V6)
+def list_in_range_loop(x):
+    out = []
+    for i in range(4):
+        out.append(x[i] + i)
+    return np.array(out)
+
+
+@case(V6)
+def tuple_state(x):
+    a, b = x[0], x[1]
+    for i in range(5):
+        a, b = b, a + b
+    return a, b
+
+
+@case(V6)
+def swap_buffers(x):
+    u = x.copy()
+    un = np.zeros(6)
+    for t in range(5):
+        un[1:-1] = u[1:-1] + 0.1 * (u[2:] - u[:-2])
+        u, un = un, u
+    return u + 2 * un
+
+
+@case(V6, np.zeros(6))
+def swap_arguments(u, un):
+    for t in range(3):
+        un[:] = u * 1.5
+        u, un = un, u
+    return u
+
+
+@case(V6)
+def rebinding_array(x):
+    for t in range(3):
+        x = x * 2 - x[0]
+    return x
+
+
+@case(V6)
+def rebinding_after_update(x):
+    y = x
+    for t in range(3):
+        y = y * 2
+        y[0] = 1.0
+    return y
+
+
+@case(V6)
+def previous_row(x):
+    prev = x[0]
+    s = 0.0
+    for i in range(1, 6):
+        s += x[i] - prev
+        prev = x[i]
+    return s
+
+
+@case(A34)
+def previous_array_row(A):
+    prev = A[0]
+    s = np.zeros(4)
+    for i in range(1, 3):
+        s = s + A[i] * prev
+        prev = A[i]
+    return s
+
+
+@case(V6)
+def shape_changes(x):
+    while x.shape[0] > 1:
+        n = x.shape[0] // 2
+        x = x[:n] + x[n:2 * n]
+    return x[0]
+
+
+@case(V6)
+def pass_and_docstring(x):
+    """A docstring."""
+    return x[...] * 1
+
+
+@case(V6)
+def assert_and_del(x):
+    assert x.shape[0] == 6, "six"
+    y = x * 2
+    z = y + 1
+    del y
+    return z
+
+
+@case(V6)
+def errstate(x):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y = np.log(x)
+        if x[0] > 0:
+            y = y * 2
+    return y
+
+
+@pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(fn, *arguments)

@@ -1,0 +1,65 @@
+"""Products, systems, transforms, statistics."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.checking import check
+from tests.frontend.programs import A34, A44, V4, V6, Z3, Case, collector
+
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+@case(A34, A44, V4)
+def products(A, B, v):
+    return [A @ B, A @ v, v @ B, v @ v, np.dot(A, v), np.matmul(A, B), A.dot(B), B.T @ B, np.vdot(v, v), np.inner(v, v),
+            np.inner(A, A), np.tensordot(A, B, 1), np.tensordot(A, A, ((0, 1), (0, 1))), np.einsum("ij,jk->ik", A, B),
+            np.einsum("ij,j", A, v), np.einsum("ii", B), np.einsum("ij->ji", A), np.einsum("i,j->ij", v, v),
+            np.einsum("ij,ij->", A, A), np.einsum("ij,jk,kl->il", A, B, B), np.linalg.multi_dot((A, B, v)), 2 * A @ B,
+            np.einsum("ij,ij->i", A, A)]
+
+
+@case(np.arange(24.0).reshape(2, 3, 4), np.arange(24.0).reshape(2, 4, 3), A44)
+def batched_products(A, B, C):
+    return [A @ B, A @ C, np.matmul(A, B[0]), np.einsum("bij,bjk->bik", A, B), np.tensordot(A, C, axes=1),
+            np.einsum("bij,jk->bik", A, C), A[0] @ B]
+
+
+@case(A44 + 5 * np.eye(4), V4, A44 @ A44.T + np.eye(4))
+def systems(A, b, S):
+    return [np.linalg.solve(A, b), np.linalg.solve(A, A.T), np.linalg.inv(A), np.linalg.cholesky(S)]
+
+
+@case(Z3, V4)
+def transforms(z, x):
+    return [np.fft.fft(z), np.fft.ifft(z), np.fft.fft(x), np.fft.fft(np.stack((x, x))), np.fft.fft(np.ones((2, 3)),
+            axis=0)]
+
+
+@case(V6, A34)
+def statistics(x, A):
+    counts, edges = np.histogram(x, 3)
+    weighted = np.histogram(x, bins=3, weights=x * 2)[0]
+    return [np.sort(x), np.argsort(x), x[np.argsort(x)], np.cov(A), np.cov(A, rowvar=False), np.bincount(np.array([0,
+            2, 1]), minlength=3),
+            counts, edges, weighted, np.corrcoef(A), np.interp(0.5, np.array([0.0, 1.0]), np.array([2.0, 3.0]))]
+
+
+@case(V6)
+def dtype_attributes(x):
+    eps = np.finfo(x.dtype).eps
+    return x * eps, np.zeros(2, x.dtype), np.finfo(np.float64).max > 1, x.dtype == np.float64
+
+
+@case(np.zeros((0,)), np.zeros((0, 3)))
+def empty_arrays(x, A):
+    return x.sum(), x * 2, A.sum(axis=0), A @ np.ones(3), A.T @ A, np.concatenate((x, x)), A.reshape(3, 0)
+
+
+@pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(fn, *arguments)

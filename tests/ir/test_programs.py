@@ -1,0 +1,127 @@
+"""Expressions, statements, their printed form and the reference interpreter."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Load, const, index_elems, loads, map_indices, rewrite, walk
+from sdfgad.ir.index import ix
+from sdfgad.ir.interpret import run
+from sdfgad.ir.program import Push, Range, View, view_of
+from sdfgad.ir.text import expr_text, program_text
+from sdfgad.ir.walk import all_reads, all_writes, reads, rename_symbols, statements
+from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, program, put, repeat, span, when
+from tests.support.cases import CASES
+from tests.support.oracle import execute
+
+X, Y = at("x"), at("y")
+
+
+@pytest.mark.parametrize("value, text", [
+    (X + 0.0, "x"), (0.0 + X, "x"), (X * 1.0, "x"), (X * 0.0, "0.0"), (X - 0.0, "x"), (0.0 - X, "neg(x)"), (-(-X), "x"),
+    (X / 1.0, "x"), (X * -1.0, "neg(x)"), (X + (-Y), "(x - y)"), (lit(2.0) * lit(3.0), "6.0"),
+    ((-X) * Y, "neg((x * y))"), (X ** 2, "(x ** 2.0)"), (lit(0.0) / X, "0.0")])
+def test_expressions_are_folded(value, text):
+    assert expr_text(value.expr) == text
+
+
+def test_choices_that_are_known_are_made():
+    assert algebra.select(const(True, "?"), X.expr, Y.expr) == X.expr
+    assert algebra.select(X.compare("gt", 0.0).expr, Y.expr, Y.expr) == Y.expr
+    assert algebra.both(None, X.expr) == X.expr
+    with pytest.raises(TypeError, match="must be a term"):
+        algebra.where(X.compare("gt", 0.0), 1.0, 2.0)
+
+
+def test_equal_expressions_are_equal_objects_of_sets():
+    assert X.expr == at("x").expr
+    assert len({X.expr, at("x").expr, at("x", 0).expr}) == 2
+    assert Const(0.0, F8) != Const(-0.0, F8), "signed zeros differ"
+    assert Const(1, I8) != Const(1.0, F8)
+
+
+def test_each_shared_part_is_visited_once():
+    square = (X * Y).expr
+    both = Call("add", (square, square), F8)
+    assert [type(n) for n in walk(both)] == [Load, Load, Call, Call]
+    assert loads(both) == [X.expr, Y.expr]
+    seen = []
+    rewrite(both, lambda n: seen.append(n))
+    assert len(seen) == 4
+
+
+def test_indices_inside_expressions():
+    e = at("x", number_at("k", "i")).expr
+    assert [a.array for a in index_elems(e)] == ["k"]
+    assert map_indices(e, lambda i: i.subs({"i": ix("j")})) == at("x", number_at("k", "j")).expr
+
+
+def test_what_statements_read_and_write():
+    k = number_at("k", "i")
+    stmt = each(span("i", 0, number_at("n")), put("z", (k,), at("x", "i"), "+"))
+    assert reads(stmt) == {"n", "k", "x", "z"}
+    nest = (loop(span("j", 0, 3), when(X.compare("gt", 0.0), (stmt,))), repeat("flag", "trips", one("y", (), X)))
+    assert all_writes(nest) == {"z", "y"}
+    assert all_reads(nest) == {"n", "k", "x", "z", "flag"}
+    assert len(list(statements(nest))) == 5
+
+
+def test_renaming_reaches_every_index():
+    nest = (loop(span("j", ix("i"), 5), one("x", ("i",), at("x", ix("i") + "j"))),)
+    assert "j = 2:5" in "\n".join(map(str, program_text(program({"x": (9,)}, rename_symbols(nest, {"i": 2}),
+                                                                returns="x")).splitlines()))
+
+
+@pytest.mark.parametrize("start, stop, step, trips", [(0, 5, 2, 3), (5, 0, -2, 3), (3, 3, 1, 0), (4, 1, 1, 0)])
+def test_numbers_of_iterations(start, stop, step, trips):
+    assert Range("i", ix(start), ix(stop), step).trips == trips
+
+
+def test_iterations_of_a_range_that_moves():
+    assert Range("i", ix("n"), ix("n") + 4, 3).trips == 2
+    assert Range("i", ix(0), ix("n")).trips is None
+
+
+def test_views_compose():
+    made = program({"A": (4, 6)}, [], returns="A")
+    whole = view_of(made.arrays["A"])
+    assert whole.at((ix("i"), ix("j"))) == (ix("i"), ix("j"))
+    part = View("A", (ix(2),), (ix("_0") * 2 + 1, ix(3)), F8)
+    assert part.at((ix("i") + 1,)) == (ix("i") * 2 + 3, ix(3))
+
+
+def test_reading_what_was_never_written_shows():
+    made = program({"x": (2,)}, [each(span("i", 0, 1), put("y", ("i",), at("x", "i")))], returns="y", y=(2,))
+    value, _ = execute(made, {"x": np.ones(2)})
+    np.testing.assert_array_equal(value, [1.0, np.nan])
+
+
+@pytest.mark.parametrize("index", [2, -1])
+def test_indices_outside_are_errors(index):
+    made = program({"x": (2,)}, [one("s", (), at("x", index))])
+    with pytest.raises(IndexError, match="outside shape"):
+        execute(made, {"x": np.ones(2)})
+
+
+def test_arguments_are_changed_in_place_and_results_returned_as_a_tree():
+    made = program({"x": (2,)}, [one("x", (0,), 5.0)], returns="x")
+    x = np.ones(2)
+    tree = run(made.but(returns=(made.returns, [3, made.returns])), {"x": x})
+    assert x[0] == 5.0
+    assert tree[1][0] == 3
+    np.testing.assert_array_equal(tree[1][1], x)
+
+
+def test_tapes_are_stacks():
+    made = program({"x": (2,)}, [], returns="x")
+    push = Push("t", view_of(made.arrays["x"]))
+    assert reads(push) == {"x"}
+    assert "push t x" in program_text(made.but(body=(push,)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_statement_prints(name):
+    text = program_text(CASES[name]().program)
+    assert text.startswith("program hand\nargument")
+    assert "<" not in text.replace(" < ", "").replace(" <= ", "").replace("(<", "")

@@ -1,0 +1,110 @@
+"""The form the reverse sweep takes: conditions and bounds are recorded, each statement object stands once."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.ir.program import If, Loop
+from sdfgad.ir.walk import all_writes, expr_reads, range_elems, statements
+from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.normalise import normalise
+from tests.support.build import at, each, flat, loop, number_at, one, program, put, span, total, when
+from tests.support.cases import CASES
+from tests.support.oracle import execute
+
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+@every_case
+def test_the_value_stays(name):
+    case = CASES[name]()
+    expected, _ = execute(case.program, case.arrays)
+    for change in (normalise, lambda p: fuse_pointwise(p, {"s"}), lambda p: remove_dead_code(p, ("s",)),
+                   lambda p: normalise(fuse_pointwise(p, {"s"}))):
+        np.testing.assert_array_equal(execute(change(case.program), case.arrays)[0], expected)
+
+
+@every_case
+def test_normal_form(name):
+    made = normalise(CASES[name]().program)
+    seen = list(statements(made.body))
+    assert len({id(s) for s in seen}) == len(seen)
+    for stmt in seen:
+        if isinstance(stmt, If):
+            assert not {n for n in expr_reads(stmt.cond) if made.arrays[n].shape}
+        if isinstance(stmt, Loop):
+            assert {e.array for e in range_elems(stmt.range)}.isdisjoint(all_writes(stmt.body))
+
+
+def test_one_object_at_two_places_becomes_two():
+    same = one("s", (), at("x") + at("s"))
+    made = normalise(program({"x": ()}, [one("s", (), 0.0), same, same]))
+    assert len({id(s) for s in made.body}) == 3
+
+
+def test_a_bound_that_changes_is_kept():
+    fewer = one("n", (), at("n", dtype=np.dtype("i8")) - 1)
+    body = loop(span("i", 0, number_at("n")), fewer, one("s", (), at("s") + 1.0))
+    made = normalise(program({"n": np.array(3)}, [one("s", (), 0.0), body]))
+    assert execute(made, {"n": np.array(3)})[0] == 3.0
+    assert any(n.startswith("bound") for n in all_writes(made.body))
+
+
+def test_conditions_are_recorded_in_flags():
+    body = when(at("x", 0).compare("gt", 0.5), (one("x", (0,), 0.1),))
+    made = normalise(program({"x": (2,)}, [body, total("x", (2,))]))
+    assert any(n.startswith("flag") for n in all_writes(made.body))
+
+
+def test_what_nobody_asked_for_goes():
+    body = flat([one("a", (), at("x") * 2.0), one("b", (), at("a") * 3.0), one("s", (), at("a") + 1.0),
+                 loop(span("i", 0, 3), one("b", (), at("b") + at("x")))])
+    made = program({"x": ()}, body, a=(), b=())
+    lean = remove_dead_code(made, ("s",))
+    assert set(lean.arrays) == {"x", "a", "s"}
+    assert len(lean.body) == 2
+    assert len(remove_dead_code(made, ("b",)).body) == 3
+
+
+def test_what_decides_about_what_is_asked_for_stays():
+    body = flat([one("a", (), at("x") * 2.0), one("s", (), 0.0),
+                 when(at("a").compare("gt", 1.0), (one("s", (), at("x")),))])
+    made = remove_dead_code(program({"x": ()}, body, a=()), ("s",))
+    assert set(made.arrays) == {"x", "a", "s"}
+
+
+def test_a_dead_store_of_a_map_goes_alone():
+    ranges = span("i", 0, 2)
+    made = program({"x": (2,)}, [each(ranges, put("a", ("i",), at("x", "i")), put("b", ("i",), at("x", "i")))],
+                   returns="a", a=(2,), b=(2,))
+    lean = remove_dead_code(made, ("a",))
+    assert [p.array for p in lean.body[0].body] == ["a"]
+
+
+def test_a_temporary_used_once_is_fused():
+    i = span("i", 0, 3)
+    made = program({"x": (4,)}, [each(i, put("t", ("i",), at("x", "i") * 2.0)),
+                                 each(i, put("y", ("i",), at("t", "i") + 1.0))], returns="y", t=(3,), y=(3,))
+    assert len(fuse_pointwise(made, {"y"}).body) == 1
+    assert len(fuse_pointwise(made, {"y", "t"}).body) == 2
+
+
+@pytest.mark.parametrize("between", [
+    one("x", (1,), 5.0), one("y", (0,), at("t", 1)), loop(span("j", 0, 2), one("x", ("j",), at("x", 3)))],
+    ids=["operand overwritten", "read twice", "operand overwritten in a loop"])
+def test_a_temporary_that_must_stay(between):
+    i = span("i", 0, 3)
+    made = program({"x": (4,)}, [each(i, put("t", ("i",), at("x", "i") * 2.0)), between,
+                                 each(i, put("y", ("i",), at("t", "i") + 1.0))], returns="y", t=(3,), y=(3,))
+    assert len(fuse_pointwise(made, {"y"}).body) == 3
+
+
+def test_what_is_added_to_repeated_elements_is_computed_before():
+    """`np.add.at(x, k, f(x[k]))` reads every element before it changes the first."""
+    k = np.array([0, 2, 2])
+    i, at_k = span("i", 0, 3), number_at("k", "i")
+    made = program({"x": (3,), "k": k}, [each(i, put("t", ("i",), at("x", at_k) * 2.0)),
+                                         each(i, put("x", (at_k,), at("t", "i"), "+"))], returns="x", t=(3,))
+    fused = fuse_pointwise(made, {"x"})
+    np.testing.assert_array_equal(execute(fused, {"x": np.ones(3), "k": k})[0], [3.0, 1.0, 5.0])

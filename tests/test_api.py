@@ -184,6 +184,7 @@ def test_gradients_have_the_dtype_of_the_argument(dtype):
     np.testing.assert_allclose(found, 2 * X.astype(dtype), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sdfgad.UnusedArgumentWarning")
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
 def test_arrays_without_elements(shape):
     value, found = sdfgad.value_and_grad(lambda x: (x * x).sum() + 1.0)(np.zeros(shape))

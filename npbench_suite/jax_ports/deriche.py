@@ -38,19 +38,17 @@ def literal(alpha: float, imgIn: Array) -> tuple[Array]:
 def idiomatic(alpha: float, imgIn: Array) -> tuple[Array]:
     a1, a2, a3, a4, b1, b2 = _coefficients(alpha)
 
+    def step(before: tuple[Array, Array], row: Array) -> tuple[tuple[Array, Array], Array]:
+        y = row + b1 * before[0] + b2 * before[1]
+        return (y, before[0]), y
+
     def filtered(x: Array) -> Array:
-        """Both recurrences along axis 0, in one scan over whole rows."""
+        """Both recurrences along axis 0, whole rows at a time."""
         zero = jnp.zeros_like(x[:1])
+        start = (zero[0], zero[0])
         down = a1 * x + a2 * jnp.concatenate([zero, x[:-1]])
         up = a3 * jnp.concatenate([x[1:], zero]) + a4 * jnp.concatenate([x[2:], zero, zero])
-
-        def step(carry: tuple[Array, ...], rows: tuple[Array, Array]) -> tuple[tuple[Array, ...], tuple[Array, Array]]:
-            y1, y1_before, y2, y2_before = carry
-            new1 = rows[0] + b1 * y1 + b2 * y1_before
-            new2 = rows[1] + b1 * y2 + b2 * y2_before
-            return (new1, y1, new2, y2), (new1, new2)
-
-        y1, y2 = lax.scan(step, (zero[0],) * 4, (down, up[::-1]))[1]
-        return y1 + y2[::-1]
+        # One scan per direction: a single one for both would copy the image to turn it round.
+        return lax.scan(step, start, down, unroll=2)[1] + lax.scan(step, start, up, reverse=True, unroll=2)[1]
 
     return (filtered(filtered(imgIn.T).T),)

@@ -49,5 +49,6 @@ KERNEL = Kernel(
     output="y",
     literal=jax_port("stockham_fft", "literal"),
     idiomatic=jax_port("stockham_fft", "idiomatic"),
+    matrix=jax_port("stockham_fft", "matrix"),
     notes="The plain sum of the result is N x[0]: use weights.",
 )

@@ -181,11 +181,11 @@ def _row(i: Ix, tag: str) -> Row | None:
     return None if affine is None else ({f"{v}.{tag}": c for v, c in affine[0].items()}, affine[1])
 
 
-def _minus(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
+def _minus(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
     return {v: a.get(v, 0) - b.get(v, 0) for v in {*a, *b}}
 
 
-def _times(a: dict[str, int], by: int) -> dict[str, int]:
+def _times(a: Mapping[str, int], by: int) -> dict[str, int]:
     return {v: c * by for v, c in a.items()}
 
 

@@ -35,7 +35,7 @@ def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str
         for name in reads(stmt) | writes(stmt):
             touches[name] = touches.get(name, 0) + 1
     found: dict[str, BlockLocal] = {}
-    for block in _blocks(program.body):
+    for block in blocks(program.body):
         for name in sorted({n for s in block for n in writes(s)} - set(found)):
             array = program.arrays[name]
             if array.role != "transient":
@@ -55,11 +55,11 @@ def _named_by_loops(block: Block) -> Iterator[str]:
         yield from (n for n in names if n is not None)
 
 
-def _blocks(block: Block) -> Iterator[Block]:
+def blocks(block: Block) -> Iterator[Block]:
     """Blocks, inner ones first."""
     for stmt in block:
         for inner in children(stmt):
-            yield from _blocks(inner)
+            yield from blocks(inner)
     if block:
         yield block
 

@@ -8,8 +8,9 @@ they are read, records nothing.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sdfgad.analysis.access import (
     AFTER,
@@ -45,8 +46,12 @@ class Needed:
     why: Mapping[tuple[int, int], Access]
 
 
-def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array]) -> Needed:
-    """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`."""
+def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array],
+           again: Mapping[int, Sequence[Stmt]] = MappingProxyType({})) -> Needed:
+    """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`.
+
+    again: for the last statement of a block (its `id`), the statements the reverse of the block starts with.
+    """
     place = sites(program.body)
     own = _writes_by_array(program.body, place)
     linear: dict[int, Linearised] = {}
@@ -58,10 +63,21 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
             chosen, found = _linearise_best(stmt, tangents, site, own, temporaries)
             linear[id(stmt)] = chosen
             reads[id(stmt)] += found
+    for last, makers in again.items():
+        reads[last] += _reads_again(makers, place[last], place)
     records = _Recorder(program, place, reads)
     records.walk(program.body, frozenset())
     flat = tuple(a for found in reads.values() for a in found)
     return Needed(linear, {k: tuple(sorted(v)) for k, v in records.saved.items()}, flat, records.why)
+
+
+def _reads_again(makers: Sequence[Stmt], end: Site, place: Mapping[int, Site]) -> Iterator[Access]:
+    """What statements read that run once more at the end of their block, apart from what they make themselves."""
+    made = {w.array for m in makers for w in writes_of(m, place[id(m)])}
+    for maker in makers:
+        for a in reads_of(maker, place[id(maker)]):
+            if a.array not in made:
+                yield Access(a.array, a.index, a.domain, end, AFTER)
 
 
 def _writes_by_array(block: Block, place: Mapping[int, Site]) -> dict[str, list[Access]]:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -14,10 +13,10 @@ from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.errors import ToolchainError
 
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
-# gcc 12 miscompiles conditional divisions and square roots it vectorises with AVX-512 masks: docs/decisions/0004.
-_NO_MASKS = ("-mno-avx512f",) if platform.machine() in ("x86_64", "AMD64") else ()
-FLAGS = ("-std=c++20", "-O3", "-march=native", *_NO_MASKS, "-fopenmp", "-fPIC", "-fno-math-errno",
-         "-fno-trapping-math", "-w")
+# No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects are
+# branch-free and vectorise without it.
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
+         "-fno-tree-loop-if-convert", "-w")
 RUNTIME = Path(__file__).parent / "runtime"
 
 

@@ -156,6 +156,29 @@ def access(frame: Frame, name: str, index: tuple[Ix, ...]) -> str:
     return f"{pointer(name)}[{index_text(frame, flat(frame.arrays[name], index))}]"
 
 
+def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | None:
+    """A load that is safe whatever the symbols are: forced inside the array unless the intervals show that it is.
+
+    None when no safe form exists: an empty array, or an index read from a place that may not exist.
+    """
+    shape = frame.arrays[name].shape
+    size = math.prod(shape)
+    if size == 0 or not all(_inside(frame, frame.arrays[e.array].shape, e.parts) for i in index for e in i.elems):
+        return None
+    if _inside(frame, shape, index):
+        return access(frame, name, index)
+    offset = index_text(frame, flat(frame.arrays[name], index))
+    return f"{pointer(name)}[sg::greatest(0L, sg::least({size - 1}L, {offset}))]"
+
+
+def _inside(frame: Frame, shape: tuple[int, ...], index: tuple[Ix, ...]) -> bool:
+    for i, n in zip(index, shape, strict=True):
+        low, high = i.bounds(frame.bounds)
+        if low is None or high is None or low < 0 or high >= n:
+            return False
+    return True
+
+
 def index_text(frame: Frame, index: Ix) -> str:
     """An index expression, as a sum without outer parentheses."""
     index = index.simplify(frame.bounds)

@@ -1,11 +1,11 @@
-"""C++ text of scalar expressions. Shared nodes become const locals; a select evaluates only the branch taken."""
+"""C++ text of scalar expressions. Shared nodes become const locals; a select picks between values, without a branch."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, literal, local
+from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.walk import expr_reads
@@ -98,9 +98,23 @@ class Values:
 
     def bind_shared(self, roots: Iterable[Expr]) -> None:
         """Bind every load and call below `roots` that is certainly evaluated and used more than once."""
-        for node in topological(roots, lambda n: () if self.name(n) else certain(n)):
+        roots = list(roots)
+        for node in topological(roots, lambda n: () if self.name(n) else operands(n)):
+            if isinstance(node, Call) and node.fn == "select" and not self.name(node):
+                self._load_ahead(node.args[1:])
+        for node in topological(roots, lambda n: () if self.name(n) else self._certain(n)):
             if isinstance(node, (Load, Call)) and self.uses[node] > 1 and not self.name(node) and not _trivial(node):
                 self.bind(node)
+
+    def _certain(self, node: Expr) -> tuple[Expr, ...]:
+        """The operands that are evaluated whenever the node is."""
+        return operands(node) if isinstance(node, Call) and self._eager(node) else certain(node)
+
+    def _eager(self, node: Call) -> bool:
+        """Whether both branches of a select may be evaluated: every load is made, and nothing traps."""
+        return not any(
+            (isinstance(n, Load) and not self.name(n) and n.array not in self.frame.registers) or _traps(n)
+            for branch in node.args[1:] for n in topological([branch], lambda n: () if self.name(n) else operands(n)))
 
     def forget(self, array: str) -> None:
         """The array has changed: values read from it earlier are not its values now."""
@@ -125,13 +139,15 @@ class Values:
         return self._select(node) if node.fn == "select" else call_text(node, [self.text(a) for a in node.args])
 
     def _select(self, node: Call) -> str:
+        self._load_ahead(node.args[1:])
         cond = self.text(node.args[0])
-        if all(self._inline(branch) for branch in node.args[1:]):
-            return f"({cond} ? {self.text(node.args[1])} : {self.text(node.args[2])})"
+        if self._eager(node):
+            return f"sg::pick<{ctype(node.dtype)}>({cond}, {self.text(node.args[1])}, {self.text(node.args[2])})"
         name = self.writer.fresh()
         self.writer.line(f"{ctype(node.dtype)} {name};")
         for head, branch in (f"if ({cond})", node.args[1]), ("else", node.args[2]):
             self.writer.open(head)
+            self.writer.line("SG_BRANCH;")
             self.scopes.append({})
             self.bind_shared([branch])
             self.writer.line(f"{name} = {self.text(branch)};")
@@ -140,11 +156,22 @@ class Values:
         self.scopes[-1][node] = name
         return name
 
-    def _inline(self, branch: Expr) -> bool:
-        """Whether the branch is short enough to repeat nothing when written as one expression."""
-        nodes = topological([branch], lambda n: () if self.name(n) else operands(n))
-        return len(nodes) <= 24 and not any(
-            isinstance(n, Call) and self.uses[n] > 1 and not self.name(n) and not _trivial(n) for n in nodes)
+    def _load_ahead(self, branches: Iterable[Expr]) -> None:
+        """Bind what the branches load before the choice, at an index forced inside the array.
+
+        gcc 12 vectorises loads under a condition wrongly (docs/decisions/0004); a load is cheap and never traps here.
+        """
+        for node in topological(branches, lambda n: () if self.name(n) else operands(n)):
+            if isinstance(node, Load) and not self.name(node) and node.array not in self.frame.registers:
+                text = access_anywhere(self.frame, node.array, node.index)
+                if text is not None:
+                    name = self.writer.fresh()
+                    self.writer.line(f"const {ctype(node.dtype)} {name} = {text};")
+                    self.scopes[-1][node] = name
+
+def _traps(node: Expr) -> bool:
+    """Whether evaluating the node where it is not wanted may stop the program: integer division by zero."""
+    return isinstance(node, Call) and node.fn in ("floordiv", "mod", "div", "pow") and node.dtype.kind in "iu"
 
 
 def _trivial(node: Expr) -> bool:

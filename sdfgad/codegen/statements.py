@@ -44,9 +44,11 @@ def _if(writer: Writer, frame: Frame, stmt: If) -> None:
     values.bind_shared([stmt.cond])
     cond = values.text(stmt.cond)
     writer.open(f"if ({cond})")
+    writer.line("SG_BRANCH;")
     emit_block(writer, frame, stmt.then)
     if stmt.orelse:
         writer.otherwise()
+        writer.line("SG_BRANCH;")
         emit_block(writer, frame, stmt.orelse)
     writer.close()
     writer.close()

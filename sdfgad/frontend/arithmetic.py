@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL,
     apply,
     as_array,
-    compare,
     describe,
     integers,
     lift,

@@ -10,7 +10,18 @@ import numpy as np
 
 from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Position, Shape, Value, is_int, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Position,
+    Shape,
+    Value,
+    is_int,
+    is_number,
+)
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Elem, Ix, floordiv, ix, mod
 
@@ -90,6 +101,8 @@ def describe(value: Value) -> str:
         return repr(value)
     if isinstance(value, ListValue):
         return "a list"
+    if isinstance(value, Masked):
+        return "data selected by a mask, whose length depends on the data,"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if name else f"a value of type {type(value).__name__}"
 
@@ -355,36 +368,3 @@ def int_value(i: Ix, dtype: np.dtype | None = None) -> Value:
     if i.const is None:
         return IntValue(i, dtype)
     return i.const if dtype is None else dtype.type(i.const)
-
-
-def _negative(low: int | None, high: int | None) -> bool | None:
-    """Whether a number within these bounds is negative."""
-    return True if high is not None and high < 0 else False if low is not None and low >= 0 else None
-
-
-def _positive(low: int | None, high: int | None) -> bool | None:
-    return True if low is not None and low > 0 else False if high is not None and high <= 0 else None
-
-
-def _zero(low: int | None, high: int | None) -> bool | None:
-    apart = (low is not None and low > 0) or (high is not None and high < 0)
-    return True if low == high == 0 else False if apart else None
-
-
-def _opposite(known: bool | None) -> bool | None:
-    return None if known is None else not known
-
-
-_ORDER: Mapping[np.ufunc, Callable[[int | None, int | None], bool | None]] = MappingProxyType({
-    np.less: _negative, np.greater_equal: lambda lo, hi: _opposite(_negative(lo, hi)),
-    np.greater: _positive, np.less_equal: lambda lo, hi: _opposite(_positive(lo, hi)),
-    np.equal: _zero, np.not_equal: lambda lo, hi: _opposite(_zero(lo, hi))})
-
-
-def compare(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value:
-    """A comparison, decided now where the bounds of the integers allow it."""
-    if is_int(a) and is_int(b) and ufunc in _ORDER and (isinstance(a, IntValue) or isinstance(b, IntValue)):
-        decided = _ORDER[ufunc](*ctx.builder.scope.bounds(int_ix(a) - int_ix(b)))
-        if decided is not None:
-            return decided
-    return apply(ctx, ufunc, a, b)

@@ -79,7 +79,7 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     if count is not None:
         forms.append(Form(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
         forms += [unrolled] if count <= UNROLL_TRIPS else []
-    first_that_works(ctx, forms)
+    first_that_works(ctx, stmt, forms)
 
 
 def _renames(body: Sequence[ast.stmt]) -> bool:
@@ -98,17 +98,25 @@ def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) 
     return Form(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
 
 
-def first_that_works(ctx: Context, forms: Sequence[Form]) -> None:
-    """Try forms of a loop until one is not refused; what a trial has emitted is taken back."""
+def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> None:
+    """Try forms of a loop until one is not refused; what a trial has emitted is taken back.
+
+    The form that worked the last time, in a trial of an outer loop, comes first.
+    """
     ctx.builder.flush()
     snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
     refusal: UnsupportedError | None = None
     reasons = {""}
-    for form in forms:
-        if reasons.isdisjoint(form.after):
+    key = ("form", stmt, frames)
+    known = ctx.hints.get(key, 0)
+    hinted = 0 < known < len(forms)
+    for k in [known, *range(len(forms))] if hinted else range(len(forms)):
+        form = forms[k]
+        if not hinted and reasons.isdisjoint(form.after):
             continue
         try:
             form.run()
+            ctx.hints[key] = k
             return
         except Exchanged:
             reasons = (reasons | {"exchange"}) - {""}
@@ -120,6 +128,8 @@ def first_that_works(ctx: Context, forms: Sequence[Form]) -> None:
         del ctx.frames[frames:]
         ctx.builder.rollback(snapshot)
         ctx.frame.names, ctx.here = dict(names), here
+        if hinted:
+            hinted, reasons = False, {""}
     raise refusal if refusal is not None else ctx.refuse("names that exchange their arrays in this loop",
                                                          "copy the data with name[:] = other", "SG107")
 
@@ -234,7 +244,7 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
             ctx.execute(ctx, stmt.orelse)
         return
     unrolled = Form(lambda: _unrolled_while(ctx, stmt), ("refusal",))
-    first_that_works(ctx, [Form(lambda: _conditional(ctx, stmt)), unrolled])
+    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), unrolled])
 
 
 def _unrolled_while(ctx: Context, stmt: ast.While) -> None:

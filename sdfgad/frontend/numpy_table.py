@@ -11,6 +11,7 @@ import numpy as np
 from sdfgad.frontend import creation, diagonals, linalg, reductions, shaping
 from sdfgad.frontend.arithmetic import binary, items_of, known_truth, truth_value
 from sdfgad.frontend.attributes import imag, real
+from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
     BOOL,
@@ -21,7 +22,6 @@ from sdfgad.frontend.elementwise import (
     apply,
     as_array,
     broadcast,
-    compare,
     convert,
     describe,
     expand,

@@ -5,25 +5,17 @@ running the statements that made it again, at the start of the block's reverse.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from sdfgad.analysis.block_local import BlockLocal
+from sdfgad.analysis.block_local import BlockLocal, blocks
 from sdfgad.ir.program import Block, Lib, Map, Program, Stmt
-from sdfgad.ir.walk import all_writes, children, reads, writes
+from sdfgad.ir.walk import all_writes, reads, writes
 
 
 def rebuildable(program: Program, local: Mapping[str, BlockLocal]) -> dict[str, BlockLocal]:
     """The block-local arrays whose makers can run again at the end of the block."""
-    blocks = {id(b[0]): b for b in _blocks(program.body)}
-    return {name: found for name, found in local.items() if _runs_again(blocks[found.block], name, found.makers)}
-
-
-def _blocks(block: Block) -> Iterator[Block]:
-    if block:
-        yield block
-    for stmt in block:
-        for inner in children(stmt):
-            yield from _blocks(inner)
+    by_first = {id(block[0]): block for block in blocks(program.body)}
+    return {name: found for name, found in local.items() if _runs_again(by_first[found.block], name, found.makers)}
 
 
 def _runs_again(block: Block, name: str, makers: tuple[Stmt, ...]) -> bool:

@@ -1,12 +1,12 @@
 """Where values the reverse sweep needs are kept: a version per iteration, a record before an overwrite, or nowhere."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sdfgad.analysis.access import Site, sites, writes_of
-from sdfgad.analysis.block_local import BlockLocal, block_locals
+from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
 from sdfgad.ir.program import Program, Stmt, View
@@ -54,6 +54,10 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     impossible = sorted(recompute - (set(again) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
+    if recompute:
+        # What the rebuilding statements read has to survive, too.
+        facts = _facts(program, active, ends_of_blocks(program, {n: local[n] for n in recompute}))
+        victims = {**_recorded_arrays(program, facts, place), **victims}
     chosen = [n for n in sorted(victims) if n in local and n not in recompute and _by_ones(local[n])]
     wide, versions = expand(program, local, chosen)
     lines = {place[id(s)].order: s.source.line for s in statements(program.body) if s.source}
@@ -81,9 +85,9 @@ def _all_versions(size: int, found: BlockLocal) -> int | None:
     return size
 
 
-def _facts(program: Program, active: frozenset[str]) -> Needed:
+def _facts(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None) -> Needed:
     names = Names(dict(program.arrays), active, "grad_")
-    return needed(program, names.tangents(), names.scratch)
+    return needed(program, names.tangents(), names.scratch, again or {})
 
 
 def _recorded_arrays(program: Program, facts: Needed, place: Mapping[int, Site]) -> dict[str, int]:
@@ -101,6 +105,15 @@ def rebuilt_blocks(storage: Storage, place: Mapping[int, Site]) -> dict[int, lis
     for found in storage.rebuild.values():
         again.setdefault(found.block, {}).update({place[id(m)].order: m for m in found.makers})
     return {block: [stmt for _, stmt in sorted(makers.items())] for block, makers in again.items()}
+
+
+def ends_of_blocks(program: Program, rebuild: Mapping[str, BlockLocal]) -> dict[int, list[Stmt]]:
+    """For the last statement of each block (its `id`), the statements that run again when its reverse starts."""
+    last = {id(block[0]): id(block[-1]) for block in blocks(program.body)}
+    again: dict[int, list[Stmt]] = {}
+    for found in rebuild.values():
+        again.setdefault(last[found.block], []).extend(found.makers)
+    return again
 
 
 def views_of(tree: Any) -> list[View]:

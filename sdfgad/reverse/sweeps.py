@@ -19,7 +19,7 @@ from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt,
 from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.names import fresh
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.storage import Kept, Storage, lay_out, rebuilt_blocks, views_of
+from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
 from sdfgad.reverse.tape import Record, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 
@@ -67,7 +67,8 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
         names.arrays["grad_" + name] = Array("grad_" + name, a.shape[storage.versions.get(name, 0):], a.dtype,
                                              source=a.source, label=a.label)
     place = sites(program.body)
-    sweeps = _Sweeps(names, needed(program, names.tangents(), names.scratch), place, storage)
+    facts = needed(program, names.tangents(), names.scratch, ends_of_blocks(program, storage.rebuild))
+    sweeps = _Sweeps(names, facts, place, storage)
     forward = sweeps.forward(program.body)
     backward = sweeps.backward(program.body)
     seeds = [names.declare(f"seed_{k}", tuple(n.const or 0 for n in v.shape), v.dtype, "argument")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sdfgad.analysis.access import Access
+from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Pop, Push, Range, Stmt, Store, View, axis, view_of
@@ -25,7 +26,7 @@ class Record:
     bytes: int | None
 
 
-def record(write: Access, array: Array, declare: Declare, source: object) -> Record:
+def record(write: Access, array: Array, declare: Declare, source: SourceLine | None) -> Record:
     """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown."""
     domain = _region(write)
     slots = iteration_slots((*write.site.path, *(domain or ())))
@@ -50,13 +51,13 @@ def _region(write: Access) -> tuple[Range, ...] | None:
     return kept
 
 
-def _whole_array(write: Access, array: Array, declare: Declare, source: object) -> Record:
+def _whole_array(write: Access, array: Array, declare: Declare, source: SourceLine | None) -> Record:
     domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
     whole = Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)
     return record(whole, array, declare, source)
 
 
-def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: object) -> Record:
+def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: SourceLine | None) -> Record:
     moving = {r.var for r in domain}
     rectangular = all(moving.isdisjoint(r.start.symbols | r.stop.symbols) for r in domain)
     view = _as_view(write, domain, array) if rectangular else view_of(array)

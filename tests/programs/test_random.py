@@ -16,7 +16,7 @@ import sdfgad
 from sdfgad.frontend import parse
 from tests.programs.running import WRT, Runner, arguments, check, copied, load
 from tests.programs.writer import sources
-from tests.support.oracle import program_gradient, program_tangent
+from tests.support.oracle import program_gradient, program_tangent, rebuildable
 
 MOST_REFUSED = 0.1
 
@@ -28,7 +28,12 @@ class Interpreted:
         parsed = parse(fn, tuple(args.values()))
         held = parsed.collect(tuple(copied(args).values()))
         names = {n: parsed.traced[n] for n in WRT}
-        value, grads = program_gradient(parsed.program, held, list(names.values()))
+        wrt = list(names.values())
+        value, grads = program_gradient(parsed.program, held, wrt)
+        chosen = rebuildable(parsed.program, wrt)
+        _, rebuilt = program_gradient(parsed.program, held, wrt, recompute=chosen) if chosen else (value, grads)
+        for n in wrt:
+            np.testing.assert_allclose(rebuilt[n], grads[n], rtol=1e-6, atol=1e-9, err_msg="recomputing")
         return value, {n: grads[a] for n, a in names.items()}
 
     def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:

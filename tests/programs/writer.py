@@ -192,7 +192,7 @@ def assign_vector(t: Text) -> None:
     value = bounded(t, vector(t))
     old = t.chance(60) or t.nesting
     name = t.any_of(t.vectors) if old else t.fresh("v")
-    if t.chance(40) and old:
+    if old and t.chance(80 if t.nesting else 40):
         t.line(t.any_of((f"{name}[:] = {value}", f"{name} *= {value}", f"{name} += 0.3 * {value}")))
         return
     t.line(f"{name} = {value}")
@@ -251,7 +251,7 @@ def assign_slice(t: Text) -> None:
 def assign_matrix(t: Text) -> None:
     value = bounded(t, matrix(t))
     if t.chance(60) or t.nesting:
-        t.line(f"{t.any_of(t.matrices)}{t.any_of(('', '[:]', '[:, :]'))} = {value}")
+        t.line(f"{t.any_of(t.matrices)}{t.any_of(('[:]', '[:, :]') if t.nesting else ('', '[:]'))} = {value}")
         return
     name = t.fresh("m")
     t.line(f"{name} = {value}")
@@ -315,7 +315,7 @@ def exchange(t: Text) -> None:
 
 def call(t: Text) -> None:
     v = t.any_of(t.vectors)
-    if t.chance(50):
+    if t.chance(80 if t.nesting else 50):
         t.line(f"smear({v})")
         return
     rest, mean = t.any_of(t.vectors), t.any_of(t.scalars)

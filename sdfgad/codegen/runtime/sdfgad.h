@@ -1,6 +1,7 @@
 // What generated code calls beyond the C++ standard library. NumPy's meaning of every function.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -30,10 +31,36 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 }
 #endif
 
+// A branch must stay a branch: gcc 12 vectorises loads under a condition wrongly (docs/decisions/0004).
+#if defined(__CUDA_ARCH__)
+#define SG_BRANCH ((void)0)
+#else
+#define SG_BRANCH asm volatile("")
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
+
+// c ? a : b without a branch, so that loops vectorise; a value that is not picked may be anything.
+template <class T> inline T pick(bool c, T a, T b) {
+    if constexpr (std::is_same_v<T, double>) {
+        const int64_t mask = -int64_t(c);
+        return std::bit_cast<double>((std::bit_cast<int64_t>(a) & mask) | (std::bit_cast<int64_t>(b) & ~mask));
+    } else if constexpr (std::is_same_v<T, float>) {
+        const int32_t mask = -int32_t(c);
+        return std::bit_cast<float>((std::bit_cast<int32_t>(a) & mask) | (std::bit_cast<int32_t>(b) & ~mask));
+    } else if constexpr (is_complex<T>) {
+        using R = typename T::value_type;
+        return T(pick<R>(c, a.real(), b.real()), pick<R>(c, a.imag(), b.imag()));
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return bool((c & a) | (!c & b));
+    } else {
+        const T mask = T(-T(c));
+        return T((a & mask) | (b & T(~mask)));
+    }
+}
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -109,11 +136,11 @@ template <class T> inline T pow(T x, T y) {
 }
 
 template <class T> inline T maximum(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (a > b || a != a) ? a : b;
+    if constexpr (std::is_floating_point_v<T>) return pick<T>((a > b) | (a != a), a, b);
     else return a > b ? a : b;
 }
 template <class T> inline T minimum(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (a < b || a != a) ? a : b;
+    if constexpr (std::is_floating_point_v<T>) return pick<T>((a < b) | (a != a), a, b);
     else return a < b ? a : b;
 }
 template <class T> inline T fmax(T a, T b) {
@@ -132,7 +159,7 @@ template <class T> inline auto abs(T x) {
 }
 template <class T> inline T sign(T x) {
     if constexpr (is_complex<T>) return x == T(0) ? T(0) : T(x / abs(x));
-    else if constexpr (std::is_floating_point_v<T>) return x != x ? x : T((x > 0) - (x < 0));
+    else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, T((x > 0) - (x < 0)));
     else if constexpr (std::is_signed_v<T>) return T((x > 0) - (x < 0));
     else return T(x > 0);
 }

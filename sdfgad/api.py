@@ -15,6 +15,7 @@ from sdfgad.errors import OutputError, UsageError
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
 from sdfgad.results import Gradients
+from sdfgad.rules import registry
 
 _DEVICES = ("cpu",)
 
@@ -137,12 +138,16 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     return out, pullback
 
 
-def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, Any]:
-    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument."""
+def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
+        output: Any = None) -> tuple[Any, Any]:
+    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
+
+    output: as in `grad`, for functions that update an argument in place.
+    """
     fn = getattr(fn, "fn", fn)
     bound = bind(fn, tuple(args), {})
     given = _given_tangents(bound, tangents)
-    code = _pushforward(fn, bound, tuple(given))
+    code = _pushforward(fn, bound, tuple(given), output)
     return code.run(bound, given)
 
 
@@ -234,9 +239,9 @@ def _known_pushforwards(fn: Callable[..., Any]) -> dict[Any, Pushforward]:
     return {}
 
 
-def _pushforward(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...]) -> Pushforward:
+def _pushforward(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], output: Any) -> Pushforward:
     known = _known_pushforwards(fn)
-    key = (bound.signature, names)
+    key = (bound.signature, names, repr(output), registry.version())
     if key not in known:
-        known[key] = pushforward(fn, bound, names)
+        known[key] = pushforward(fn, bound, names, output)
     return known[key]

@@ -245,10 +245,14 @@ class Pushforward:
         return fill(self.program.returns, memory), fill(self.returns, memory)
 
 
-def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> Pushforward:
-    """The compiled tangent program with respect to the leaves named."""
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None) -> Pushforward:
+    """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
     parsed = parse(fn, tuple(bound.values.values()))
-    program = prepare_program(parsed.program, ())
+    program = parsed.program
+    if output is not None:
+        views = resolve_outputs(parsed, Wish((), output, "sum"))
+        program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+    program = prepare_program(program, ())
     made = tangent(program, tuple(parsed.traced[n] for n in wrt))
     returns = _tangent_tree(program.returns, made.view)
     keep = _arrays_of((program.returns, returns))

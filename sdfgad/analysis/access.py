@@ -145,6 +145,11 @@ def same_instance_overlap(read: Access, write: Access) -> bool:
     return _may_meet(read, write, len(read.site.path), None)
 
 
+def overlap_in(read: Access, write: Access, loops: int) -> bool:
+    """Whether both touch one element in one iteration of the outermost `loops` loops, which they share."""
+    return _may_meet(read, write, loops, None)
+
+
 def _may_meet(read: Access, write: Access, same: int, later: Range | None) -> bool:
     """The accesses share an element with equal outer `same` loop variables and the write's next one later, if given."""
     system = System()

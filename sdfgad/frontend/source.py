@@ -4,8 +4,9 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import linecache
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType, MappingProxyType
@@ -64,8 +65,38 @@ def code_of(fn: Callable[..., Any]) -> Code:
     plain = textwrap.dedent(text)
     shift = len(text) - len(text.lstrip()) - (len(plain) - len(plain.lstrip()))
     node = _find(function, plain, first)
+    _check_fresh(function, node)
     return Code(node, function.__code__.co_filename, function.__name__, first - 1, shift,
                 function.__globals__, _cells(function))
+
+
+def _check_fresh(function: FunctionType, node: FunctionNode) -> None:
+    """Refuse a function whose file was edited after it was imported: the text is not what the function runs."""
+    ours = function.__code__
+    # Test frameworks rewrite assert statements, so such functions never look like their text.
+    if any(isinstance(n, ast.Assert) for n in ast.walk(node)):
+        return
+    try:
+        compiled = compile("".join(linecache.getlines(ours.co_filename)), ours.co_filename, "exec", dont_inherit=True)
+    except SyntaxError:  # a notebook cell with magic commands, say
+        return
+    same = [c for c in _codes(compiled) if (c.co_name, c.co_firstlineno) == (ours.co_name, ours.co_firstlineno)]
+    if same and all(_facts(c) != _facts(ours) for c in same):
+        raise unsupported(SourceLine(ours.co_filename, ours.co_firstlineno),
+                          f"the file of {function.__name__} was edited after it was imported",
+                          "import it again, or start a new process", "SG106")
+
+
+def _facts(code: CodeType) -> tuple[object, ...]:
+    constants = tuple(repr(c) for c in code.co_consts if not isinstance(c, CodeType))
+    return code.co_code, code.co_names, code.co_varnames, constants
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _codes(const)
 
 
 def _cells(function: FunctionType) -> Mapping[str, Any]:

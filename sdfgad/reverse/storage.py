@@ -50,7 +50,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     local = block_locals(program, place, seen)
     facts = _facts(program, active)
     victims = _recorded_arrays(program, facts, place)
-    again = rebuildable(program, local)
+    again = rebuildable(program, local, facts.reads, place)
     impossible = sorted(recompute - (set(again) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")

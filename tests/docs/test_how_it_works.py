@@ -41,7 +41,7 @@ def test_the_page_prints_what_it_shows(name: str, tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """`python -m tests.docs.test_how_it_works FOLDER` rewrites the text blocks; read the difference before committing."""
+    """`python -m tests.docs.test_how_it_works FOLDER` rewrites the text blocks; read what changed."""
     for name in PAGES:
         page = ROOT / name
         if page.exists():

@@ -282,6 +282,18 @@ def rebuildable_temporary() -> Case:
 
 
 @case
+def temporary_changed_after_use() -> Case:
+    """A temporary whose first contents are needed, too: rebuilding its last ones is not enough."""
+    i = ix("i")
+    body = loop(span("t", 0, 3), each(span("i", 0, 6), put("h", (i,), at("x", i).apply("sin"))),
+                each(span("i", 0, 5), put("g", (i,), at("h", i) * at("h", i))),
+                each(span("i", 0, 5), put("h", (i + 1,), at("x", i) * 0.4)),
+                each(span("i", 0, 5), put("y", (i,), at("y", i) * at("g", i) + at("h", i) * at("h", i))))
+    start = each(span("i", 0, 5), put("y", (i,), at("x", i)))
+    return Case(program({"x": X}, [start, body, total("y", (5,))], h=(6,), g=(5,), y=(5,)), {"x": X.copy()})
+
+
+@case
 def stores_that_read_each_other() -> Case:
     """The first store of a map reads what the second overwrites with a value whose derivative is its answer."""
     i, ahead = ix("i"), span("i", 0, 6)

@@ -124,8 +124,9 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
-    derivative = derive(fn, bound, Wish(names, output, None, False, True, parse_bytes(memory_limit)))
-    base, outputs = primal(fn, bound, output)
+    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))
+    derivative = _once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish))
+    base, outputs = _once(fn, ("primal", bound.signature, repr(output)), lambda: primal(fn, bound, output))
     tree, named = base.run(bound, frozenset(), outputs)
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
     single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
@@ -147,7 +148,9 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     fn = getattr(fn, "fn", fn)
     bound = bind(fn, tuple(args), {})
     given = _given_tangents(bound, tangents)
-    code = _pushforward(fn, bound, tuple(given), output)
+    names = tuple(given)
+    code: Pushforward = _once(fn, ("jvp", bound.signature, names, repr(output)),
+                              lambda: pushforward(fn, bound, names, output))
     return code.run(bound, given)
 
 
@@ -235,13 +238,14 @@ def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any]) -
 
 
 @functools.lru_cache(maxsize=64)
-def _known_pushforwards(fn: Callable[..., Any]) -> dict[Any, Pushforward]:
+def _known(fn: Callable[..., Any]) -> dict[Any, Any]:
     return {}
 
 
-def _pushforward(fn: Callable[..., Any], bound: Bound, names: tuple[str, ...], output: Any) -> Pushforward:
-    known = _known_pushforwards(fn)
-    key = (bound.signature, names, repr(output), registry.version())
-    if key not in known:
-        known[key] = pushforward(fn, bound, names, output)
-    return known[key]
+def _once(fn: Callable[..., Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What `make` gives, made once per function, key and rule book."""
+    known = _known(fn)
+    full = (*key, registry.version())
+    if full not in known:
+        known[full] = make()
+    return known[full]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,18 @@ class Bound:
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
     """Match arguments to parameters as Python would; UsageError when it would not."""
     try:
-        bound = inspect.signature(fn).bind(*args, **keywords)
+        bound = _signature_of(fn).bind(*args, **keywords)
     except TypeError as error:
         raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
     bound.apply_defaults()
     leaves: dict[str, Any] = {}
     signature = tuple((name, _signature(name, value, leaves)) for name, value in bound.arguments.items())
     return Bound(dict(bound.arguments), leaves, signature)
+
+
+@lru_cache(maxsize=256)
+def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(fn)
 
 
 def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:

@@ -127,6 +127,19 @@ def settings(**arguments: Any) -> Settings:
     return Settings(**{name: origin.value for name, origin in origins(**arguments).items()})
 
 
+def thread_count() -> int | None:
+    """The number of threads in force; cheap enough for every call, unlike `settings`."""
+    value = _context.get().get("num_threads")
+    return _outer_thread_count(os.environ.get("SDFGAD_NUM_THREADS")) if value is None else int(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_thread_count(environment: str | None) -> int | None:
+    """What environment and project files say; asked again when the variable changes."""
+    del environment
+    return settings().num_threads
+
+
 def origins(**arguments: Any) -> Mapping[str, Origin]:
     """Each setting with the place that decided it, for ``sdfgad doctor``."""
     merged = {name: Origin(value, "default") for name, value in asdict(Settings()).items()}

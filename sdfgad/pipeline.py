@@ -15,6 +15,7 @@ from sdfgad.checkpoint.plan import Plan, store_all
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
+from sdfgad.config import thread_count
 from sdfgad.errors import DtypeError, MemoryLimitError, OutputError, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
@@ -62,6 +63,9 @@ class Derivative:
     def compiled(self) -> Executable:
         if self._code is None:
             self._code = build(self.program, self.keep)
+            if self.wish.limit is not None:
+                # Growable tapes may use what the plan leaves of the limit.
+                self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
         return self._code
 
     @property
@@ -74,7 +78,7 @@ class Derivative:
         """The filled returns tree and the gradient of each name of wrt."""
         memory = prepare(self.program, self.parsed, bound, donate, self.keep)
         memory.update(zip(self.made.seeds, seeds, strict=True))
-        self.compiled()(memory)
+        _execute(self.compiled(), memory)
         grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
         return fill(self.program.returns, memory), grads
 
@@ -199,6 +203,11 @@ def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[st
     return memory
 
 
+def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
+    code.threads = thread_count()
+    code(memory)
+
+
 @dataclass
 class Primal:
     """The program itself, compiled."""
@@ -210,7 +219,7 @@ class Primal:
     def run(self, bound: Bound, donate: frozenset[str], outputs: tuple[View, ...] = ()) -> tuple[Any, list[Any]]:
         keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in outputs))))
         memory = prepare(self.program, self.parsed, bound, donate, keep)
-        self.code(memory)
+        _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in outputs]
 
 
@@ -241,7 +250,7 @@ class Pushforward:
             if name is not None and name in self.program.arrays:
                 a = self.program.arrays[name]
                 memory[name] = as_input(given[leaf], a.shape, a.dtype, copy=True)
-        self.code(memory)
+        _execute(self.code, memory)
         return fill(self.program.returns, memory), fill(self.returns, memory)
 
 

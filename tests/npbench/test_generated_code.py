@@ -1,0 +1,56 @@
+"""What the generated gradients of the suite look like: no atomic update, no callback, matrix products by BLAS."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from npbench_suite.kernel import load, names
+from sdfgad.arguments import bind
+from sdfgad.codegen.generate import source
+from sdfgad.codegen.lower import lower
+from sdfgad.pipeline import Derivative, Wish, derive
+
+POLYBENCH = ("adi atax bicg cholesky correlation covariance deriche doitgen durbin fdtd_2d gemm gemver gesummv "
+             "gramschmidt heat_3d jacobi_1d jacobi_2d k2mm k3mm lu ludcmp mvt seidel_2d symm syr2k syrk trisolv "
+             "trmm").split()
+STORES_NOTHING = ("lu", "cholesky", "trisolv", "jacobi_2d", "heat_3d", "fdtd_2d", "seidel_2d", "gemm", "syrk")
+
+
+def gradient_of(name: str) -> Derivative:
+    kernel = load(name)
+    bound = bind(kernel.program, (), kernel.sample(np.random.default_rng(0), 0))
+    return derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+
+
+def test_the_list_names_kernels() -> None:
+    assert set(POLYBENCH) <= set(names())
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_no_atomics(name: str) -> None:
+    made = gradient_of(name)
+    text = source(lower(made.program, made.keep))
+    assert "atomic" not in text
+    assert "pyobject" not in text
+
+
+@pytest.mark.parametrize("name", STORES_NOTHING)
+def test_nothing_is_stored(name: str) -> None:
+    """Every value the reverse sweep of these reads is intact, or none is read at all."""
+    assert gradient_of(name).plan.problem.items == ()
+
+
+@pytest.mark.parametrize("name", ["lu", "cholesky", "trisolv"])
+def test_factorisations_need_no_more_than_a_matrix(name: str) -> None:
+    made = gradient_of(name)
+    n = max(max(a.shape, default=1) for a in made.program.arrays.values())
+    assert all(int(np.prod(a.shape)) <= n * n for a in made.program.arrays.values())
+
+
+@pytest.mark.parametrize("name", ["gemm", "k2mm", "k3mm", "atax", "mvt"])
+def test_products_are_library_calls(name: str) -> None:
+    kernel = load(name)
+    sizes = {k: max(24, v // 20) for k, v in kernel.sizes("S").items()}
+    bound = bind(kernel.program, (), kernel.initialize(**sizes))
+    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    assert lower(made.program, made.keep).uses_blas

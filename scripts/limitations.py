@@ -22,15 +22,15 @@ refused with an `UnsupportedError` that names file, line and column; nothing fal
 
 ## Language
 
-Taken: assignments of every form except starred ones, augmented assignments with NumPy's in-place meaning, slices with any
-step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over ranges,
-arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere, nested
-functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
+Taken: assignments of every form except starred ones, augmented assignments with NumPy's in-place meaning, slices with
+any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
+ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
+nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
 
-Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments, dict
-and set values, growing lists inside loops that are not unrolled, arrays whose length depends on data (`x[mask]` other
-than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition and
-then updating it in place.
+Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
+dict and set values, growing lists inside loops that are not unrolled, arrays whose length depends on data (`x[mask]`
+other than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition
+and then updating it in place.
 
 ## Derivatives
 

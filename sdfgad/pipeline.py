@@ -27,6 +27,7 @@ from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.constants import propagate_constants
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.normalise import normalise
@@ -102,7 +103,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     recompute = wish.plan.recomputed if wish.plan is not None else frozenset()
     made = gradient(_returning(program, outputs, wish), request, recompute)
     keep = (*made.results, *_arrays_of(made.program.returns))
-    whole = remove_dead_code(fold_zeroing(remove_dead_code(made.program, keep), keep), keep)
+    whole = tidy(made.program, keep)
     problem = problem_of(parsed.program, whole, made, _copies(whole, bound))
     plan = wish.plan or store_all(problem, wish.limit)
     _enforce(plan, problem, wish.limit)
@@ -113,6 +114,13 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, then normal form."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
     return normalise(fuse_pointwise(program, seen))
+
+
+def tidy(program: Program, keep: tuple[str, ...]) -> Program:
+    """The gradient program without what nobody asked for: dead code, clearings, constant and passing temporaries."""
+    program = fold_zeroing(remove_dead_code(program, keep), keep)
+    program = remove_dead_code(propagate_constants(program, keep), keep)
+    return remove_dead_code(fuse_pointwise(program, keep), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

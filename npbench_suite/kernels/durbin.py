@@ -39,4 +39,5 @@ KERNEL = Kernel(
     literal=jax_port("durbin", "literal"),
     idiomatic=jax_port("durbin", "idiomatic"),
     tolerance=1e-6,
+    notes="Against derivatives in extended precision the worst element of preset S is off by 3e-8 here, 9e-7 in JAX.",
 )

@@ -88,5 +88,7 @@ KERNEL = Kernel(
     output="utens_stage",
     literal=jax_port("vadv", "literal"),
     idiomatic=jax_port("vadv", "idiomatic"),
-    notes="dtr_stage = 0.15 of the presets lets pivots come close to 0; samples use 2 and more.",
+    tolerance=1e-6,
+    notes="dtr_stage = 0.15 of the presets lets pivots come close to 0; samples use 2 and more. Against derivatives in "
+    "extended precision the worst element of preset S (wcon) is off by 2e-7 here and by 5e-7 in JAX.",
 )

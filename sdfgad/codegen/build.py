@@ -13,8 +13,8 @@ from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.errors import ToolchainError
 
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
-# No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects are
-# branch-free and vectorise without it.
+# No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects
+# are branch-free and vectorise without it.
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
          "-fno-tree-loop-if-convert", "-w")
 RUNTIME = Path(__file__).parent / "runtime"

@@ -1,4 +1,4 @@
-"""Conditional divisions and square roots, as derivatives have them: a compiler got these wrong (docs/decisions/0004)."""
+"""Conditional divisions and square roots, as derivatives have them: gcc got them wrong (docs/decisions/0004)."""
 from __future__ import annotations
 
 import numpy as np

@@ -9,12 +9,11 @@ import numpy as np
 
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Program, View
-from sdfgad.pipeline import prepare_program
+from sdfgad.pipeline import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.normalise import normalise
-from sdfgad.transform.zeroing import fold_zeroing
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -70,7 +69,7 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program, kept)
-    return replace(made, program=remove_dead_code(fold_zeroing(lean, kept), kept))
+    return replace(made, program=tidy(lean, kept))
 
 
 def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),

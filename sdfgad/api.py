@@ -94,14 +94,15 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
     UnsupportedError, UsageError, MemoryLimitError.
     """
-    options = {"wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
-               "plan": plan, "donate": donate}
+    options: dict[str, Any] = {
+        "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
+        "donate": donate}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
 def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Like `grad`, but a call gives `(value, gradient)`; the value of a reduced objective is the sum of the outputs."""
-    make = functools.partial(GradFunction, value=True, **options)
+    make: Callable[..., GradFunction] = functools.partial(GradFunction, value=True, **options)
     return make if fn is None else make(fn)
 
 

@@ -59,8 +59,8 @@ def fill(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
 def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:
     """The array a view describes: without a copy when it is a strided part of its base."""
     base = memory[view.array]
-    shape = tuple(n.const for n in view.shape)
-    if None in shape:
+    shape = tuple(n.const for n in view.shape if n.const is not None)
+    if len(shape) != len(view.shape):
         return returned(view, memory)
     if not shape and not base.shape:
         return base[()]

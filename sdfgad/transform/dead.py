@@ -19,8 +19,8 @@ def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
     return program.but(body=body, arrays=arrays)
 
 
-def _touched(stmt: Stmt) -> set[str]:
-    return {stmt.tape} if isinstance(stmt, Push) else writes(stmt)
+def _touched(stmt: Stmt) -> frozenset[str]:
+    return frozenset({stmt.tape}) if isinstance(stmt, Push) else writes(stmt)
 
 
 def _live(body: Block, live: set[str]) -> set[str]:
@@ -41,7 +41,7 @@ def _grow(block: Block, live: set[str], control: set[str]) -> None:
             live |= control | _read_for(stmt, live)
 
 
-def _read_for(stmt: Stmt, live: set[str]) -> set[str]:
+def _read_for(stmt: Stmt, live: set[str]) -> frozenset[str]:
     if isinstance(stmt, Map):
         return reads(_without_dead_stores(stmt, live))
     return reads(stmt) | ({stmt.tape} if isinstance(stmt, Pop) else set())

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeGuard
 
 from sdfgad.analysis.block_local import covers
 from sdfgad.ir import algebra
@@ -42,7 +43,7 @@ def fold_zeroing(program: Program, results: Iterable[str]) -> Program:
     return program.but(body=body)
 
 
-def _is_zero(part: object) -> bool:
+def _is_zero(part: object) -> TypeGuard[Store]:
     return isinstance(part, Store) and part.op is None and isinstance(part.expr, Const) and part.expr.value == 0
 
 
@@ -81,7 +82,7 @@ def _within_block(block: Block) -> Block:
             if found is not None:
                 position, assigning, strips = found
                 work[position] = assigning
-                work[k:k + 1] = [*_without(stmt, part), *strips]
+                work[k:k + 1] = [*(_without(stmt, part) if isinstance(stmt, Map) else ()), *strips]
                 done = True
                 break
         k += 0 if done else 1

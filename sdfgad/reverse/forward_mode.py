@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.activity import varied_arrays
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, View, While
-from sdfgad.ir.walk import statements, writes
+from sdfgad.ir.walk import writes
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
@@ -57,8 +57,3 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
     lin = linearise(stmt, names.tangents(), answer=False)
     ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]
     return [stmt, *ready] if lin.after else [*ready, stmt]
-
-
-def mutated(program: Program) -> frozenset[str]:
-    """Arrays some statement writes."""
-    return frozenset(n for s in statements(program.body) for n in writes(s))

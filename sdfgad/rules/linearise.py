@@ -17,6 +17,7 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
+from sdfgad.ir.walk import expr_reads
 from sdfgad.rules import linear as linear_rules
 from sdfgad.rules import nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules.extremum import winners
@@ -59,15 +60,20 @@ class Tangents:
 
 
 def inline_lets(stmt: Map) -> list[Store]:
-    """The stores of a map with its local names substituted."""
+    """The stores of a map with its local names substituted.
+
+    Refused: a store that reads what an earlier one of the same body wrote; it would be linearised at the old value.
+    """
     bound: dict[str, Expr] = {}
-    stores = []
+    stores: list[Store] = []
     for part in stmt.body:
         expr = rewrite(part.expr, lambda n: bound[n.name] if isinstance(n, Local) else None)
         if isinstance(part, Let):
             bound[part.name] = expr
-        else:
-            stores.append(Store(part.array, part.index, expr, part.op))
+            continue
+        if not {s.array for s in stores}.isdisjoint(expr_reads(expr)):
+            raise unsupported(stmt.source, "a statement that reads what it has just written", "split it", "SG190")
+        stores.append(Store(part.array, part.index, expr, part.op))
     return stores
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term, where
-from sdfgad.ir.expr import Call
+from sdfgad.ir.expr import Call, Load
+from sdfgad.ir.program import Map, Store
+from sdfgad.rules.linearise import inline_lets
 from tests.support.build import C16, at, each, lit, one, program, put, span
 from tests.support.oracle import program_gradient, program_tangent
 
@@ -107,3 +110,11 @@ def test_a_nan_is_passed_on():
 
 def test_literals_are_folded_only_to_finite_numbers():
     assert isinstance(algebra._folded("div", lit(1.0).expr, lit(0.0).expr), Call)
+
+
+def test_a_store_that_reads_an_earlier_store_of_its_body_is_refused() -> None:
+    f8 = np.dtype("f8")
+    first = Store("y", (), Load("x", (), f8))
+    second = Store("z", (), Load("y", (), f8))
+    with pytest.raises(UnsupportedError, match="just written"):
+        inline_lets(Map((), (first, second)))

@@ -119,7 +119,11 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     """The gradient program without what nobody asked for: dead code, clearings, constant and passing temporaries."""
     program = fold_zeroing(remove_dead_code(program, keep), keep)
-    program = remove_dead_code(propagate_constants(program, keep), keep)
+    return optimise(remove_dead_code(propagate_constants(program, keep), keep), keep)
+
+
+def optimise(program: Program, keep: tuple[str, ...]) -> Program:
+    """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
     return remove_dead_code(fuse_pointwise(program, keep), keep)
 
 
@@ -237,7 +241,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Pr
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
-    program = remove_dead_code(fuse_pointwise(parsed.program, keep), (*keep, *mutated))
+    program = optimise(parsed.program, (*keep, *mutated))
     return Primal(parsed, program, build(program, keep)), outputs
 
 
@@ -273,7 +277,7 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     made = tangent(program, tuple(parsed.traced[n] for n in wrt))
     returns = _tangent_tree(program.returns, made.view)
     keep = _arrays_of((program.returns, returns))
-    whole = remove_dead_code(made.program, keep)
+    whole = optimise(made.program, keep)
     names = {n: made.arguments[parsed.traced[n]] for n in wrt}
     return Pushforward(parsed, whole, returns, names, build(whole, keep))
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import AliasError, DtypeError, UsageError
+from sdfgad.ir.program import Array
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,10 @@ def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
                 raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
 
 
-def as_input(value: Any, shape: tuple[int, ...], dtype: np.dtype, copy: bool) -> np.ndarray:
-    """A C-contiguous array of exactly this dtype; a fresh one when the program writes it."""
-    if copy:
-        return np.array(value, dtype=dtype, order="C", copy=True).reshape(shape)
-    array = np.ascontiguousarray(value, dtype=dtype).reshape(shape)
-    return array if array.flags.aligned else array.copy()
+def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
+    """A C-contiguous array as the program wants it; a copy in `room` when the program writes it."""
+    if room is not None:
+        np.copyto(room, np.reshape(value, array.shape), casting="unsafe")
+        return room
+    found = np.ascontiguousarray(value, dtype=array.dtype).reshape(array.shape)
+    return found if found.flags.aligned else found.copy()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arguments import Bound, as_input
+from sdfgad.buffers import Buffers
 from sdfgad.checkpoint.plan import Plan, store_all
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
@@ -60,6 +61,7 @@ class Derivative:
     plan: Plan
     wish: Wish
     _code: Executable | None = field(default=None, repr=False)
+    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def compiled(self) -> Executable:
         if self._code is None:
@@ -77,7 +79,7 @@ class Derivative:
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
-        memory = prepare(self.program, self.parsed, bound, donate, self.keep)
+        memory = prepare(self.program, self.parsed, bound, donate, self.keep, self._buffers)
         memory.update(zip(self.made.seeds, seeds, strict=True))
         _execute(self.compiled(), memory)
         grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
@@ -200,7 +202,7 @@ def build(program: Program, results: tuple[str, ...]) -> Executable:
 
 
 def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
-            results: tuple[str, ...]) -> dict[str, np.ndarray]:
+            results: tuple[str, ...], buffers: Buffers) -> dict[str, np.ndarray]:
     """The arrays of one call: inputs (copied when written), and room for results."""
     written = all_writes(program.body)
     memory: dict[str, np.ndarray] = {}
@@ -208,10 +210,12 @@ def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[st
         if array not in program.arrays:
             continue
         a = program.arrays[array]
-        memory[array] = as_input(bound.leaves[leaf], a.shape, a.dtype, array in written and leaf not in donate)
+        copy = array in written and leaf not in donate
+        memory[array] = as_input(bound.leaves[leaf], a, buffers.empty(array, a.shape, a.dtype) if copy else None)
     for name in results:
         if name not in memory:
-            memory[name] = np.empty(program.arrays[name].shape, program.arrays[name].dtype)
+            a = program.arrays[name]
+            memory[name] = buffers.empty(name, a.shape, a.dtype)
     return memory
 
 
@@ -227,10 +231,11 @@ class Primal:
     parsed: Parsed
     program: Program
     code: Executable
+    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def run(self, bound: Bound, donate: frozenset[str], outputs: tuple[View, ...] = ()) -> tuple[Any, list[Any]]:
         keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in outputs))))
-        memory = prepare(self.program, self.parsed, bound, donate, keep)
+        memory = prepare(self.program, self.parsed, bound, donate, keep, self._buffers)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in outputs]
 
@@ -254,14 +259,15 @@ class Pushforward:
     returns: Any
     tangents: Mapping[str, str | None]
     code: Executable
+    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
         keep = _arrays_of((self.program.returns, self.returns))
-        memory = prepare(self.program, self.parsed, bound, frozenset(), keep)
+        memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self._buffers)
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
                 a = self.program.arrays[name]
-                memory[name] = as_input(given[leaf], a.shape, a.dtype, copy=True)
+                memory[name] = as_input(given[leaf], a, self._buffers.empty(name, a.shape, a.dtype))
         _execute(self.code, memory)
         return fill(self.program.returns, memory), fill(self.returns, memory)
 

@@ -22,7 +22,7 @@ LAYERS = {
     "checkpoint": 5,
     "reverse": 6,
     "codegen": 7,
-    "api": 8, "testing": 8, "pipeline": 8, "arguments": 8, "results": 8,
+    "api": 8, "testing": 8, "pipeline": 8, "arguments": 8, "results": 8, "buffers": 8,
     "cli": 9, "doctor": 9, "target": 9,
 }
 TOP = 9

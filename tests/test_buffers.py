@@ -1,0 +1,47 @@
+"""Memory of results is used again, and never while somebody looks at it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sdfgad
+from sdfgad.buffers import LEAST_BYTES, Buffers
+
+LARGE = LEAST_BYTES // 8
+FLOAT = np.dtype(float)
+
+
+def address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def test_a_dropped_buffer_comes_back():
+    room = Buffers()
+    first = room.empty("x", (LARGE,), FLOAT)
+    place = address(first)
+    del first
+    assert address(room.empty("x", (LARGE,), FLOAT)) == place
+
+
+def test_a_view_keeps_the_buffer_out():
+    room = Buffers()
+    first = room.empty("x", (4, LARGE), FLOAT)
+    first[:] = 1.0
+    view = first[1:, ::2]
+    del first
+    room.empty("x", (4, LARGE), FLOAT)[:] = 2.0
+    assert (view == 1.0).all()
+
+
+def test_buffers_are_aligned_and_writable():
+    for dtype in (np.float32, np.float64, np.complex128, np.bool_):
+        array = Buffers().empty("x", (3, LEAST_BYTES), np.dtype(dtype))
+        array[...] = 1
+        assert address(array) % 64 == 0 and array.flags.c_contiguous and array.dtype == dtype
+
+
+def test_gradients_that_are_kept_stay_as_they_were():
+    gradient = sdfgad.grad(lambda x: np.sum(x * x), reduce="sum")
+    kept = [gradient(np.full(LARGE, float(k))) for k in range(3)]
+    gradient(np.full(LARGE, 9.0))
+    assert [g[0] for g in kept] == [0.0, 2.0, 4.0]

@@ -2,13 +2,15 @@
 
 A term adds `expr(i)` to `array[index(i)]` for every i of the domain. When all indices of a group are the same injective
 map up to constant offsets, the sum is turned round: cell c collects `expr_k(c - offset_k)`. The cells every term
-reaches form the core, without conditions; the rim is covered by two guarded strips per dimension (Hueckelheim et al.,
-"Automatic differentiation for adjoint stencil loops", 2019, with guards instead of one loop nest per piece).
+reaches form the core. Near the rim fewer terms reach a cell: with fixed bounds each box of cells that the same terms
+reach is a map of its own (Hueckelheim et al., "Automatic differentiation for adjoint stencil loops", 2019); with bounds
+known at run time only, or too many boxes, two strips per dimension guard every term instead.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,6 +19,10 @@ from sdfgad.ir.expr import Call, Expr, Index, map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map, Range, Stmt, Store
 
+Box: TypeAlias = dict[str, tuple[Ix, Ix]]
+
+MOST_PIECES = 64
+"""More boxes of cells with different terms than this are not worth their code."""
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 
@@ -100,8 +106,11 @@ def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> l
         start = _fold(maximum, low[r.var])
         core[r.var] = (start, maximum(start, _fold(minimum, high[r.var])))
     moved = [Term(t.array, family[0].index, _move(t.expr, s)) for t, s in zip(family, shifts, strict=True)]
+    boxes = _boxes(stmt.domain, shifts)
+    if boxes is not None and len(boxes) <= MOST_PIECES:
+        return [_piece(stmt, box, [moved[k] for k in reach], [None] * len(reach)) for box, reach in boxes]
     out: list[Stmt] = [_piece(stmt, core, moved, [None] * len(moved))]
-    settled: dict[str, tuple[Ix, Ix]] = {}
+    settled: Box = {}
     for r in stmt.domain:
         for side in ((hull[r.var][0], minimum(core[r.var][0], hull[r.var][1])), (core[r.var][1], hull[r.var][1])):
             box = {**hull, **settled, r.var: side}
@@ -111,7 +120,31 @@ def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> l
     return out
 
 
-def _piece(stmt: Map, box: dict[str, tuple[Ix, Ix]], terms: list[Term], guards: Sequence[Expr | None]) -> Map:
+def _boxes(domain: Sequence[Range], shifts: list[dict[str, int]]) -> list[tuple[Box, tuple[int, ...]]] | None:
+    """Disjoint boxes of cells, each with the terms that reach all of it, most terms first; None without fixed bounds.
+
+    The first variable is cut where terms begin and end; each slice is cut along the next one for its own terms only.
+    """
+    if any(r.start.const is None or r.stop.const is None for r in domain):
+        return None
+    found: list[tuple[Box, tuple[int, ...]]] = [({}, tuple(range(len(shifts))))]
+    for r in domain:
+        found = [({**box, r.var: (ix(low), ix(high))}, reach)
+                 for box, active in found for low, high, reach in _segments(r, shifts, active)]
+    return sorted(found, key=lambda piece: -len(piece[1]))
+
+
+def _segments(r: Range, shifts: list[dict[str, int]], active: tuple[int, ...]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """The pieces of one dimension and the active terms that reach each of them."""
+    low, high = r.start.const or 0, r.stop.const or 0
+    spans = {k: (low + shifts[k][r.var], high + shifts[k][r.var]) for k in active if high > low}
+    cuts = sorted({edge for span in spans.values() for edge in span})
+    pieces = [(a, b, tuple(k for k, (start, stop) in spans.items() if start <= a and b <= stop))
+              for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [piece for piece in pieces if piece[2]]
+
+
+def _piece(stmt: Map, box: Box, terms: list[Term], guards: Sequence[Expr | None]) -> Map:
     total: Expr = algebra.zero(terms[0].expr.dtype)
     for term, guard in zip(terms, guards, strict=True):
         e = term.expr if guard is None else algebra.select(guard, term.expr, algebra.zero(term.expr.dtype))

@@ -12,7 +12,7 @@ import numpy as np
 
 from sdfgad.arguments import Bound, as_input
 from sdfgad.buffers import Buffers
-from sdfgad.checkpoint.plan import Plan, store_all
+from sdfgad.checkpoint.plan import Plan, recompute_light
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
@@ -28,10 +28,24 @@ from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.transform.constants import propagate_constants
+from sdfgad.transform.bounds import bound_loops
+from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.collect import collect_sums
+from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.masks import inline_masks, number_scalars
+from sdfgad.transform.merge_products import merge_products
 from sdfgad.transform.normalise import normalise
+from sdfgad.transform.overwritten import remove_overwritten
+from sdfgad.transform.parallelise import parallelise
+from sdfgad.transform.rows import split_rows
+from sdfgad.transform.scales import fold_scales
+from sdfgad.transform.streams import stream_products
+from sdfgad.transform.sum_nests import factorise_sums
+from sdfgad.transform.tables import tabulate
+from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.zeroing import fold_zeroing
 
 _log = getLogger("sdfgad")
@@ -102,31 +116,43 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     program = prepare_program(parsed.program, outputs)
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
                       wish.value)
-    recompute = wish.plan.recomputed if wish.plan is not None else frozenset()
-    made = gradient(_returning(program, outputs, wish), request, recompute)
-    keep = (*made.results, *_arrays_of(made.program.returns))
-    whole = tidy(made.program, keep)
-    problem = problem_of(parsed.program, whole, made, _copies(whole, bound))
-    plan = wish.plan or store_all(problem, wish.limit)
+
+    def emit(recompute: frozenset[str]) -> tuple[Gradient, Program, Problem]:
+        made = gradient(_returning(program, outputs, wish), request, recompute)
+        whole = tidy(made.program, (*made.results, *_arrays_of(made.program.returns)))
+        return made, whole, problem_of(parsed.program, whole, made, _copies(whole, bound))
+
+    made, whole, problem = emit(wish.plan.recomputed if wish.plan is not None else frozenset())
+    plan = wish.plan or recompute_light(problem, wish.limit)
+    if wish.plan is None and plan.recomputed:
+        made, whole, problem = emit(plan.recomputed)
+        plan = recompute_light(problem, wish.limit)
     _enforce(plan, problem, wish.limit)
     return Derivative(parsed, whole, made, outputs, plan, wish)
 
 
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
-    """The program as the derivative sees it: temporaries fused away, then normal form."""
+    """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
-    return normalise(fuse_pointwise(program, seen))
+    program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
+    program = inline_masks(fuse_pointwise(program, seen), seen)
+    return normalise(fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen))
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
-    """The gradient program without what nobody asked for: dead code, clearings, constant and passing temporaries."""
-    program = fold_zeroing(remove_dead_code(program, keep), keep)
-    return optimise(remove_dead_code(propagate_constants(program, keep), keep), keep)
+    """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
+    program = fold_zeroing(write_out_products(remove_dead_code(program, keep)), keep)
+    return optimise(remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep), keep)
 
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
-    return remove_dead_code(fuse_pointwise(program, keep), keep)
+    program = fuse_pointwise(write_out_products(tabulate(program, keep)), keep)
+    program = contract(fold_scales(remove_dead_code(program, keep), keep))
+    program = stream_products(merge_products(program))
+    program = fuse_pointwise(remove_dead_code(propagate_broadcasts(program), keep), keep)
+    program = collect_sums(remove_dead_code(fold_zeroing(program, keep), keep))
+    return split_rows(distribute_sweeps(program), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
@@ -246,7 +272,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Pr
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
-    program = optimise(parsed.program, (*keep, *mutated))
+    program = optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))
     return Primal(parsed, program, build(program, keep)), outputs
 
 

@@ -43,7 +43,11 @@ def load_target(text: str, *, sizes: Mapping[str, Any], arguments: str = "", pre
     if not where or not name:
         raise _not_found(f"{text!r} is not a target", "write file.py:function, module:function or npbench:kernel")
     if where == NPBENCH:
+        if arguments:
+            raise UsageError("a kernel of the benchmark makes its own arguments", help="leave out --args")
         return _npbench_target(name, sizes, preset)
+    if preset:
+        raise UsageError(f"{text} has no presets", help="set sizes with -s NAME=VALUE")
     module = load_module(where)
     function = _attribute(module, name)
     maker = load_function(arguments) if arguments else _example_function(module, name)
@@ -143,11 +147,21 @@ def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str) -> Target:
         raise _not_found(f"there is no kernel {name!r}", f"kernels: {', '.join(near)}")
     kernel = catalogue.load(name)
     if preset or sizes:
-        made = kernel.initialize(**(_preset(name, preset or "S") | dict(sizes)))
+        known = _preset(name, preset or "S")
+        _check_sizes(name, sizes, known)
+        made = kernel.initialize(**(known | dict(sizes)))
     else:
         made = kernel.sample(import_module("numpy.random").default_rng(0), 0)
-    return Target(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program), tuple(kernel.wrt),
-                  kernel.output)
+    return Target(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program),
+                  tuple(kernel.wrt or kernel.scalars), kernel.output)
+
+
+def _check_sizes(kernel: str, sizes: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name, value in sizes.items():
+        if name not in known:
+            raise UsageError(f"{kernel} has no size {name!r}", help=f"sizes: {', '.join(known)}")
+        if not isinstance(value, int | float) or value <= 0:
+            raise UsageError(f"size {name} = {value!r} is no positive number", help="write -s N=512")
 
 
 def _preset(kernel: str, preset: str) -> dict[str, Any]:

@@ -174,6 +174,42 @@ def test_a_decorated_target_plans_with_its_own_options(place: Path, monkeypatch:
     assert calls == [(4, {"wrt": ("x",)})]
 
 
+class FakeReport:
+    def __str__(self) -> str:
+        return "the report"
+
+    def to_json(self) -> str:
+        return '{"ok": false}'
+
+
+def test_check_writes_its_report_also_when_it_fails(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    stub(monkeypatch, "check_grads", FakeReport())
+    assert run("check", "model.py:cost", "--json", "-") == 0
+    assert capsys.readouterr().out == '{"ok": false}\n'
+    stub(monkeypatch, "check_grads", GradientMismatchError("wrong", report=FakeReport()))
+    assert run("check", "model.py:cost", "--json", "r.json") == 5
+    assert (place / "r.json").read_text() == '{"ok": false}'
+    assert sorted(file.name for file in place.iterdir()) == ["model.py", "r.json"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("check", "npbench:nothing"), ("check", "npbench:gemm", "--preset", "XL"),
+    ("check", "model.py:cost", "--preset", "S"),
+    ("check", "npbench:gemm", "-s", "NN=3"), ("check", "npbench:gemm", "-s", "NI=three"), ("check", "missing.py:cost"),
+    ("check", "npbench:gemm", "--args", "model:cost"), ("check", "model.py:cost", "-s", "m=3"),
+    ("check", "model.py:cost", "--json", "nowhere/r.json"),
+])
+def test_a_wrong_request_ends_with_2(
+    arguments: tuple[str, ...], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    stub(monkeypatch, "check_grads", FakeReport())
+    assert run(*arguments) == 2
+    assert capsys.readouterr().out == ""
+    assert [file.name for file in place.iterdir()] == ["model.py"]
+
+
 def test_bench_hands_its_arguments_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     @click.command()
     @click.argument("kernels", nargs=-1)

@@ -1,6 +1,8 @@
 """The checker of gradients: it passes what is right, names kinks, and catches a rule broken by a thousandth."""
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,34 @@ def test_a_kink_is_named():
     assert kink.left < kink.slope < kink.right
 
 
+@pytest.mark.parametrize("distance", [1e-5, 1e-4, 3e-4, 2e-3])
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_a_kink_nearby_is_no_bug(distance, offset):
+    def bent(x):
+        return np.abs(x).sum() + (x * x).sum() + offset
+
+    report = check_grads(bent, np.array([distance, 1.0, -2.0]), raise_on_fail=False)
+    assert report.ok, str(report)
+
+
+def test_a_bug_at_a_kink_is_a_bug():
+    def bent(x):
+        return (np.abs(x) * np.exp(x)).sum() + (x * x).sum()
+
+    with registry.override("exp", lambda y, x: -3 * y), pytest.raises(GradientMismatchError, match="no kink explains"):
+        check_grads(bent, np.array([0.0, 1.0, -2.0]))
+
+
+def test_the_report_as_json_says_what_the_text_says():
+    with registry.override("tanh", lambda y, x: 2 - y):
+        report = check_grads(wave, X, raise_on_fail=False)
+    document = json.loads(report.to_json(), parse_constant=pytest.fail)
+    assert (document["schema"], document["ok"]) == ("sdfgad.check/1", False)
+    assert document["arguments"][0]["verdict"] == "bug"
+    assert document["verdict"] == list(report.verdict()) != []
+    assert list(check_grads(wave, X).verdict()) == []
+
+
 def test_outputs_that_are_no_scalar_are_weighted():
     def plain(x, a, c):
         return a @ x * c, x * np.sin(c)
@@ -88,7 +118,7 @@ def test_arguments_updated_in_place():
 
     report = check_grads(update, X, X[::-1].copy(), output="y")
     assert report.ok
-    assert report.mode_error is None
+    assert report.mode_error < 1e-12
     assert len(report.arguments) == 2
 
 

@@ -25,8 +25,9 @@ from rich.console import Console
 from npbench_suite.harness.job import SUITE, Run
 from npbench_suite.harness.machine import machine, usable_cores
 from npbench_suite.harness.report import Baseline, Result, read_baseline, regressions, write_atomically
-from npbench_suite.harness.row import Row, ordered, summarize
-from npbench_suite.harness.session import PRESETS, Options, measured
+from npbench_suite.harness.row import Row
+from npbench_suite.harness.session import PRESETS, Options, measured, prepared
+from npbench_suite.harness.summary import ordered, summarize
 from npbench_suite.harness.table import duration, show
 from sdfgad.errors import UsageError
 from sdfgad.memory import parse_bytes
@@ -43,6 +44,7 @@ class Outputs:
 
     json: str | None
     html: Path | None
+    svg: Path | None
     baseline: Baseline | None
 
 
@@ -94,11 +96,11 @@ def _writable(_: click.Context, __: click.Parameter, value: str | None) -> str |
     return value
 
 
-def _html_file(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+def _drawn_file(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
     if value is None:
         return None
     if value == "-":
-        raise click.BadParameter("a page goes to a file")
+        raise click.BadParameter("give a file")
     for package in ("matplotlib", "jinja2"):
         if find_spec(package) is None:
             raise click.BadParameter(f"{package} is not installed; install the extra [bench]")
@@ -122,11 +124,13 @@ def _baseline_file(_: click.Context, __: click.Parameter, value: str | None) -> 
 @click.option("--against", callback=_competitors, metavar="LIST",
               help="Competitors: numpy, jax, dace, or none.  [default: numpy,jax; without jax where it is missing]")
 @click.option("--threads", callback=_threads, metavar="LIST", help="Numbers of threads.  [default: 1 and all cores]")
-@click.option("--repeat", type=click.IntRange(1), default=10, show_default=True, help="Timed calls per measurement.")
+@click.option("--repeat", type=click.IntRange(1), default=10, show_default=True,
+              help="Timed calls per measurement; more of very short ones, fewer of long ones.")
 @click.option("--memory-limit", callback=_memory_limit, metavar="BYTES",
               help='Limit of each gradient, such as 4GB, 4GiB or 80%.  [default: none]')
 @click.option("--json", "json_file", callback=_writable, metavar="FILE", help="Write the result as JSON; - for stdout.")
-@click.option("--html", callback=_html_file, metavar="FILE", help="Write one self-contained page.")
+@click.option("--html", callback=_drawn_file, metavar="FILE", help="Write one self-contained page.")
+@click.option("--svg", callback=_drawn_file, metavar="FILE", help="Write the chart of the ratios.")
 @click.option("--baseline", callback=_baseline_file, metavar="FILE",
               help="JSON of an earlier run; a gradient over 20 % slower, or no longer right, fails the run.")
 @click.option("--timeout", type=click.FloatRange(1), default=300.0, show_default=True,
@@ -134,13 +138,21 @@ def _baseline_file(_: click.Context, __: click.Parameter, value: str | None) -> 
 @click.option("--suite", default=SUITE, hidden=True)
 def bench(
     kernels: tuple[str, ...], preset: str, against: tuple[str, ...], threads: tuple[int, ...], repeat: int,
-    memory_limit: str | None, json_file: str | None, html: Path | None, baseline: Baseline | None, timeout: float,
-    suite: str,
+    memory_limit: str | None, json_file: str | None, html: Path | None, svg: Path | None, baseline: Baseline | None,
+    timeout: float, suite: str,
 ) -> None:
     """Check and time the gradients of the NPBench programs (all, or KERNELS) against NumPy and JAX.
 
     One row per kernel, slower ones first. The time of a gradient is that of the faster number of threads;
-    JAX's is that of its faster port as well.
+    JAX's is that of the faster of its literal and its idiomatic port as well.
+
+    \b
+    Exit codes: 0 all right or refused with a reason, 1 an error or a crash, 2 a wrong request,
+    5 a wrong gradient or a regression.
+
+    \b
+    Example:
+      sdfgad bench jacobi_2d gemm --preset M --json new.json --baseline old.json
     """
     if baseline is not None and baseline.preset != preset:
         raise click.UsageError(f"the baseline was measured at preset {baseline.preset}, not {preset}")
@@ -149,7 +161,7 @@ def bench(
         memory_limit=memory_limit, seconds=timeout, suite=suite,
         rss_bytes=int(psutil.virtual_memory().available * MEMORY_SHARE),
     )
-    sys.exit(run(options, Outputs(json_file, html, baseline)))
+    sys.exit(run(options, Outputs(json_file, html, svg, baseline)))
 
 
 def known_kernels(chosen: tuple[str, ...], suite: str) -> tuple[str, ...]:
@@ -168,11 +180,12 @@ def run(options: Options, outputs: Outputs) -> int:
     progress = Console(stderr=True, highlight=False)
     rows: list[Row] = []
     with _terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
+        preparation = prepared(options, Path(folder), _reporter(progress))
         for number, row in enumerate(measured(options, Path(folder), _reporter(progress)), start=1):
             rows.append(row)
             progress.print(f"[{number}/{len(options.kernels)}] {row.kernel}: {row.status}", markup=False)
     lost = regressions(rows, outputs.baseline) if outputs.baseline else ()
-    result = Result(options, machine(), tuple(ordered(rows)), summarize(rows), lost)
+    result = Result(options, machine(), tuple(ordered(rows)), summarize(rows), lost, preparation)
     write(result, outputs)
     if outputs.json != "-":
         show(_screen(), result)
@@ -196,9 +209,10 @@ def _screen() -> Console:
 
 def _reporter(progress: Console) -> Callable[[Run], None]:
     def report(run: Run) -> None:
-        times = run.times.get("gradient") or run.times.get("primal") or []
+        times = next((run.times[name] for name in ("gradient", "primal", "prepare") if run.times.get(name)), [])
         took = duration(median(times)) if times else ""
-        progress.print(f"  {run.kernel} {run.competitor} x{run.threads}: {run.status} {took}", markup=False)
+        words = (run.kernel, run.competitor, f"x{run.threads}:", run.status, took or run.message)
+        progress.print("  " + " ".join(filter(None, words)), markup=False)
 
     return report
 
@@ -212,6 +226,9 @@ def write(result: Result, outputs: Outputs) -> None:
     if outputs.html is not None:
         page = import_module("npbench_suite.harness.page")
         write_atomically(outputs.html, page.html(result))
+    if outputs.svg is not None and (compared := [row for row in result.rows if row.speedup is not None]):
+        page = import_module("npbench_suite.harness.page")
+        write_atomically(outputs.svg, page.chart(compared))
 
 
 def exit_code(result: Result) -> int:

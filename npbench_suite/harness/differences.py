@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from npbench_suite.harness.case import copies, kernel_of, widened
+from npbench_suite.harness.case import copies, kernel_of, wanted, widened
 from npbench_suite.harness.job import Job, Run
 from npbench_suite.harness.measure_sdfgad import checked_gradients, refused
 from npbench_suite.harness.objective import magnitude, total, weighted_sum, weights
@@ -35,7 +35,7 @@ def measure(job: Job) -> Iterator[Run]:
 
 def _errors(kernel: Any, arguments: Arguments, gradients: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[float]:
     generator = np.random.default_rng(7)
-    direction = {name: _direction(generator, arguments[name]) for name in kernel.wrt}
+    direction = {name: _direction(generator, arguments[name]) for name in wanted(kernel)}
     slopes = [(richardson(_along(kernel, arguments, direction, name), STEP), terms_of(gradient, direction))
               for name, gradient in gradients.items()]
     own = copies(arguments)
@@ -84,9 +84,9 @@ def _along(kernel: Any, arguments: Arguments, direction: Arguments, objective: s
     return value
 
 
-def _direction(generator: np.random.Generator, array: np.ndarray) -> np.ndarray:
+def _direction(generator: np.random.Generator, value: Any) -> Any:
     """Relative steps: an entry moves in proportion to its size, so that domains such as x > 0 are not left."""
-    change = generator.uniform(-1, 1, array.shape) * np.maximum(np.abs(array), 1e-2)
-    if np.iscomplexobj(array):
-        return change * np.exp(2j * np.pi * generator.random(array.shape))
+    change = generator.uniform(-1, 1, np.shape(value)) * np.maximum(np.abs(value), 1e-2)
+    if np.iscomplexobj(value):
+        return change * np.exp(2j * np.pi * generator.random(np.shape(value)))
     return change

@@ -18,6 +18,7 @@ SUITE = "npbench_suite.kernel"
 # Competitor -> the module that measures it, imported in the worker alone.
 MEASURES: Mapping[str, str] = MappingProxyType({
     "numpy": "npbench_suite.harness.measure_numpy",
+    "prepare": "npbench_suite.harness.prepare",
     "sdfgad": "npbench_suite.harness.measure_sdfgad",
     "jax:literal": "npbench_suite.harness.measure_jax",
     "jax:idiomatic": "npbench_suite.harness.measure_jax",
@@ -32,7 +33,10 @@ class Job:
     """One kernel, one competitor, one number of threads.
 
     ``suite`` names the module whose ``load`` gives the kernel. Gradients to be compared later go to ``gradients``
-    (an .npz file) when it is not empty. ``budget`` bounds the seconds spent on the repetitions of one measurement.
+    (an .npz file) when it is not empty; those of a port that is to be the ``reference`` are of both objectives and in
+    double precision, at arguments ``nudged`` by a rounding error where that is asked. ``budget`` bounds the seconds
+    spent on the repetitions of one measurement, ``rival`` is the time of a competitor: what takes many times as long is
+    repeated less often.
     """
 
     kernel: str
@@ -42,9 +46,13 @@ class Job:
     repeat: int
     folder: str
     suite: str = SUITE
+    cache: str = ""
     budget: float = 30.0
+    rival: float = 0.0
     memory_limit: str | None = None
     gradients: str = ""
+    reference: bool = False
+    nudged: bool = False
 
     @property
     def result_file(self) -> Path:
@@ -66,8 +74,9 @@ class Job:
 class Run:
     """What one job measured; grows while the worker runs, so that a timeout keeps what came before it.
 
-    ``times`` maps "gradient", "value_and_gradient", "forward" or "primal" to the seconds of every repetition,
-    ``first`` the same names to the seconds of the first call.
+    ``times`` maps "gradient", "value_and_gradient", "weighted", "forward" or "primal" to the seconds of each call,
+    ``first`` the same names to the seconds of the first call. ``peak_rss_bytes`` is the most resident memory of the
+    process, ``gradient_rss_bytes`` the most of it while gradients were timed; both hold interpreter and libraries.
     """
 
     kernel: str
@@ -80,6 +89,7 @@ class Run:
     first: Mapping[str, float] = field(default_factory=dict)
     predicted_peak_bytes: int | None = None
     peak_rss_bytes: int | None = None
+    gradient_rss_bytes: int | None = None
     objective: float | None = None
     objective_scale: float | None = None
     directional_error: float | None = None

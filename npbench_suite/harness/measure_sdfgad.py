@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from npbench_suite.harness.case import is_single, kernel_of, preset_arguments, widened
+from npbench_suite.harness.case import is_single, kernel_of, preset_arguments, wanted, widened
 from npbench_suite.harness.job import Job, Run
 from npbench_suite.harness.objective import SINGLE, save_gradients, weights
+from npbench_suite.harness.resident import with_gradient_times
 from npbench_suite.harness.stopwatch import first_call, repeated
 
 
@@ -29,19 +30,19 @@ def measure(job: Job) -> Iterator[Run]:
 def _stages(job: Job) -> Iterator[Run]:
     kernel = kernel_of(job)
     arguments = preset_arguments(job, kernel)
-    options = {"wrt": kernel.wrt, "output": kernel.output, "reduce": "sum", "memory_limit": job.memory_limit}
+    options = {"wrt": wanted(kernel), "output": kernel.output, "reduce": "sum", "memory_limit": job.memory_limit}
     gradient = sdfgad.grad(kernel.program, **options)
     seconds, plain = first_call(lambda: gradient(**arguments))
     run = Run.of(job).with_times("gradient", seconds, [])
     yield run
     if job.gradients:
-        save_gradients(job.gradients, to_check(kernel, arguments, named(plain, kernel.wrt)))
+        save_gradients(job.gradients, to_check(kernel, arguments, named(plain, wanted(kernel))))
         run = replace(run, gradients=job.gradients)
         yield run
     del plain
     run = replace(run, predicted_peak_bytes=int(gradient.plan(**arguments).predicted.peak_bytes))
     yield run
-    run = run.with_times("gradient", seconds, repeated(lambda: gradient(**arguments), job.repeat, job.budget))
+    run = with_gradient_times(run, lambda: gradient(**arguments), job)
     yield run
     both = sdfgad.value_and_grad(kernel.program, **options)
     seconds, (value, _) = first_call(lambda: both(**arguments))
@@ -50,11 +51,23 @@ def _stages(job: Job) -> Iterator[Run]:
     yield run
     forward = sdfgad.forward(kernel.program)
     seconds, _ = first_call(lambda: forward(*arguments.values()))
-    yield _timed(run, "forward", seconds, lambda: forward(*arguments.values()), job)
+    run = _timed(run, "forward", seconds, lambda: forward(*arguments.values()), job)
+    yield run
+    yield _weighted(run, kernel, arguments, job)
+
+
+def _weighted(run: Run, kernel: Any, arguments: Mapping[str, Any], job: Job) -> Run:
+    """Times of the gradient of the weighted objective: a pullback runs the forward sweep as well."""
+    outputs, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=wanted(kernel), output=kernel.output)
+    several = isinstance(outputs, tuple | list)
+    seeds = weights(list(outputs) if several else [outputs])
+    seed = tuple(seeds) if several else seeds[0]
+    seconds, _ = first_call(lambda: pullback(seed))
+    return _timed(run, "weighted", seconds, lambda: pullback(seed), job)
 
 
 def _timed(run: Run, name: str, first: float, call: Callable[[], Any], job: Job) -> Run:
-    return run.with_times(name, first, repeated(call, job.repeat, job.budget))
+    return run.with_times(name, first, repeated(call, job.repeat, job.budget / 2))
 
 
 def to_check(kernel: Any, arguments: Mapping[str, Any], plain: dict[str, np.ndarray]) -> dict[str, dict[str, Any]]:
@@ -66,11 +79,11 @@ def to_check(kernel: Any, arguments: Mapping[str, Any], plain: dict[str, np.ndar
 
 def checked_gradients(kernel: Any, arguments: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:
     """The gradients of both objectives, through ``vjp`` and a pullback that is called twice."""
-    outputs, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=kernel.wrt, output=kernel.output)
+    outputs, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=wanted(kernel), output=kernel.output)
     several = isinstance(outputs, tuple | list)
     flat = list(outputs) if several else [outputs]
     seeds = {"sum": [np.ones_like(output) for output in flat], "weighted": weights(flat)}
-    return {name: named(pullback(tuple(seed) if several else seed[0]), kernel.wrt) for name, seed in seeds.items()}
+    return {name: named(pullback(tuple(seed) if several else seed[0]), wanted(kernel)) for name, seed in seeds.items()}
 
 
 def named(gradient: Any, wrt: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -10,9 +10,10 @@ import jinja2
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from npbench_suite.harness.columns import COLUMNS
 from npbench_suite.harness.report import Result
 from npbench_suite.harness.row import Row
-from npbench_suite.harness.table import COLUMNS, cells, context_lines, note_lines, status_text, summary_lines
+from npbench_suite.harness.table import context_lines, note_lines, summary_lines
 
 TEMPLATE = Path(__file__).with_name("page.html")
 FASTER, SLOWER = "#2f6f9f", "#b5651d"
@@ -24,9 +25,9 @@ def html(result: Result) -> str:
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     compared = [row for row in result.rows if row.speedup is not None]
     return template.render(
-        columns=COLUMNS, rows=[(row, status_text(row), cells(row)[2:]) for row in result.rows],
+        columns=COLUMNS, rows=result.rows,
         chart=jinja2.filters.Markup(chart(compared)) if compared else "", machine=result.machine,
-        summary=[line for line in summary_lines(result.summary) if line], context=list(context_lines(result)),
+        summary="\n".join(summary_lines(result.summary)).strip(), context=list(context_lines(result)),
         notes=list(note_lines(result)), preset=result.options.preset,
     )
 

@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,14 +43,37 @@ def run_job(job: Job, bounds: Bounds) -> Run:
 def _process(job: Job, log: int) -> Iterator[subprocess.Popen[bytes]]:
     """The worker in a process group of its own, so that compilers it started end with it."""
     command = [sys.executable, "-m", "npbench_suite.harness.worker", job.to_json()]
-    process = subprocess.Popen(command, cwd=job.folder, env=environment(job), stdin=subprocess.DEVNULL,
-                               stdout=log, stderr=log, start_new_session=True)
+    release = _hold_signals()
     try:
+        process = subprocess.Popen(command, cwd=job.folder, env=environment(job), stdin=subprocess.DEVNULL,
+                                   stdout=log, stderr=log, start_new_session=True)
+    except OSError:
+        release()
+        raise
+    try:
+        release()
         yield process
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _hold_signals() -> Callable[[], None]:
+    """Keep interruptions back until the answer is called: none may fall between a start and its clean-up."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    held: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: held.append(number))
+              for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def release() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in held:
+            signal.raise_signal(number)
+
+    return release
 
 
 def _watch(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[str, str] | None:
@@ -101,6 +125,7 @@ def environment(job: Job) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         # The worker runs in a scratch folder and must see the same modules as this process.
         "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
-        # A cache of its own: compile times are those of a first use.
-        "SDFGAD_CACHE_DIR": str(Path(job.folder) / "cache"),
+        # A cache of this run: compile times are those of a first use, but for the header compiled beforehand.
+        "SDFGAD_CACHE_DIR": job.cache or str(Path(job.folder) / "cache"),
+        "JAX_ENABLE_COMPILATION_CACHE": "false",
     }

@@ -1,4 +1,4 @@
-"""The result as JSON (schema ``sdfgad.bench/1``), and the comparison with an earlier one."""
+"""The result as JSON (schema ``sdfgad.bench/2``), and the comparison with an earlier one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from npbench_suite.harness.machine import Machine
-from npbench_suite.harness.row import Row, Summary
+from npbench_suite.harness.row import Row
 from npbench_suite.harness.session import Options
+from npbench_suite.harness.summary import Summary
 
-SCHEMA = "sdfgad.bench/1"
+SCHEMA = "sdfgad.bench/2"
 REGRESSION = 1.2
 
 
@@ -28,14 +29,28 @@ class Result:
     rows: tuple[Row, ...]
     summary: Summary
     regressions: tuple[str, ...] = ()
+    preparation_seconds: float | None = None
 
     def to_json(self) -> str:
         document = {
             "schema": SCHEMA, "options": _options(self.options), "machine": asdict(self.machine),
             "summary": asdict(self.summary), "regressions": list(self.regressions),
+            "preparation_seconds": self.preparation_seconds,
             "rows": [row.to_dict() for row in self.rows],
         }
         return json.dumps(_finite(document), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """What `to_json` wrote; ValueError when it is none."""
+        document = _document(text)
+        try:
+            return cls(
+                Options(**document["options"]), Machine(**document["machine"]),
+                tuple(Row.from_dict(row) for row in document["rows"]), Summary.from_dict(document["summary"]),
+                tuple(document["regressions"]), document["preparation_seconds"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"it lacks {error}") from error
 
 
 @dataclass(frozen=True)
@@ -48,14 +63,20 @@ class Baseline:
 
 def read_baseline(file: Path) -> Baseline:
     """An earlier result; ValueError when the file is none."""
-    document = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise ValueError(f"its schema is not {SCHEMA}")
+    document = _document(file.read_text(encoding="utf-8"))
     try:
-        rows = {row["kernel"]: (row["status"], (row["gradient"] or {}).get("seconds")) for row in document["rows"]}
+        rows = {row["kernel"]: (row["status"], (row["ours"]["gradient"] or {}).get("seconds"))
+                for row in document["rows"]}
         return Baseline(document["options"]["preset"], rows)
     except (KeyError, TypeError) as error:
         raise ValueError(f"it lacks {error}") from error
+
+
+def _document(text: str) -> dict[str, Any]:
+    document = json.loads(text)
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ValueError(f"its schema is not {SCHEMA}")
+    return document
 
 
 def regressions(rows: Sequence[Row], baseline: Baseline) -> tuple[str, ...]:
@@ -82,10 +103,14 @@ def write_atomically(file: Path, text: str) -> None:
     """A reader finds the old file or the whole new one."""
     with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=f".{file.name}.", delete=False,
                                      encoding="utf-8") as stream:
-        stream.write(text)
-    # Temporary files are private; a result is an ordinary file.
-    os.chmod(stream.name, 0o644)
-    os.replace(stream.name, file)
+        try:
+            stream.write(text)
+            stream.close()
+            # Temporary files are private; a result is an ordinary file.
+            os.chmod(stream.name, 0o644)
+            os.replace(stream.name, file)
+        finally:
+            Path(stream.name).unlink(missing_ok=True)
 
 
 def _options(options: Options) -> dict[str, Any]:

@@ -9,10 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from npbench_suite.harness.report import Result
-from npbench_suite.harness.row import FAILURES, Best, Check, Row, Summary
+from npbench_suite.harness.row import FAILURES, Check, Row
+from npbench_suite.harness.summary import Summary
+from npbench_suite.harness.timing import Timing
 
 COLUMNS = ("kernel", "status", "rel.err", "gradient", "JAX", "JAX/ours", "grad/fwd", "peak")
-SHORT_STATUS: Mapping[str, str] = MappingProxyType({"no floating input": "no float", "out of memory": "no memory"})
+SHORT_STATUS: Mapping[str, str] = MappingProxyType({
+    "no floating input": "no float", "out of memory": "no memory", "over limit": "too big", "unsupported": "refused"})
 
 
 def show(console: Console, result: Result) -> None:
@@ -58,7 +61,7 @@ def error_text(check: Check | None) -> str:
     return "-" if check is None else f"{check.error:.0e}"
 
 
-def seconds_text(measured: Best | None) -> str:
+def seconds_text(measured: Timing | None) -> str:
     return "-" if measured is None else duration(measured.seconds)
 
 
@@ -92,23 +95,27 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     """Counts and the means of the ratios."""
     yield ""
     yield "kernels: " + ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
-    if summary.geometric_mean is None:
+    if not summary.means:
         return
-    yield f"JAX time / sdfgad time over {summary.compared} kernels (above 1: sdfgad is faster)"
-    yield (f"  geometric mean {ratio_text(summary.geometric_mean)}   median {ratio_text(summary.median)}   "
-           f"arithmetic mean {ratio_text(summary.arithmetic_mean)}")
-    yield f"  worst {ratio_text(summary.worst)}   best {ratio_text(summary.best)}"
+    yield "time of the other / time of sdfgad (above 1: sdfgad is faster)"
+    yield f"  {'':<18} kernels  geometric  median  arithmetic  worst  best"
+    for name, means in summary.means.items():
+        ratios = (means.geometric, means.median, means.arithmetic, means.worst, means.best)
+        wide = zip(ratios, (9, 6, 10, 5, 5), strict=True)
+        yield f"  {name:<18} {means.kernels:>7}  " + "  ".join(f"{ratio_text(one):>{width}}" for one, width in wide)
 
 
 def context_lines(result: Result) -> Iterator[str]:
     """Under which conditions the numbers hold."""
     options = result.options
     threads = ", ".join(map(str, options.threads))
-    yield (f"preset {options.preset}, threads {threads} (the faster counts), median of {options.repeat} calls, "
-           f"JAX: the faster port")
+    yield (f"preset {options.preset}, threads {threads} (the faster counts), median of about {options.repeat} calls, "
+           f"JAX: the faster of its literal and its idiomatic port")
     yield result.machine.hardware
+    if result.preparation_seconds is not None:
+        yield f"compile times are those of a first use, less the common headers: {duration(result.preparation_seconds)}"
     if any(by_differences(row) for row in result.rows):
-        yield "fd: no JAX gradient, or zero at these data: central differences at a tiny size"
+        yield "fd: no JAX gradient, or zero or lost in rounding at these data: central differences at a tiny size"
 
 
 def note_lines(result: Result) -> Iterator[str]:

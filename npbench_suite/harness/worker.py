@@ -6,12 +6,12 @@ An error that no measurement expects ends the process with its traceback; the pa
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from dataclasses import replace
 from importlib import import_module
 
 from npbench_suite.harness.job import MEASURES, Job, Run
+from npbench_suite.harness.resident import process_peak
 
 
 def main(arguments: list[str]) -> None:
@@ -22,9 +22,7 @@ def main(arguments: list[str]) -> None:
     for run in import_module(MEASURES[job.competitor]).measure(job):
         run.save(job.result_file)
     done = replace(run, status="ok") if run.status == "started" else run
-    # Linux counts ru_maxrss in KiB.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    replace(done, peak_rss_bytes=peak).save(job.result_file)
+    replace(done, peak_rss_bytes=max(process_peak(), run.peak_rss_bytes or 0)).save(job.result_file)
 
 
 def pin(threads: int) -> None:

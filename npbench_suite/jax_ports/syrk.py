@@ -24,7 +24,13 @@ def literal(alpha: float, beta: float, C: Array, A: Array) -> tuple[Array]:
 
 
 def idiomatic(alpha: float, beta: float, C: Array, A: Array) -> tuple[Array]:
-    """Blocks of rows, each only as wide as the lower triangle."""
+    """A scan over rows, each one product of the matrix with a row; the triangle is cut out once, at the end."""
+    product = lax.map(lambda row: A @ row, A)
+    return (jnp.tril(beta * C + alpha * product) + jnp.triu(C, 1),)
+
+
+def matrix(alpha: float, beta: float, C: Array, A: Array) -> tuple[Array]:
+    """Matrix products for blocks of rows, each only as wide as the triangle: faster than one full product."""
     rows = []
     for low, high in blocks(A.shape[0], 64, 16):
         old = C[low:high, :high]
@@ -32,7 +38,3 @@ def idiomatic(alpha: float, beta: float, C: Array, A: Array) -> tuple[Array]:
         updated = jnp.where(lower, beta * old + alpha * (A[low:high] @ A[:high].T), old)
         rows.append(jnp.concatenate([updated, C[low:high, high:]], axis=1))
     return (jnp.concatenate(rows),)
-
-
-def matrix(alpha: float, beta: float, C: Array, A: Array) -> tuple[Array]:
-    return (jnp.tril(beta * C + alpha * (A @ A.T)) + jnp.triu(C, 1),)

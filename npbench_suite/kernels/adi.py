@@ -65,5 +65,7 @@ KERNEL = Kernel(
     output="u",
     literal=jax_port("adi", "literal"),
     idiomatic=jax_port("adi", "idiomatic"),
-    notes="unstable scheme: values grow to 1e212 at the largest preset, compare relative to the largest element",
+    notes="unstable scheme: values grow to 1e212 at the largest preset, compare relative to the largest element. At "
+    "preset M the gradient reaches 2e33; against tangents in extended precision, in two random directions, it is off "
+    "by 3e-4 and 4e-4 here, by 2e-5 and 1e-3 in JAX: rounding decides the digits after the third in both.",
 )

@@ -40,6 +40,7 @@ KERNEL = Kernel(
     wrt=("data",),
     literal=jax_port("azimint_naive", "literal"),
     idiomatic=jax_port("azimint_naive", "idiomatic"),
+    matrix=jax_port("azimint_naive", "matrix"),
     gradient="a.e.",
     notes="The radius only selects bins: its gradient is 0 almost everywhere. An empty bin gives NaN.",
 )

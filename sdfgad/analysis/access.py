@@ -150,6 +150,11 @@ def overlap_in(read: Access, write: Access, loops: int) -> bool:
     return _may_meet(read, write, loops, None)
 
 
+def meets_later(first: Access, second: Access, level: int) -> bool:
+    """Whether both touch one element, `second` in a later iteration of their common loop number `level`."""
+    return _may_meet(first, second, level, first.site.path[level])
+
+
 def _may_meet(read: Access, write: Access, same: int, later: Range | None) -> bool:
     """The accesses share an element with equal outer `same` loop variables and the write's next one later, if given."""
     system = System()

@@ -27,6 +27,7 @@ from sdfgad.analysis.access import (
     writes_of,
 )
 from sdfgad.analysis.block_local import covers
+from sdfgad.analysis.formula import NOTHING, Again
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.rules.linearise import Linearised, Tangents, linearise
@@ -47,10 +48,11 @@ class Needed:
 
 
 def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array],
-           again: Mapping[int, Sequence[Stmt]] = MappingProxyType({})) -> Needed:
+           again: Mapping[int, Sequence[Stmt]] = MappingProxyType({}), inline: Again = NOTHING) -> Needed:
     """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`.
 
     again: for the last statement of a block (its `id`), the statements the reverse of the block starts with.
+    inline: values that derivatives compute where they read them.
     """
     place = sites(program.body)
     own = _writes_by_array(program.body, place)
@@ -60,7 +62,7 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
         site = place[id(stmt)]
         reads[id(stmt)] = list(_control_reads(stmt, site))
         if isinstance(stmt, (Map, Lib)) and any(tangents.name(a.array) for a in writes_of(stmt, site)):
-            chosen, found = _linearise_best(stmt, tangents, site, own, temporaries)
+            chosen, found = _linearise_best(stmt, _Rules(tangents, temporaries, inline), site, own)
             linear[id(stmt)] = chosen
             reads[id(stmt)] += found
     for last, makers in again.items():
@@ -107,15 +109,27 @@ def _control_reads(stmt: Stmt, site: Site) -> Iterator[Access]:
             yield from index_accesses((*view.index, *view.shape), view_access(view, site, BEFORE).domain, site, BEFORE)
 
 
-def _linearise_best(stmt: Map | Lib, tangents: Tangents, site: Site, writes: Mapping[str, list[Access]],
-                    temporaries: Mapping[str, Array]) -> tuple[Linearised, list[Access]]:
+@dataclass(frozen=True)
+class _Rules:
+    """How statements are linearised. temporaries: made by `tangents.fresh`."""
+
+    tangents: Tangents
+    temporaries: Mapping[str, Array]
+    inline: Again
+
+    def linear(self, stmt: Map | Lib, answer: bool) -> Linearised:
+        return self.inline.put(stmt, linearise(stmt, self.tangents, answer))
+
+
+def _linearise_best(stmt: Map | Lib, rules: _Rules, site: Site,
+                    writes: Mapping[str, list[Access]]) -> tuple[Linearised, list[Access]]:
     """Read the answer instead of the operands when the answer survives, or when the operands do not survive either."""
-    plain = linearise(stmt, tangents, answer=False)
-    plain_reads = _linear_reads(stmt, plain, site, tangents, temporaries)
-    other = linearise(stmt, tangents, answer=True)
+    plain = rules.linear(stmt, answer=False)
+    plain_reads = _linear_reads(stmt, plain, site, rules)
+    other = rules.linear(stmt, answer=True)
     if plain.after or not other.after:
         return plain, plain_reads
-    other_reads = _linear_reads(stmt, other, site, tangents, temporaries)
+    other_reads = _linear_reads(stmt, other, site, rules)
     if _reads_what_it_destroys(stmt, site, other_reads) or not (
             _survive(other_reads, writes) or not _survive(plain_reads, writes)):
         return plain, plain_reads
@@ -131,15 +145,15 @@ def _reads_what_it_destroys(stmt: Stmt, site: Site, reads: list[Access]) -> bool
                for r in reads for w in writes_of(stmt, site))
 
 
-def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, tangents: Tangents,
-                  temporaries: Mapping[str, Array]) -> list[Access]:
+def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, rules: _Rules) -> list[Access]:
     """Accesses of the linear program to values of the primal program."""
     written = writes_of(stmt, site)
-    names = {tangents.name(a.array) for a in written} | set(temporaries)
+    names = {rules.tangents.name(a.array) for a in written} | set(rules.temporaries)
+    names |= {w.array for part in lin.prep for w in writes_of(part, site)}
     found = []
     for part in (*lin.prep, *lin.linear):
         for a in reads_of(part, site):
-            if a.array in names or tangents.is_tangent(a.array):
+            if a.array in names or rules.tangents.is_tangent(a.array):
                 continue
             answer = lin.after and any(_is_answer(stmt, w, a) for w in written)
             found.append(Access(a.array, a.index, a.domain, site, AFTER if answer else BEFORE))

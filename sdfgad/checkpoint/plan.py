@@ -49,11 +49,16 @@ class Plan:
         """Names of the items the gradient rebuilds."""
         return frozenset(n for n, d in self.decisions.items() if d == RECOMPUTE)
 
+    def reason(self, item: Item) -> str:
+        """Why an item is needed, and why it is recomputed if that costs nothing."""
+        free = item.light and self.decisions[item.name] == RECOMPUTE
+        return f"{item.because}, as cheap to compute there" if free else item.because
+
     def to_json(self) -> str:
         """The plan as a string of schema `sdfgad.plan/1`."""
         predicted = self.predicted
         arrays = [{"name": i.name, "file": i.file, "line": i.line, "bytes": i.bytes, "scope": "loop",
-                   "decision": self.decisions[i.name], "reason": i.because, "recompute_cost": i.cost}
+                   "decision": self.decisions[i.name], "reason": self.reason(i), "recompute_cost": i.cost}
                   for i in self.problem.items]
         return json.dumps({
             "schema": SCHEMA, "target": self.problem.target, "limit_bytes": self.limit_bytes, "policy": self.policy,
@@ -85,7 +90,7 @@ class Plan:
     def __str__(self) -> str:
         predicted = self.predicted
         rows = [_row("array", "where", "bytes", "decision", "because")]
-        rows += [_row(i.array, f"{Path(i.file).name}:{i.line}", _size(i), self.decisions[i.name], i.because)
+        rows += [_row(i.array, f"{Path(i.file).name}:{i.line}", _size(i), self.decisions[i.name], self.reason(i))
                  for i in self.problem.items]
         if not self.problem.items:
             rows = ["nothing has to be stored: every value the reverse sweep reads is intact when it gets there"]
@@ -103,6 +108,12 @@ class Plan:
 def store_all(problem: Problem, limit_bytes: int | None = None) -> Plan:
     """Store every item."""
     return Plan(problem, {i.name: STORE for i in problem.items}, limit_bytes)
+
+
+def recompute_light(problem: Problem, limit_bytes: int | None = None) -> Plan:
+    """Recompute what costs no more than storing it, store the rest."""
+    decisions = {i.name: RECOMPUTE if i.light else STORE for i in problem.items}
+    return Plan(problem, decisions, limit_bytes, "store, but for what is as cheap to recompute")
 
 
 def recompute_where_possible(problem: Problem, limit_bytes: int | None = None) -> Plan:

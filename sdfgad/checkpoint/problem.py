@@ -13,7 +13,8 @@ class Item:
 
     name: unique, `array@line`. bytes: storage for every version kept, None when the count is known only at run time.
     where: file and line that overwrites it. because: the line that needs it. recomputable: whether the emission can
-    rebuild it from values that survive; cost: extra elements computed if it does.
+    rebuild it from values that survive; cost: extra elements computed if it does. light: to compute it where it is read
+    takes no longer than to store and load it, and needs hardly anything else stored.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Item:
     because: str
     recomputable: bool
     cost: int
+    light: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from sdfgad.codegen.cpp import most_trips, range_bounds
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.index import Bounds
-from sdfgad.ir.program import Map, Range
+from sdfgad.ir.program import Block, Loop, Map, Range
+from sdfgad.ir.walk import children
 
 UNKNOWN_TRIPS = 16
 _HEAVY: Mapping[str, int] = MappingProxyType({
@@ -20,6 +21,20 @@ _HEAVY: Mapping[str, int] = MappingProxyType({
 def map_work(stmt: Map, bounds: Mapping[str, Bounds]) -> float:
     """Iterations times operations; extents that vary count half of their largest value."""
     return domain_points(stmt.domain, bounds) * sum(1 + expr_work(p.expr) for p in stmt.body)
+
+
+def block_work(block: Block, bounds: Mapping[str, Bounds]) -> float:
+    """The work of all maps of a block, loops counted."""
+    total = 0.0
+    for stmt in block:
+        if isinstance(stmt, Map):
+            total += map_work(stmt, bounds)
+        elif isinstance(stmt, Loop):
+            inside = {**bounds, stmt.range.var: range_bounds(stmt.range, bounds)}
+            total += domain_points((stmt.range,), bounds) * block_work(stmt.body, inside)
+        else:
+            total += sum(block_work(b, bounds) for b in children(stmt))
+    return total
 
 
 def domain_points(domain: tuple[Range, ...], bounds: Mapping[str, Bounds]) -> float:

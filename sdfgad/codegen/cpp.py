@@ -163,15 +163,16 @@ def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | Non
     """
     shape = frame.arrays[name].shape
     size = math.prod(shape)
-    if size == 0 or not all(_inside(frame, frame.arrays[e.array].shape, e.parts) for i in index for e in i.elems):
+    if size == 0 or not all(inside(frame, frame.arrays[e.array].shape, e.parts) for i in index for e in i.elems):
         return None
-    if _inside(frame, shape, index):
+    if inside(frame, shape, index):
         return access(frame, name, index)
     offset = index_text(frame, flat(frame.arrays[name], index))
     return f"{pointer(name)}[sg::greatest(0L, sg::least({size - 1}L, {offset}))]"
 
 
-def _inside(frame: Frame, shape: tuple[int, ...], index: tuple[Ix, ...]) -> bool:
+def inside(frame: Frame, shape: tuple[int, ...], index: tuple[Ix, ...]) -> bool:
+    """Whether the intervals of the symbols show that an index is within the shape."""
     for i, n in zip(index, shape, strict=True):
         low, high = i.bounds(frame.bounds)
         if low is None or high is None or low < 0 or high >= n:

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, flat, index_text, pointer
+from sdfgad.codegen.cpp import Frame, Writer, access, flat, index_text, literal, pointer
 from sdfgad.errors import InvariantError
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
 
 BLAS_OPS = frozenset(("matmul", "gesv", "getri", "potrf", "trsolve"))
@@ -14,9 +14,31 @@ BLAS_OPS = frozenset(("matmul", "gesv", "getri", "potrf", "trsolve"))
 
 def view_strides(frame: Frame, view: View) -> tuple[tuple[int | None, ...], Ix]:
     """Elements between neighbours along each axis (None: not a fixed number), and the offset of the first element."""
-    place = flat(frame.arrays[view.array], view.index)
+    place = _merged(flat(frame.arrays[view.array], view.index))
     steps = tuple(place.coefficient(axis(k)) for k in range(len(view.shape)))
     return steps, place.subs({axis(k): ix(0) for k in range(len(view.shape))})
+
+
+def _merged(place: Ix) -> Ix:
+    """`c * n * floor(e, n) + c * mod(e, n)`   ->   `c * e`: dimensions that lie behind one another are one."""
+    factor = {m[0]: c for m, c in place.terms if len(m) == 1}
+    for atom, c in factor.items():
+        if isinstance(atom, Mod) and (n := atom.parts[1].const):
+            whole = next((w for w in _quotients(atom) if factor.get(w) == c * n), None)
+            if whole is not None:
+                return _merged(place - _single(atom) * c - _single(whole) * (c * n) + atom.parts[0] * c)
+    return place
+
+
+def _quotients(remainder: Mod) -> tuple[Atom, ...]:
+    """The ways to write the division that belongs to a remainder."""
+    e, n = remainder.parts
+    inner = [a for a in e.atoms if isinstance(a, FloorDiv) and e == _single(a)]
+    return (FloorDiv((e, n)), *(FloorDiv((a.parts[0], a.parts[1] * n)) for a in inner))
+
+
+def _single(atom: Atom) -> Ix:
+    return Ix((((atom,), 1),))
 
 
 def emit_lib(writer: Writer, frame: Frame, stmt: Lib) -> None:
@@ -50,8 +72,8 @@ def _sizes(frame: Frame, *extents: Ix) -> str:
 
 
 def _matmul(frame: Frame, stmt: Lib) -> str:
-    (c,), (a, b) = stmt.outs, stmt.ins
-    add = "true" if stmt.attrs.get("accumulate") else "false"
+    (c,), (a, b) = stmt.outs, stmt.ins[:2]
+    add = f"{'true' if stmt.attrs.get('accumulate') else 'false'}, {_scale(frame, stmt)}"
     if len(a.shape) == len(b.shape) == 2:
         sizes = _sizes(frame, c.shape[0], c.shape[1], a.shape[1])
         return f"sg::gemm({sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
@@ -61,6 +83,13 @@ def _matmul(frame: Frame, stmt: Lib) -> str:
     (s0, s1), _ = view_strides(frame, b)
     matrix, vector = f"{_start(frame, b)}, {s1}, {s0}", _operand(frame, a)
     return f"sg::gemv({_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+
+
+def _scale(frame: Frame, stmt: Lib) -> str:
+    """What a product is multiplied by: a number, a scalar, or both."""
+    dtype = stmt.outs[0].dtype
+    factors = [literal(stmt.attrs.get("factor", 1), dtype)]
+    return "*".join([*factors, *(access(frame, v.array, v.index) for v in stmt.ins[2:])])
 
 
 def _gesv(frame: Frame, stmt: Lib) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from types import MappingProxyType
 
 import numpy as np
@@ -100,7 +101,7 @@ def _usable(frame: Frame, view: View) -> bool:
 
 def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
-    (out,), (a, b) = stmt.outs, stmt.ins
+    (out,), (a, b, *scale) = stmt.outs, stmt.ins
     if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= SMALL_PRODUCT:
         return _product_loops(stmt)
     before: list[Stmt] = []
@@ -114,11 +115,13 @@ def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         ins.append(view)
     add = bool(stmt.attrs.get("accumulate"))
     if _usable(frame, out):
-        return [*before, Lib("matmul", (out,), tuple(ins), {"accumulate": add}, stmt.source)]
+        attrs = {"accumulate": add, "factor": stmt.attrs.get("factor", 1)}
+        return [*before, Lib("matmul", (out,), (*ins, *scale), attrs, stmt.source)]
     space = forms.workspace(frame, out.shape, out.dtype)
     ranges, at = _points(out.shape)
     back = Store(out.array, out.at(at), Load(space.array, space.at(at), out.dtype), "+" if add else None)
-    return [*before, Lib("matmul", (space,), tuple(ins), {"accumulate": False}, stmt.source), Map(ranges, (back,))]
+    attrs = {"accumulate": False, "factor": stmt.attrs.get("factor", 1)}
+    return [*before, Lib("matmul", (space,), (*ins, *scale), attrs, stmt.source), Map(ranges, (back,))]
 
 
 def _product_size(frame: Frame, stmt: Lib) -> float:
@@ -128,7 +131,7 @@ def _product_size(frame: Frame, stmt: Lib) -> float:
 
 
 def _product_loops(stmt: Lib) -> list[Stmt]:
-    (out,), (a, b) = stmt.outs, stmt.ins
+    (out,), (a, b, *scale) = stmt.outs, stmt.ins
     ranges, at = _points(out.shape)
     inner = Range("wk_", ix(0), a.shape[-1])
     k = ix(inner.var)
@@ -136,7 +139,11 @@ def _product_loops(stmt: Lib) -> list[Stmt]:
     right = Load(b.array, b.at((k, *at[-1:]) if len(b.shape) == 2 else (k,)), b.dtype)
     factors = tuple(_conj(v) if stmt.attrs.get(f"conj_{n}") and v.dtype.kind == "c" else v
                     for n, v in (("a", left), ("b", right)))
-    total = Store(out.array, out.at(at), Call("mul", factors, out.dtype), "+")
+    scales: list[Expr] = [Load(v.array, v.index, v.dtype) for v in scale]
+    if "factor" in stmt.attrs:
+        scales.append(Const(stmt.attrs["factor"], out.dtype))
+    value = reduce(lambda x, y: Call("mul", (x, y), out.dtype), [*factors, *scales])
+    total = Store(out.array, out.at(at), value, "+")
     product = Map((*ranges, inner), (total,), stmt.source)
     if stmt.attrs.get("accumulate"):
         return [product]

@@ -28,7 +28,7 @@ from sdfgad.codegen.libraries import BLAS_OPS
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler, kernel_frame
-from sdfgad.codegen.statements import emit_block
+from sdfgad.codegen.statements import declare_private, emit_block, private_names
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Pop, Program, Push, While
 from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
 
@@ -198,7 +198,8 @@ class _Builder:
         for name in held:
             if name in self.lasting and name in written:
                 writer.line(f"{pointer(name)}[0] = {register(name)};")
-        self.tasklet(state, names - (set(held) - self.lasting), written, writer, uses_tapes(body))
+        names -= private_names(body) | (set(held) - self.lasting)
+        self.tasklet(state, names, written, writer, uses_tapes(body))
 
     def kernel(self, state: SDFGState, item: Kernel, frame: Frame) -> dict[str, str]:
         """A parallel map around one tasklet."""
@@ -206,11 +207,15 @@ class _Builder:
         writer = Writer()
         starts = {e.array for x in item.extents for e in range_elems(x.var)}
         written = all_writes(item.body)
-        names = all_reads(item.body) | written | starts
+        names = (all_reads(item.body) | written | starts) - set(item.private)
         held = sorted(n for n in names if not frame.arrays[n].shape)
+        own = [n for n in item.private if not frame.arrays[n].shape]
+        for name in own:
+            writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{{}};")
+        declare_private(writer, frame, item.private)
         for name in held:
             writer.line(f"const {ctype(frame.arrays[name].dtype)} {register(name)} = {self.origin(name, written)};")
-        frame = replace(frame, registers=frozenset(held))
+        frame = replace(frame, registers=frozenset((*held, *own)))
         ranges = {}
         for extent in item.extents:
             counter = self.label("m")

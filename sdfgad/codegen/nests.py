@@ -1,20 +1,23 @@
 """C++ loop nests for maps: order of the loops, values hoisted out of inner loops, sums kept in registers."""
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, local, surely_runs, symbol
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
 from sdfgad.codegen.expressions import Values, certain, combine, count_uses, operands, topological
 from sdfgad.codegen.injective import injective_variables
-from sdfgad.ir.expr import Call, Expr, Index, Load, Local, walk
-from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Let, Map, Range, Store
+from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
+from sdfgad.codegen.tile_loops import emit_tile
+from sdfgad.codegen.tiles import plan_tile
+from sdfgad.ir.expr import Call, Expr, Index, Load, Local
+from sdfgad.ir.program import Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 
-_SCATTERED = 12.0  # cost of an access whose address the innermost variable moves in an unknown way
-_SIMD_REDUCIBLE = frozenset("+*")
+_SIMD_REDUCIBLE: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "+": ("+", "fiu"), "*": ("*", "fiu"), "max": ("sg_max", "f"), "min": ("sg_min", "f")})
+"""Accumulations that lanes of a vector may share: OpenMP's name and the dtype kinds it is for."""
 
 
 @dataclass(frozen=True)
@@ -30,39 +33,6 @@ class Nest:
     registers: Mapping[int, int]
     guard: int | None
     independent: bool
-
-
-def order_loops(frame: Frame, stmt: Map) -> tuple[Range, ...]:
-    """The ranges with the best strides innermost, each behind the ranges it depends on."""
-    touched = list(_accesses(stmt))
-    rest = list(stmt.domain)
-    out: list[Range] = []
-    while rest:
-        free = [r for r in rest if not any(r.var in o.start.symbols | o.stop.symbols for o in rest if o is not r)]
-        best = min(reversed(free), key=lambda r: _stride_cost(frame, touched, r.var))
-        out.append(best)
-        rest.remove(best)
-    return tuple(reversed(out))
-
-
-def _accesses(stmt: Map) -> Iterator[tuple[str, tuple[Ix, ...], float]]:
-    for part in stmt.body:
-        for node in walk(part.expr):
-            if isinstance(node, Load):
-                yield node.array, node.index, 1.0
-        if isinstance(part, Store):
-            yield part.array, part.index, 2.0
-
-
-def _stride_cost(frame: Frame, touched: list[tuple[str, tuple[Ix, ...], float]], var: str) -> float:
-    return sum(weight * _stride_penalty(frame.arrays[name], index, var) for name, index, weight in touched)
-
-
-def _stride_penalty(array: Array, index: tuple[Ix, ...], var: str) -> float:
-    stride = flat(array, index).coefficient(var)
-    if stride is None:
-        return _SCATTERED
-    return 0.0 if stride == 0 else 1.0 if abs(stride) == 1 else 2.0 + math.log2(abs(stride))
 
 
 def plan_nest(frame: Frame, stmt: Map) -> Nest:
@@ -136,6 +106,10 @@ def _register_depths(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> 
 def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     """Write a map as sequential C++ loops."""
     if any(r.trips == 0 for r in stmt.domain):
+        return
+    tile = plan_tile(frame, stmt)
+    if tile is not None:
+        emit_tile(writer, frame, stmt, tile)
         return
     nest = plan_nest(frame, stmt)
     inner = frame.inside(nest.loops)
@@ -215,17 +189,17 @@ def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: dict[int,
     stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     if not nest.independent:
         return
-    reduced = [(stores[k].op or "", name) for k, name in sums.items()]
-    real = all(frame.arrays[stores[k].array].dtype.kind in "fiu" for k in sums)
+    reduced = [(*_SIMD_REDUCIBLE[stores[k].op or ""], stores[k].array, name) for k, name in sums.items()]
+    known = all(frame.arrays[array].dtype.kind in kinds for _, kinds, array, _ in reduced)
     if not reduced:
         writer.line("#pragma GCC ivdep")
-    elif real and all(op in _SIMD_REDUCIBLE for op, _ in reduced) and _unit_strides(frame, stmt, nest.loops[-1].var):
-        clauses = " ".join(f"reduction({op}:{name})" for op, name in reduced)
+    elif known and _unit_strides(frame, stmt, nest.loops[-1].var):
+        clauses = " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
         writer.line(f"#pragma omp simd {clauses}")
 
 
 def _unit_strides(frame: Frame, stmt: Map, var: str) -> bool:
-    return all(_stride_penalty(frame.arrays[name], index, var) <= 1.0 for name, index, _ in _accesses(stmt)
+    return all(stride_penalty(frame.arrays[name], index, var) <= 1.0 for name, index, _ in accesses(stmt)
                if name not in frame.registers)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
-from sdfgad.codegen.nests import order_loops
+from sdfgad.codegen.nest_order import order_loops
+from sdfgad.codegen.tiles import Tile, plan_tile
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
@@ -35,6 +36,9 @@ class Shared:
 
 def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> Shared | None:
     """Parallel loops for a map, or None when its accumulations collide everywhere."""
+    tile = plan_tile(frame, stmt)
+    if tile is not None:
+        return _tiled(stmt, frame, tile, fresh)
     loops = order_loops(frame, stmt)
     free = injective_variables(stmt, frame)
     apart = [r for r in loops if r.var in free and _closed(r, stmt)]
@@ -45,6 +49,19 @@ def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> Shared | None
     if wide is not None and (wide.trips or 0) >= 2 * SMALLEST_CHUNK:
         return _chunked(stmt, wide, fresh)
     return _partial(stmt, frame, loops, fresh)
+
+
+def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> Shared | None:
+    """The loops around the tiles, or blocks of the terms where these loops are few; tiles themselves stay whole."""
+    ranges = {r.var: r for r in stmt.domain}
+    loops = tuple(ranges[r.var] for r in tile.outer)
+    apart = [r for r in loops if _closed(r, stmt)]
+    outer = _outer((*loops, ranges[tile.vector.var]), apart)
+    if math.prod(r.trips or ENOUGH_TRIPS for r in outer) < ENOUGH_TRIPS:
+        parted = _partial(stmt, frame, (*loops, *(ranges[r.var] for r in tile.sums)), fresh)
+        if parted is not None:
+            return parted
+    return Shared(outer, (_without(stmt, outer),)) if outer else None
 
 
 def _closed(r: Range, stmt: Map) -> bool:

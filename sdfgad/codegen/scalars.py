@@ -30,7 +30,8 @@ def _pieces(items: tuple[Item, ...], looped: bool) -> Iterator[tuple[set[str], B
         elif isinstance(item, Kernel):
             starts = {e.array for x in item.extents for e in range_elems(x.var)}
             counts = {x.trips for x in item.extents if isinstance(x.trips, str)}
-            yield all_reads(item.body) | all_writes(item.body) | starts | counts, None, looped
+            used = (all_reads(item.body) | all_writes(item.body)) - set(item.private)
+            yield used | starts | counts, None, looped
         else:
             yield _region_names(item), None, looped
             for part in item.parts:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sdfgad.codegen.cost import map_work
+from sdfgad.codegen.cost import block_work, map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.parallel import share
 from sdfgad.ir.expr import Expr, Index
@@ -41,11 +41,12 @@ class Extent:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`body` once for every point of `extents`, in parallel."""
+    """`body` once for every point of `extents`, in parallel; each has its own `private` containers."""
 
     extents: tuple[Extent, ...]
     body: Block
     uneven: bool
+    private: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Scheduler:
     def _statement(self, frame: Frame, stmt: Stmt) -> list[Item]:
         if isinstance(stmt, Map):
             return self._map(frame, stmt)
+        if isinstance(stmt, Loop) and stmt.parallel:
+            return self._rows(frame, stmt)
         if not isinstance(stmt, (Loop, While, If)) or not any(self._pays(frame, b) for b in children(stmt)):
             return [Group((stmt,))]
         inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
@@ -106,7 +109,30 @@ class Scheduler:
                 frame = frame.inside([stmt.range])
             if isinstance(stmt, Map) and stmt.domain and map_work(stmt, frame.bounds) >= PARALLEL_WORK:
                 return True
+            if isinstance(stmt, Loop) and stmt.parallel and block_work((stmt,), frame.bounds) >= PARALLEL_WORK:
+                return True
         return False
+
+    def _rows(self, frame: Frame, stmt: Loop) -> list[Item]:
+        """A parallel loop, and those that make up its whole body, as one kernel."""
+        if block_work((stmt,), frame.bounds) < PARALLEL_WORK:
+            return [Group((stmt,))]
+        ranges, body, private = [stmt.range], stmt.body, stmt.private
+        while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
+            ranges, body, private = [*ranges, inner.range], inner.body, inner.private
+        extents, setup = self._extents(tuple(ranges))
+        return [Group(setup), Kernel(extents, body, False, private)]
+
+    def _extents(self, ranges: tuple[Range, ...]) -> tuple[tuple[Extent, ...], Block]:
+        """Ranges with their numbers of iterations, and what computes those."""
+        extents: list[Extent] = []
+        setup: list[Stmt] = []
+        for r in ranges:
+            trips = r.stop - r.start if r.step > 0 else r.start - r.stop
+            count, computed = self._number((trips + abs(r.step) - 1) // abs(r.step))
+            extents.append(Extent(r, count))
+            setup.extend(computed)
+        return tuple(extents), tuple(setup)
 
     def _map(self, frame: Frame, stmt: Map) -> list[Item]:
         if not stmt.domain or map_work(stmt, frame.bounds) < PARALLEL_WORK:
@@ -115,16 +141,10 @@ class Scheduler:
         if shared is None:
             return [Group((stmt,))]
         self.arrays.update((a.name, a) for a in shared.added)
-        extents: list[Extent] = []
-        setup: list[Stmt] = []
-        for r in shared.ranges:
-            trips = r.stop - r.start if r.step > 0 else r.start - r.stop
-            count, computed = self._number((trips + abs(r.step) - 1) // abs(r.step))
-            extents.append(Extent(r, count))
-            setup.extend(computed)
+        extents, setup = self._extents(shared.ranges)
         inner = {v for m in shared.body for r in m.domain for v in r.start.symbols | r.stop.symbols}
         uneven = any(r.var in inner and r.step and not r.var.startswith("block") for r in shared.ranges)
-        return [Group((*shared.before, *setup)), Kernel(tuple(extents), shared.body, uneven), Group(shared.after)]
+        return [Group((*shared.before, *setup)), Kernel(extents, shared.body, uneven), Group(shared.after)]
 
     def _number(self, value: Ix) -> tuple[int | str, Block]:
         """The value itself, or a scalar and the statement that computes it."""

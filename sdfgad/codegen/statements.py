@@ -1,15 +1,17 @@
 """C++ text of whole blocks, run in order by one thread."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, symbol, tape_number
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, pointer, symbol, tape_number
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.codegen.libraries import emit_lib
 from sdfgad.codegen.nests import emit_map
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
+from sdfgad.ir.walk import statements
 
 
 def emit_block(writer: Writer, frame: Frame, block: Block) -> None:
@@ -27,9 +29,21 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop) -> None:
     if stmt.until is not None:
         more += f" && !{access(frame, stmt.until, ())}"
     writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
+    declare_private(writer, frame, stmt.private)
     emit_block(writer, frame.inside([r]), stmt.body)
     writer.close()
     writer.close()
+
+
+def declare_private(writer: Writer, frame: Frame, names: tuple[str, ...]) -> None:
+    """Room on the stack for arrays that belong to one iteration; scalars among them are the caller's."""
+    for array in (frame.arrays[n] for n in names if frame.arrays[n].shape):
+        writer.line(f"alignas(64) {ctype(array.dtype)} {pointer(array.name)}[{max(1, math.prod(array.shape))}];")
+
+
+def private_names(block: Block) -> set[str]:
+    """Containers that belong to one iteration of some loop of the block."""
+    return {n for s in statements(block) if isinstance(s, Loop) for n in s.private}
 
 
 def _while(writer: Writer, frame: Frame, stmt: While) -> None:

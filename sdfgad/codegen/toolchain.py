@@ -75,6 +75,25 @@ def cpu_model() -> str:
 
 
 @lru_cache(maxsize=1)
+def _cpu_flags() -> frozenset[str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(next((line for line in lines if line.startswith(("flags", "Features"))), "").split())
+
+
+def vector_bytes() -> int:
+    """The width of the processor's widest vectors."""
+    return 64 if "avx512f" in _cpu_flags() else 32 if "avx" in _cpu_flags() else 16
+
+
+def vector_registers() -> int:
+    """How many vectors the processor holds in registers."""
+    return 32 if _cpu_flags() & {"avx512f", "asimd"} else 16
+
+
+@lru_cache(maxsize=1)
 def environment() -> tuple[str, ...]:
     """The part of a cache key that does not come from the program: versions, compiler, processor.
 

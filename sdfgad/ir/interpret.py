@@ -119,6 +119,8 @@ class _Machine:
             if stmt.until is not None and self.memory[stmt.until][()]:
                 break
             self.symbols[r.var] = p
+            for name in stmt.private:
+                self.memory[name][...] = _poison(self.memory[name].dtype)
             self.block(stmt.body)
 
     def while_(self, stmt: While) -> None:
@@ -159,9 +161,10 @@ _STATEMENTS: Mapping[type[Stmt], Callable[[_Machine, Any], None]] = MappingProxy
     Push: _Machine.push, Pop: _Machine.pop})
 
 
-def _matmul(a: np.ndarray, b: np.ndarray, conj_a: bool = False, conj_b: bool = False,
-            accumulate: bool = False) -> np.ndarray:
-    return (np.conj(a) if conj_a else a) @ (np.conj(b) if conj_b else b)
+def _matmul(a: np.ndarray, b: np.ndarray, *scale: np.ndarray, conj_a: bool = False, conj_b: bool = False,
+            factor: complex = 1, accumulate: bool = False) -> np.ndarray:
+    product = (np.conj(a) if conj_a else a) @ (np.conj(b) if conj_b else b)
+    return product * factor * scale[0] if scale else product * factor
 
 
 def _trsolve(t: np.ndarray, b: np.ndarray, lower: bool, unit: bool = False) -> np.ndarray:

@@ -134,6 +134,9 @@ class Loop:
 
     When `until` is set, `trips` names an int64 scalar holding the number of iterations really run: set to 0 before the
     loop and raised by the first statement of the body (both written out as statements).
+
+    The iterations of a `parallel` loop are independent of each other. `private` arrays belong to one iteration: nothing
+    is in them at its start, and nobody looks at them afterwards.
     """
 
     range: Range
@@ -142,6 +145,8 @@ class Loop:
     until: str | None = None
     trips: str | None = None
     label: str = ""
+    parallel: bool = False
+    private: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

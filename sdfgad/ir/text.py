@@ -66,7 +66,9 @@ def _stmt_lines(s: Stmt, pad: str, depth: int) -> Iterator[str]:
         attrs = "".join(f", {k}={v}" for k, v in sorted(s.attrs.items()))
         yield f"{pad}{', '.join(map(view_text, s.outs))} = {s.op}({', '.join(map(view_text, s.ins))}{attrs})"
     elif isinstance(s, Loop):
-        yield f"{pad}for {range_text(s.range)}" + (f" until {s.until}" if s.until else "")
+        private = f" private {', '.join(s.private)}" if s.private else ""
+        yield (f"{pad}{'parallel' if s.parallel else 'for'} {range_text(s.range)}{private}"
+               + (f" until {s.until}" if s.until else ""))
         yield from lines(s.body, depth + 1)
     elif isinstance(s, While):
         yield f"{pad}while {s.flag}"

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from sdfgad.ir.expr import Expr, index_elems, loads, map_indices
 from sdfgad.ir.index import Elem, Ix
@@ -34,7 +35,7 @@ def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
 def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
     """The same region around other blocks."""
     if isinstance(stmt, Loop):
-        return Loop(stmt.range, blocks[0], stmt.source, stmt.until, stmt.trips, stmt.label)
+        return replace(stmt, body=blocks[0])
     if isinstance(stmt, While):
         return While(stmt.flag, blocks[0], stmt.trips, stmt.source, stmt.label)
     return If(stmt.cond, blocks[0], blocks[1], stmt.source) if isinstance(stmt, If) else stmt
@@ -118,7 +119,7 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
                    tuple(change_view(v, change) for v in stmt.ins), stmt.attrs, stmt.source)
     inner = [tuple(map_stmt_indices(s, change) for s in b) for b in children(stmt)]
     if isinstance(stmt, Loop):
-        return Loop(_change_range(stmt.range, change), inner[0], stmt.source, stmt.until, stmt.trips, stmt.label)
+        return replace(stmt, range=_change_range(stmt.range, change), body=inner[0])
     if isinstance(stmt, If):
         return If(map_indices(stmt.cond, change), inner[0], inner[1], stmt.source)
     if isinstance(stmt, (Push, Pop)):

@@ -36,11 +36,6 @@ class Term:
     expr: Expr
 
 
-def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
-    """Whether different points of the domain hit different elements."""
-    return _rank(domain, index) == len(domain)
-
-
 def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
     """Statements that add all terms (all of one array), without colliding iterations where that can be helped."""
     out: list[Stmt] = []
@@ -134,7 +129,8 @@ def _boxes(domain: Sequence[Range], shifts: list[dict[str, int]]) -> list[tuple[
     return sorted(found, key=lambda piece: -len(piece[1]))
 
 
-def _segments(r: Range, shifts: list[dict[str, int]], active: tuple[int, ...]) -> list[tuple[int, int, tuple[int, ...]]]:
+def _segments(r: Range, shifts: list[dict[str, int]],
+              active: tuple[int, ...]) -> list[tuple[int, int, tuple[int, ...]]]:
     """The pieces of one dimension and the active terms that reach each of them."""
     low, high = r.start.const or 0, r.stop.const or 0
     spans = {k: (low + shifts[k][r.var], high + shifts[k][r.var]) for k in active if high > low}
@@ -173,14 +169,3 @@ def _fold(fn, items: list[Ix]) -> Ix:  # type: ignore[no-untyped-def]
     for item in items[1:]:
         result = fn(result, item)
     return result
-
-
-def _rank(domain: Sequence[Range], index: tuple[Ix, ...]) -> int:
-    """Rank of the linear part of the index in the domain variables; 0 when it is not affine in them."""
-    rows = []
-    for i in index:
-        row = [i.coefficient(r.var) for r in domain]
-        if None in row:
-            continue
-        rows.append(row)
-    return int(np.linalg.matrix_rank(np.array(rows, dtype=float))) if rows and domain else 0

@@ -1,19 +1,27 @@
 """Where values the reverse sweep needs are kept: a version per iteration, a record before an overwrite, or nowhere."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sdfgad.analysis.access import Site, sites, writes_of
+from sdfgad.analysis.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
+from sdfgad.analysis.formula import NOTHING, Again, formulas, reach
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
-from sdfgad.ir.program import Program, Stmt, View
+from sdfgad.ir.program import Program, Range, Stmt, View
 from sdfgad.ir.walk import statements
+from sdfgad.reverse.decisions import bits_of, with_decisions
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
 from sdfgad.transform.expand import expand, iteration_slots
+
+FEW = 1000
+"""Iterations a loop of unknown length is taken to have."""
+LITTLE = 0.5
+"""Computing values again may need others stored instead, of at most so many bytes for a byte saved."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,7 @@ class Kept:
     """A value of the program kept for the reverse sweep. tape: the array or growable tape that holds it.
 
     bytes: None for a growable tape, whose size is known only at run time. cost: elements computed to rebuild it.
+    light: computing it where it is read is no dearer than storing it. again: it is computed again, not stored.
     """
 
     name: str
@@ -31,32 +40,43 @@ class Kept:
     because: str
     recomputable: bool = False
     cost: int = 0
+    light: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The program with versioned arrays. versions: leading dimensions per array. rebuild: arrays to make again."""
+    """The program with versioned arrays. versions: leading dimensions per array. rebuild: arrays to make again, at the
+    start of the reverse of their block; inline: values to compute again where they are read. light: block-local arrays
+    that may be, and are as cheap to compute as to store; heavy: others that can be made again."""
 
     program: Program
     versions: Mapping[str, int]
     rebuild: Mapping[str, BlockLocal]
     kept: tuple[Kept, ...]
+    inline: Again = NOTHING
+    light: frozenset[str] = frozenset()
+    heavy: Mapping[str, int] = field(default_factory=dict)
 
 
 def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str]) -> Storage:
     """Decide, for arrays that live within one block, between versions and rebuilding; others are recorded later."""
     seen = frozenset(seen)
+    program, codes = _decided(program, active, seen)
+    bits = replace(NOTHING, bits=bits_of(program, codes))
     place = sites(program.body)
     local = block_locals(program, place, seen)
-    facts = _facts(program, active)
+    facts = _facts(program, active, inline=bits)
     victims = _recorded_arrays(program, facts, place)
     again = rebuildable(program, local, facts.reads, place)
-    impossible = sorted(recompute - (set(again) & set(victims)))
+    light = _light(program, active, local, victims, bits)
+    impossible = sorted(recompute - ((set(again) | light) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
     if recompute:
-        # What the rebuilding statements read has to survive, too.
-        facts = _facts(program, active, ends_of_blocks(program, {n: local[n] for n in recompute}))
+        # What rebuilding reads has to survive, too.
+        ends = ends_of_blocks(program, {n: local[n] for n in recompute - light})
+        facts = _facts(program, active, ends, replace(bits, known=formulas(program, local), chosen=recompute & light))
         victims = {**_recorded_arrays(program, facts, place), **victims}
     chosen = [n for n in sorted(victims) if n in local and n not in recompute and _by_ones(local[n])]
     wide, versions = expand(program, local, chosen)
@@ -66,9 +86,74 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
         first, found = local[name].makers[0], local[name]
         because = f"needed by line {lines.get(victims[name], 0)}"
         size = wide.arrays[name].bytes if name in versions else _all_versions(program.arrays[name].bytes, found)
-        kept.append(Kept(name, name, name, size, first.source, because, name in again, found.cost))
-    rebuild = {n: f for n, f in block_locals(wide, sites(wide.body), seen).items() if n in recompute}
-    return Storage(wide, versions, rebuild, tuple(kept))
+        kept.append(Kept(name, name, name, size, first.source, because, name in again or name in light, found.cost,
+                         name in light, name in recompute))
+    final = block_locals(wide, sites(wide.body), seen)
+    rebuild = {n: f for n, f in final.items() if n in recompute - light}
+    heavy = {n: local[n].cost for n in again if n not in light}
+    inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
+    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy)
+
+
+def _decided(program: Program, active: frozenset[str], seen: frozenset[str]) -> tuple[Program, frozenset[str]]:
+    """The program that also writes down how comparisons turned out, where that leaves less to keep."""
+    before = _kept_bytes(program, active, seen, NOTHING)
+    lost = frozenset(before)
+    other, codes = with_decisions(program, _facts(program, active), lost) if lost else (program, frozenset())
+    if not codes:
+        return program, codes
+    after = _kept_bytes(other, active, seen, replace(NOTHING, bits=bits_of(other, codes)))
+    return (other, codes) if sum(after.values()) < sum(before.values()) else (program, frozenset())
+
+
+def _kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], inline: Again) -> dict[str, float]:
+    """Bytes kept for the reverse sweep, by array, when everything is stored; each unknown extent counts as a few."""
+    place = sites(program.body)
+    local = block_locals(program, place, seen)
+    facts = _facts(program, active, inline=inline)
+    total: dict[str, float] = {}
+    for stmt in statements(program.body):
+        for n in facts.recorded.get(id(stmt), ()):
+            write = writes_of(stmt, place[id(stmt)])[n]
+            array = program.arrays[write.array]
+            if array.name in local:
+                total[array.name] = array.bytes * _expected((*local[array.name].path,))
+            else:
+                size = array.dtype.itemsize * _expected((*write.site.path, *write.domain))
+                total[array.name] = total.get(array.name, 0) + size
+    return total
+
+
+def _expected(ranges: tuple[Range, ...]) -> float:
+    env = interval_env(ranges)
+    extents = [extent_bound(r, env) for r in ranges]
+    return math.prod(FEW if n is None or n > FEW**4 else n for n in extents)
+
+
+def _light(program: Program, active: frozenset[str], local: Mapping[str, BlockLocal],
+           victims: Mapping[str, int], bits: Again) -> frozenset[str]:
+    """The values kept that are no dearer to compute where they are read, and that need little else kept instead."""
+    known = formulas(program, local)
+    chosen = frozenset(known) & frozenset(victims)
+    place = sites(program.body)
+    while chosen:
+        inline = replace(bits, known=known, chosen=chosen)
+        left = _recorded_arrays(program, _facts(program, active, inline=inline), place)
+        poor = {n for n in chosen if n in left}
+        for name in set(left) - set(victims):
+            users = {n for n in chosen if name in reach(known, n)}
+            if _size(program, local, name) > LITTLE * sum(_size(program, local, n) for n in users):
+                poor |= users
+        if not poor:
+            break
+        chosen -= poor
+    return chosen
+
+
+def _size(program: Program, local: Mapping[str, BlockLocal], name: str) -> float:
+    """Bytes of all versions; of one version when nobody knows how many there are."""
+    size = program.arrays[name].bytes
+    return (_all_versions(size, local[name]) if name in local else None) or size
 
 
 def _by_ones(found: BlockLocal) -> bool:
@@ -85,9 +170,10 @@ def _all_versions(size: int, found: BlockLocal) -> int | None:
     return size
 
 
-def _facts(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None) -> Needed:
+def _facts(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None,
+           inline: Again = NOTHING) -> Needed:
     names = Names(dict(program.arrays), active, "grad_")
-    return needed(program, names.tangents(), names.scratch, again or {})
+    return needed(program, names.tangents(), names.scratch, again or {}, inline)
 
 
 def _recorded_arrays(program: Program, facts: Needed, place: Mapping[int, Site]) -> dict[str, int]:

@@ -67,7 +67,7 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
         names.arrays["grad_" + name] = Array("grad_" + name, a.shape[storage.versions.get(name, 0):], a.dtype,
                                              source=a.source, label=a.label)
     place = sites(program.body)
-    facts = needed(program, names.tangents(), names.scratch, ends_of_blocks(program, storage.rebuild))
+    facts = needed(program, names.tangents(), names.scratch, ends_of_blocks(program, storage.rebuild), storage.inline)
     sweeps = _Sweeps(names, facts, place, storage)
     forward = sweeps.forward(program.body)
     backward = sweeps.backward(program.body)
@@ -136,10 +136,12 @@ class _Sweeps:
                     continue
                 made = record(accesses[n], array, self.names.declare, stmt.source)
                 self.records.setdefault(id(stmt), []).append(made)
-                stem = f"{array.name}@{stmt.source.line}" if stmt.source else array.name
+                again = array.name in storage.light or array.name in storage.heavy
+                stem = f"{array.name}@{stmt.source.line}" if stmt.source and not again else array.name
                 name = fresh(stem, {k.name for k in self.kept})
                 line = lines.get(self.facts.why[(id(stmt), n)].site.order, 0)
-                self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, f"needed by line {line}"))
+                self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, f"needed by line {line}",
+                                      again, storage.heavy.get(array.name, 0), array.name in storage.light))
 
     def recorded(self, stmt: Stmt) -> list[Record]:
         return self.records.get(id(stmt), [])

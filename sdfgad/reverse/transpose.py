@@ -12,12 +12,13 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.analysis.access import Access, Site, extent_bound, interval_env, same_instance_overlap
+from sdfgad.analysis.cover import is_pointwise
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View
-from sdfgad.reverse.gather import Term, gather, is_pointwise
+from sdfgad.reverse.gather import Term, gather
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
@@ -58,11 +59,12 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
     """Statements that add every term to its cell, reading the cotangent of the store before it is cleared."""
     same = [t for t in terms if (t.array, t.index) == (store.array, store.index)]
     other = [t for t in terms if t not in same]
-    if store.op is not None and any(t.array == store.array for t in terms):
+    apart = all(t.array != store.array or _disjoint(stmt, store, t, scope.path) for t in other)
+    if store.op is not None and (same or not apart):
         raise unsupported(stmt.source, "an accumulation that reads its own target", "", "SG190")
-    if not stmt.domain and any(t.array == store.array for t in other):
+    if not apart and not stmt.domain:
         return [_scalar_scatter(stmt, store, same, other)]
-    if not all(t.array != store.array or _disjoint(stmt, store, t, scope.path) for t in other):
+    if not apart:
         return _scatter_from_copy(stmt, store, terms, scope)
     out, together = _spread(stmt, other)
     if store.op is None:

@@ -1,7 +1,7 @@
 """Drop clearings that the next accumulation makes pointless. Cotangents are cleared far more often than is needed."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeGuard
@@ -130,17 +130,24 @@ def _box(stmt: Map, store: Store) -> Box | None:
     box = []
     for i in store.index:
         affine = i.affine
-        if affine is None or len(affine[0]) > 1:
+        interval = None if affine is None else _interval(affine[0], affine[1], ranges)
+        if interval is None:
             return None
-        if not affine[0]:
-            box.append((affine[1], affine[1] + 1))
-            continue
-        var, factor = next(iter(affine[0].items()))
-        r = ranges.pop(var, None)
-        if r is None or factor != 1 or r.step != 1 or r.start.const is None or r.stop.const is None:
-            return None
-        box.append((r.start.const + affine[1], r.stop.const + affine[1]))
+        box.append(interval)
     return None if ranges else tuple(box)
+
+
+def _interval(factors: Mapping[str, int], offset: int, ranges: dict[str, Range]) -> tuple[int, int] | None:
+    """The numbers an index takes when they follow each other and each comes once: digits of one number. Takes the
+    variables out of `ranges`."""
+    low, step = offset, 1
+    for var, factor in sorted(factors.items(), key=lambda item: item[1]):
+        r = ranges.pop(var, None)
+        if r is None or factor != step or r.step != 1 or r.start.const is None or r.stop.const is None:
+            return None
+        low += factor * r.start.const
+        step *= max(0, r.stop.const - r.start.const)
+    return low, low + step
 
 
 def _difference(outer: Box, inner: Box) -> list[Box]:

@@ -5,7 +5,14 @@ import json
 
 import pytest
 
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan, recompute_where_possible, store_all
+from sdfgad.checkpoint.plan import (
+    RECOMPUTE,
+    STORE,
+    Plan,
+    recompute_light,
+    recompute_where_possible,
+    store_all,
+)
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.errors import UsageError
 
@@ -59,6 +66,17 @@ def test_the_printed_form():
     assert "growable" in text
     assert "limit" in text
     assert "<" not in recompute_where_possible(PROBLEM)._repr_html_().replace("<pre>", "").replace("</pre>", "")
+
+
+def test_what_is_as_cheap_to_compute_is_not_stored():
+    mask = Item("mask", "mask", 10**9, "model.py", 3, "needed by line 5", True, 100, light=True)
+    plan = recompute_light(Problem("model", (*ITEMS, mask), {}))
+    assert plan.decisions == {"h@4": STORE, "x@6": STORE, "w@9": STORE, "mask": RECOMPUTE}
+    assert plan.predicted.peak_bytes == 1200
+    assert plan.reason(mask) == "needed by line 5, as cheap to compute there"
+    assert plan.reason(ITEMS[0]) == "needed by line 5"
+    assert json.loads(plan.to_json())["arrays"][3]["reason"] == plan.reason(mask)
+    assert Plan.from_json(plan.to_json()) == plan
 
 
 def test_nothing_to_store_is_said():

@@ -69,7 +69,7 @@ def test_a_regression_ends_with_5(quick, tmp_path):
     file = tmp_path / "old.json"
     quick("cube", "--json", str(file))
     document = json.loads(file.read_text())
-    document["rows"][0]["gradient"]["seconds"] = 1e-12
+    document["rows"][0]["ours"]["gradient"]["seconds"] = 1e-12
     file.write_text(json.dumps(document))
     answer = quick("cube", "--baseline", str(file))
     assert answer.exit_code == 5
@@ -86,7 +86,7 @@ def test_a_regression_ends_with_5(quick, tmp_path):
     (["--memory-limit", "4G"], "'4G' can mean powers of 1000 or of 1024"),
     (["--repeat", "0"], "--repeat"),
     (["--json", "/nowhere/at/all.json"], "cannot write to /nowhere/at/all.json"),
-    (["--html", "-"], "a page goes to a file"),
+    (["--html", "-"], "give a file"),
     (["--baseline", "/nowhere.json"], "cannot read /nowhere.json"),
 ])
 def test_a_wrong_request_is_refused_before_anything_runs(call, arguments, text):
@@ -96,7 +96,7 @@ def test_a_wrong_request_is_refused_before_anything_runs(call, arguments, text):
 def test_a_folder_as_file_and_a_file_that_is_no_baseline_are_refused(call, tmp_path):
     refused(call("--json", str(tmp_path)), "is a folder")
     (tmp_path / "x.json").write_text("{}")
-    refused(call("--baseline", str(tmp_path / "x.json")), "its schema is not sdfgad.bench/1")
+    refused(call("--baseline", str(tmp_path / "x.json")), "its schema is not sdfgad.bench/2")
 
 
 @pytest.mark.parametrize(("missing", "arguments"), [

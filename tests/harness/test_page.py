@@ -5,12 +5,14 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+from npbench_suite.harness.columns import COLUMNS  # noqa: E402
 from npbench_suite.harness.job import Run  # noqa: E402
 from npbench_suite.harness.machine import Machine  # noqa: E402
 from npbench_suite.harness.page import html  # noqa: E402
 from npbench_suite.harness.report import Result  # noqa: E402
-from npbench_suite.harness.row import Check, row_of, summarize  # noqa: E402
+from npbench_suite.harness.row import Check, row_of  # noqa: E402
 from npbench_suite.harness.session import Options  # noqa: E402
+from npbench_suite.harness.summary import summarize  # noqa: E402
 
 HERE = Machine("Some <CPU>", 2, 8_000_000_000, "Linux", "3.11", None, {"numpy": "2"}, None)
 
@@ -40,3 +42,10 @@ def test_page_without_any_ratio_has_no_chart():
 def test_equal_results_give_equal_pages():
     strip = lambda text: re.sub(r"(id|href|xlink:href)=\"[^\"]*\"|url\([^)]*\)", "", text)  # noqa: E731
     assert strip(page(compared("gemm", 0.25))) == strip(page(compared("gemm", 0.25)))
+
+
+def test_every_figure_has_a_column_and_every_time_its_interval():
+    text = page(compared("gemm", 0.25))
+    for column in COLUMNS:
+        assert f">{column.name}</th>" in text.replace("&gt;", ">")
+    assert "calls, 1 threads, jax:idiomatic" in text

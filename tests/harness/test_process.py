@@ -31,8 +31,14 @@ def test_a_worker_keeps_to_its_cores():
 
 def test_repeated_calls_get_fresh_arguments_and_leave_out_the_warm_up():
     seen = []
-    times = repeated(seen.append, 3, 10.0, lambda: (len(seen),))
+    times = repeated(lambda x: time.sleep(0.1) or seen.append(x), 3, 10.0, lambda: (len(seen),))
     assert (len(times), seen) == (3, [0, 1, 2, 3])
+
+
+def test_short_calls_are_repeated_more_often_and_slow_rivals_less():
+    assert len(repeated(lambda: None, 4, 10.0)) == 12
+    assert len(repeated(lambda: time.sleep(0.06), 5, 10.0, rival=0.01)) == 3
+    assert len(repeated(lambda: time.sleep(0.06), 5, 10.0, rival=0.05)) == 5
 
 
 def test_repetition_stops_at_the_budget():

@@ -8,9 +8,11 @@ from rich.console import Console
 from npbench_suite.harness.job import Job, Run
 from npbench_suite.harness.machine import Machine, machine
 from npbench_suite.harness.report import Baseline, Result, read_baseline, regressions, write_atomically
-from npbench_suite.harness.row import Check, ordered, row_of, summarize
+from npbench_suite.harness.row import Check, row_of
 from npbench_suite.harness.session import Options
+from npbench_suite.harness.summary import ordered, summarize
 from npbench_suite.harness.table import bytes_text, duration, show
+from npbench_suite.harness.timing import coverage, interval
 
 HERE = Machine("Some CPU", 2, 8_000_000_000, "Linux", "3.11", None, {"numpy": "2"}, None)
 
@@ -37,13 +39,39 @@ def shown(found):
 def test_best_is_the_smallest_median_over_threads_and_ports():
     runs = [run("sdfgad", 1, [3.0, 1.0, 2.0]), run("sdfgad", 2, [1.5]), run("sdfgad", 1, [0.5], "forward"),
             run("jax:literal", 1, [9.0]), run("jax:idiomatic", 1, [6.0]), run("jax:idiomatic", 2, [4.5]),
-            run("jax:matrix", 1, [0.1], status="mismatch")]
+            run("jax:matrix", 1, [0.1]), run("jax:literal", 2, [0.2], status="mismatch")]
     found = row_of("k", runs, [Check("JAX", 0.0, 1e-8)])
     assert (found.gradient.seconds, found.gradient.threads) == (1.5, 2)
     assert (found.jax.seconds, found.jax.threads, found.jax.competitor) == (4.5, 2, "jax:idiomatic")
     assert found.speedup == 3.0
     assert found.gradient_over_forward == 3.0
-    assert found.compile_seconds == 3.0
+    assert found.ours.compile_seconds == 3.0
+
+
+def test_the_matrix_port_has_a_time_but_no_part_in_the_ratios():
+    found = row_of("k", [run("sdfgad", 1, [1.0]), run("jax:idiomatic", 1, [2.0]), run("jax:literal", 1, [5.0]),
+                         run("jax:matrix", 1, [0.1])], [Check("JAX", 0.0, 1e-8)])
+    assert found.ports["jax:matrix"].gradient.seconds == 0.1
+    assert (found.speedup, found.over("jax:literal")) == (2.0, 5.0)
+    means = summarize([found]).means
+    assert {name: one.best for name, one in means.items()} == {"JAX": 2.0, "JAX idiomatic": 2.0, "JAX literal": 5.0}
+
+
+def test_value_and_gradient_has_a_ratio_of_its_own():
+    ours = Run("k", "sdfgad", 1, "ok", times={"gradient": [1.0], "value_and_gradient": [2.0]}, first={"gradient": 5.0})
+    port = Run("k", "jax:literal", 1, "ok", times={"gradient": [1.0], "value_and_gradient": [8.0]},
+               first={"gradient": 5.0}, gradient_rss_bytes=77)
+    found = row_of("k", [ours, port], [Check("JAX", 0.0, 1e-8)])
+    assert (found.speedup, found.value_and_gradient_speedup) == (1.0, 4.0)
+    assert found.ports["jax:literal"].peak_rss_bytes == 77
+
+
+@pytest.mark.parametrize(("count", "k", "held"), [(1, 1, 0.0), (2, 1, 0.5), (5, 1, 0.9375), (6, 1, 0.96875),
+                                                  (9, 2, 0.9609375), (10, 2, 0.978515625)])
+def test_the_interval_of_a_median(count, k, held):
+    low, high, repeats, confidence = interval([float(i) for i in range(count, 0, -1)])
+    assert (low, high, repeats, confidence) == (k, count + 1 - k, count, pytest.approx(held))
+    assert coverage(count, k + 1) < 0.95
 
 
 @pytest.mark.parametrize("error", [1e-3, math.inf, math.nan])
@@ -81,9 +109,10 @@ def test_summary_and_order():
             row_of("none", [run("sdfgad", 1, [], status="unsupported")], [])]
     assert [r.kernel for r in ordered(rows)] == ["bad", "slow", "even", "fast", "none"]
     summary = summarize(rows)
-    assert (summary.compared, summary.worst, summary.best, summary.median) == (3, 0.5, 8.0, 1.0)
-    assert summary.geometric_mean == pytest.approx(4 ** (1 / 3))
-    assert summary.arithmetic_mean == pytest.approx(9.5 / 3)
+    means = summary.means["JAX"]
+    assert (means.kernels, means.worst, means.best, means.median) == (3, 0.5, 8.0, 1.0)
+    assert means.geometric == pytest.approx(4 ** (1 / 3))
+    assert means.arithmetic == pytest.approx(9.5 / 3)
     assert summary.statuses == {"mismatch": 1, "ok": 3, "unsupported": 1}
 
 
@@ -92,12 +121,13 @@ def test_table_fits_80_columns_without_colour():
     refused = row_of("adi", [run("sdfgad", 1, [], status="unsupported", code="SG121", message="adi.py:47: expit")], [])
     text = shown(result(long, refused, row_of("crc16", [], []), regressions=("adi: was ok, now unsupported",)))
     lines = text.splitlines()
-    assert max(map(len, lines[:4])) <= 80
+    assert max(map(len, lines[:4])) <= 80 and "\u2026" not in "".join(lines[1:4]).replace("scattering_self_e\u2026", "")
     assert "\x1b" not in text
     assert "123 MB" in lines[1] and "123 us" in lines[1] and "200 ms" in lines[1]
     assert "adi: unsupported SG121 adi.py:47: expit" in lines
     assert "regression: adi: was ok, now unsupported" in lines
-    assert "geometric mean" in text
+    assert "geometric" in text
+    assert max(map(len, text[text.index("kernels:"):text.index("preset")].splitlines())) <= 80
 
 
 def test_a_failed_port_is_named_once():
@@ -108,7 +138,7 @@ def test_a_failed_port_is_named_once():
 
 
 def test_table_without_any_ratio_has_no_means():
-    assert "geometric mean" not in shown(result(row_of("k", [], [])))
+    assert "geometric" not in shown(result(row_of("k", [], [])))
 
 
 @pytest.mark.parametrize(("seconds", "text"), [
@@ -125,11 +155,19 @@ def test_bytes(count, text):
 
 def test_json_has_the_raw_numbers_and_no_nan(tmp_path):
     document = json.loads(result(row(error=math.nan), row("z")).to_json(), parse_constant=pytest.fail)
-    assert document["schema"] == "sdfgad.bench/1"
+    assert document["schema"] == "sdfgad.bench/2"
     bad, good = document["rows"]
-    assert (bad["status"], bad["check"]["error"], good["speedup"]) == ("mismatch", None, 2.0)
+    assert (bad["status"], bad["check"]["error"], good["ratios"]["speedup"]) == ("mismatch", None, 2.0)
+    assert good["ours"]["gradient"]["confidence"] == 0.0
     assert good["runs"][0]["times"] == {"gradient": [0.1]}
     assert document["machine"]["cpu"] == "Some CPU"
+
+
+def test_a_result_comes_back_from_its_file():
+    first = result(row(error=math.nan), row("z"), row_of("crc16", [], []), preparation_seconds=2.0)
+    again = Result.from_json(first.to_json())
+    assert again.to_json() == first.to_json()
+    assert shown(again) == shown(first)
 
 
 def test_baseline_finds_slower_and_lost_kernels(tmp_path):
@@ -143,7 +181,7 @@ def test_baseline_finds_slower_and_lost_kernels(tmp_path):
     assert old.preset == "S"
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"schema": "sdfgad.bench/1"}'])
+@pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"schema": "sdfgad.bench/2"}'])
 def test_a_file_that_is_no_result_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(ValueError):

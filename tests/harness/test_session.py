@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from npbench_suite.harness import session
+from npbench_suite.harness import oracle
 from npbench_suite.harness.session import Options, measured
 
 needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
@@ -27,7 +27,7 @@ def test_a_right_gradient_without_jax_is_checked_by_differences(stubs, tmp_path)
     assert cube.peak_bytes == 12345
     assert cube.gradient.seconds > 0 and cube.forward.seconds > 0 and cube.primal.seconds > 0
     assert cube.speedup is None and cube.gradient_over_forward > 0
-    assert len(next(run for run in cube.runs if run.competitor == "sdfgad").times["gradient"]) == 2
+    assert len(next(run for run in cube.runs if run.competitor == "sdfgad").times["gradient"]) == 6
 
 
 @pytest.mark.parametrize("kernel", ["inplace", "spiral", "softmax", "cube32"])
@@ -55,8 +55,8 @@ def test_right_gradients_agree_with_jax(stubs, tmp_path, kernel):
 @needs_jax
 def test_single_precision_is_checked_as_it_runs_and_in_double_precision(stubs, tmp_path, monkeypatch):
     seen = []
-    checks = session.gradient_checks
-    monkeypatch.setattr(session, "gradient_checks", lambda *args: seen.extend(checks(*args)) or seen)
+    checks = oracle.gradient_checks
+    monkeypatch.setattr(oracle, "gradient_checks", lambda *args: seen.extend(checks(*args)) or seen)
     assert row(tmp_path, "cube32", against=("jax",)).status == "ok"
     double, single = seen
     assert double.error < 1e-14 and double.tolerance == 1e-8

@@ -52,5 +52,12 @@ def test_products_are_library_calls(name: str) -> None:
     kernel = load(name)
     sizes = {k: max(24, v // 20) for k, v in kernel.sizes("S").items()}
     bound = bind(kernel.program, (), kernel.initialize(**sizes))
-    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, seeds=True))
     assert lower(made.program, made.keep).uses_blas
+
+
+def test_the_gradient_of_a_plain_sum_of_a_product_needs_sums_only() -> None:
+    kernel = load("gemm")
+    bound = bind(kernel.program, (), kernel.initialize(NI=30, NJ=40, NK=50))
+    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    assert not lower(made.program, made.keep).uses_blas

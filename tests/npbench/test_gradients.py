@@ -1,91 +1,116 @@
-"""Gradients of the programs against central differences, and forward against reverse mode."""
+"""Gradients of the programs: central differences in joint and single directions, forward against reverse mode."""
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sdfgad
-from npbench_suite.kernel import Kernel, load
+from npbench_suite.kernel import Kernel, load, names
 from tests.npbench.calls import DIFFERENTIABLE, SIZES, active, direction, factors, paired, run, sample, slope
 
-every_kernel = pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name != "mandelbrot2"])
-every_size = pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.slow if size else ())
-                                              for size in SIZES])
+# Its arrays shrink with the data.
+REFUSED = "mandelbrot2"
+CASES = [pytest.param((name, size), id=f"{name}-{size}", marks=pytest.mark.slow if size else ())
+         for name in DIFFERENTIABLE if name != REFUSED for size in SIZES]
 
 
-def by_name(kernel: Kernel, gradients: Any) -> dict[str, Any]:
-    wanted = active(kernel)
-    return {name: gradients[name] for name in wanted}
+@dataclass(frozen=True)
+class Case:
+    """A program at one of its samples, in double precision."""
+
+    kernel: Kernel
+    arguments: Mapping[str, Any]
+
+    @cached_property
+    def outputs(self) -> list[np.ndarray]:
+        return run(self.kernel, self.arguments)[0]
+
+    @cached_property
+    def seeds(self) -> dict[str, list[np.ndarray]]:
+        """The plain sum cannot see all errors: the outputs of a softmax always add up to the number of rows."""
+        return {"sum": [np.ones_like(output) for output in self.outputs], "weighted": factors(self.outputs)}
+
+    @cached_property
+    def gradients(self) -> dict[str, dict[str, Any]]:
+        """By objective and argument, all through one pullback."""
+        values = self.arguments.values()
+        wanted = active(self.kernel)
+        _, pullback = sdfgad.vjp(self.kernel.program, *values, wrt=wanted, output=self.kernel.output)
+        several = isinstance(self.kernel.output, tuple)
+        pulled = {name: pullback(tuple(seed) if several else seed[0]) for name, seed in self.seeds.items()}
+        return {name: {one: gradient[one] for one in wanted} for name, gradient in pulled.items()}
+
+    def check(self, along: Mapping[str, Any]) -> None:
+        """Both objectives against central differences."""
+        for name, seed in self.seeds.items():
+            assert slope(self.kernel, self.arguments, along, seed).error(self.gradients[name], along) < 1e-6, name
 
 
-def gradient_of_sum(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    gradient = sdfgad.grad(kernel.program, wrt=active(kernel), output=kernel.output, reduce="sum")
-    return by_name(kernel, gradient(*arguments.values()))
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    name, size = request.param
+    kernel = load(name)
+    return Case(kernel, sample(kernel, size, wide=True))
+
+
+def test_every_program_is_covered() -> None:
+    assert set(names()) - set(DIFFERENTIABLE) == {"crc16", "nussinov"}
+    assert len(DIFFERENTIABLE) == 52
 
 
 def test_arrays_that_shrink_with_the_data_are_refused() -> None:
-    kernel = load("mandelbrot2")
+    kernel = load(REFUSED)
     with pytest.raises(sdfgad.UnsupportedError, match="length depends on the data"):
         sdfgad.grad(kernel.program, wrt=kernel.scalars, output=kernel.output, reduce="sum")(
             *sample(kernel, 0, wide=True).values())
 
 
-@every_kernel
-@every_size
-def test_gradient_against_differences(name: str, size: int) -> None:
+@pytest.mark.parametrize("name", ["crc16", "nussinov"])
+def test_a_program_without_floating_input_is_refused(name: str) -> None:
     kernel = load(name)
-    arguments = sample(kernel, size, wide=True)
-    along = direction(kernel, arguments)
-    gradient = gradient_of_sum(kernel, arguments)
-    assert slope(kernel, arguments, along).error(gradient, along) < 1e-6
+    with pytest.raises(sdfgad.UsageError, match="no argument is a floating or complex array"):
+        sdfgad.grad(kernel.program, output=kernel.output, reduce="sum")(*sample(kernel, 0).values())
 
 
-@every_kernel
-@pytest.mark.slow
-def test_weighted_gradient_against_differences(name: str) -> None:
-    """The plain sum cannot see all errors: the outputs of a softmax always add up to the number of rows."""
-    kernel = load(name)
-    arguments = sample(kernel, 1, wide=True)
-    along = direction(kernel, arguments)
-    weights = factors(run(kernel, arguments)[0])
-    _, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=active(kernel), output=kernel.output)
-    gradient = by_name(kernel, pullback(tuple(weights) if isinstance(kernel.output, tuple) else weights[0]))
-    assert slope(kernel, arguments, along, weights).error(gradient, along) < 1e-6
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_joint_directions(case: Case, seed: int) -> None:
+    case.check(direction(case.kernel, case.arguments, seed))
 
 
-@every_kernel
-@pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
-def test_forward_and_reverse_mode_agree(name: str, size: int, tmp_path: Path) -> None:
-    kernel = load(name)
-    arguments = sample(kernel, size, wide=True)
-    along = direction(kernel, arguments)
-    gradient = gradient_of_sum(kernel, arguments)
-    outputs, tangents = sdfgad.jvp(returning(kernel, list(arguments), tmp_path), list(arguments.values()), along)
-    forward = float(sum(np.sum(np.real(tangent)) for tangent in tangents))
+def test_single_directions(case: Case) -> None:
+    """One argument moves, then one entry of it."""
+    generator = np.random.default_rng(3)
+    for name, change in direction(case.kernel, case.arguments, 11).items():
+        case.check({name: change})
+        if np.size(change):
+            one = np.zeros_like(change)
+            at = tuple(int(generator.integers(n)) for n in np.shape(change))
+            one[at] = np.asarray(change)[at]
+            case.check({name: one if np.shape(change) else one[()]})
+
+
+def test_grad_gives_what_the_pullback_gives(case: Case) -> None:
+    kernel = case.kernel
+    found = sdfgad.grad(kernel.program, wrt=active(kernel), output=kernel.output, reduce="sum")(
+        *case.arguments.values())
+    for name, pulled in case.gradients["sum"].items():
+        assert np.all(np.isfinite(found[name]))
+        scale = max(1.0, float(np.max(np.abs(pulled), initial=0.0)))
+        np.testing.assert_allclose(found[name], pulled, rtol=0.0, atol=1e-11 * scale)
+
+
+def test_forward_and_reverse_mode_agree(case: Case) -> None:
+    along = direction(case.kernel, case.arguments, 13)
+    _, tangents = sdfgad.jvp(case.kernel.program, list(case.arguments.values()), along, output=case.kernel.output)
+    pushed = list(tangents) if isinstance(case.kernel.output, tuple) else [tangents]
+    gradient = case.gradients["weighted"]
     reverse = paired([gradient[one] for one in along], list(along.values()))
     terms = np.concatenate([np.ravel((np.conj(gradient[one]) * along[one]).real) for one in along])
-    scale = max(float(np.linalg.norm(terms)), 1e-5 * float(sum(np.sum(np.abs(output)) for output in outputs)))
-    assert abs(forward - reverse) <= 1e-10 * scale
-
-
-def returning(kernel: Kernel, parameters: list[str], folder: Path) -> Callable[..., Any]:
-    """The program, returning the tuple of its differentiated outputs: `jvp` gives tangents of returned values."""
-    wanted = kernel.output if isinstance(kernel.output, tuple) else (kernel.output,)
-    results = [one if isinstance(one, str) else "returned" if one is None else f"returned[{one}]" for one in wanted]
-    listed = ", ".join(parameters)
-    call = "" if all(isinstance(one, str) for one in wanted) else "returned = "
-    file = folder / f"returning_{kernel.name}.py"
-    file.write_text(f"from {kernel.program.__module__} import {kernel.program.__name__} as program\n\n\n"
-                    f"def returning({listed}):\n    {call}program({listed})\n    return ({', '.join(results)},)\n")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.returning
+    size = 1e-5 * float(sum(np.sum(np.abs(output)) for output in case.outputs))
+    assert abs(paired(case.seeds["weighted"], pushed) - reverse) <= 1e-10 * max(float(np.linalg.norm(terms)), size)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program, Store
 from sdfgad.ir.walk import statements
-from sdfgad.reverse.gather import is_pointwise
 from tests.support.build import at, each, number_at, program, put, span, total
 from tests.support.oracle import check_program, reversed_program
 

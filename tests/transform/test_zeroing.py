@@ -74,3 +74,19 @@ def test_an_accumulation_that_reads_the_array_is_left_alone() -> None:
     core = Map((Range("b", ix(0), ix(4)),), (Store("y", (ix("b"),), call("add", load("y", "b"), load("x", "b")), "+"),))
     body = check(program(clear, core))
     assert [s.op for s in stores(body, "y")] == [None, "+"]
+
+
+def test_several_variables_may_be_the_digits_of_a_position() -> None:
+    clear = Map((Range("a", ix(0), ix(2)), Range("b", ix(0), ix(3))), (Store("y", (ix("a") * 3 + "b",), ZERO),))
+    add = Map((Range("c", ix(0), ix(2)), Range("d", ix(0), ix(2))),
+              (Store("y", (ix("c") + ix("d") * 2 + 1,), load("x", ix("c") + ix("d") * 2), "+"),))
+    body = check(program(clear, add))
+    assert sorted(s.op or "=" for s in stores(body, "y")) == ["=", "=", "="]
+
+
+def test_overlapping_or_sparse_positions_are_no_digits() -> None:
+    for factor in (1, 3):
+        clear = Map((Range("a", ix(0), ix(6)),), (Store("y", (ix("a"),), ZERO),))
+        add = Map((Range("c", ix(0), ix(2)), Range("d", ix(0), ix(2))),
+                  (Store("y", (ix("c") + ix("d") * factor,), load("x", "c"), "+"),))
+        assert "+" in [s.op for s in stores(check(program(clear, add)), "y")]

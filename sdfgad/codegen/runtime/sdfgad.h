@@ -116,6 +116,39 @@ template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T>
     return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
+// N neighbouring numbers in one vector; a single number is itself.
+template <class T, int N> struct LanesOf { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+template <class T> struct LanesOf<T, 1> { using type = T; };
+template <class T, int N> using Lanes = typename LanesOf<T, N>::type;
+template <int N, class T> inline Lanes<T, N> load(const T* p) {
+    Lanes<T, N> v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+template <int N, class T> inline void store(T* p, Lanes<T, N> v) { std::memcpy(p, &v, sizeof v); }
+template <class To, class V> inline auto convert(V v) {
+    if constexpr (std::is_arithmetic_v<V>) return To(v);
+    else return __builtin_convertvector(v, Lanes<To, sizeof(V) / sizeof(v[0])>);
+}
+// The sum of all lanes, by halves. Without the builtin (gcc 11) the halves go through memory.
+template <int First, class V, int... K> inline auto lanes_from(V v, std::integer_sequence<int, K...>) {
+#if __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(v, v, (First + K)...);
+#else
+    Lanes<std::remove_cvref_t<decltype(v[0])>, sizeof...(K)> part;
+    std::memcpy(&part, reinterpret_cast<const char*>(&v) + First * sizeof v[0], sizeof part);
+    return part;
+#endif
+}
+template <int N, class V> inline auto total(V v) {
+    if constexpr (N == 1) return v;
+    else if constexpr (N == 2) return v[0] + v[1];
+    else {
+        constexpr std::make_integer_sequence<int, N / 2> half;
+        return total<N / 2>(lanes_from<0>(v, half) + lanes_from<N / 2>(v, half));
+    }
+}
+
 template <int N, class T> inline T power(T x) {
     if constexpr (N < 0) return div(T(1), power<-N>(x));
     else if constexpr (N == 0) return T(1);
@@ -278,3 +311,9 @@ private:
 };
 
 }  // namespace sg
+
+// Extrema in the lanes of a vector; a NaN wins, as in NumPy.
+#pragma omp declare reduction(sg_max : float, double : omp_out = sg::maximum(omp_out, omp_in)) \
+    initializer(omp_priv = omp_orig)
+#pragma omp declare reduction(sg_min : float, double : omp_out = sg::minimum(omp_out, omp_in)) \
+    initializer(omp_priv = omp_orig)

@@ -43,83 +43,96 @@ inline Layout layout(int64_t rows, int64_t columns, int64_t s0, int64_t s1) {
     return {CblasTrans, int(std::max<int64_t>({s1, rows, 1}))};
 }
 
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double *a, int lda, const double *b,
-                  int ldb, double beta, double *x, int ldx) {
-    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, beta, x, ldx);
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double scale, const double *a, int lda,
+                  const double *b, int ldb, double beta, double *x, int ldx) {
+    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, scale, a, lda, b, ldb, beta, x, ldx);
 }
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float *a, int lda, const float *b,
-                  int ldb, float beta, float *x, int ldx) {
-    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0f, a, lda, b, ldb, beta, x, ldx);
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float scale, const float *a, int lda,
+                  const float *b, int ldb, float beta, float *x, int ldx) {
+    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, scale, a, lda, b, ldb, beta, x, ldx);
 }
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const z *a, int lda, const z *b, int ldb,
-                  z beta, z *x, int ldx) {
-    z one = 1;
-    cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &one, a, lda, b, ldb, &beta, x, ldx);
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, z scale, const z *a, int lda, const z *b,
+                  int ldb, z beta, z *x, int ldx) {
+    cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &scale, a, lda, b, ldb, &beta, x, ldx);
 }
-inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const c *a, int lda, const c *b, int ldb,
-                  c beta, c *x, int ldx) {
-    c one = 1;
-    cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &one, a, lda, b, ldb, &beta, x, ldx);
+inline void gemm_(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, c scale, const c *a, int lda, const c *b,
+                  int ldb, c beta, c *x, int ldx) {
+    cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &scale, a, lda, b, ldb, &beta, x, ldx);
 }
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const double *a, int lda, const double *x, int ix, double beta,
-                  double *y, int iy) {
-    cblas_dgemv(CblasRowMajor, t, m, n, 1.0, a, lda, x, ix, beta, y, iy);
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, double scale, const double *a, int lda, const double *x, int ix,
+                  double beta, double *y, int iy) {
+    cblas_dgemv(CblasRowMajor, t, m, n, scale, a, lda, x, ix, beta, y, iy);
 }
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const float *a, int lda, const float *x, int ix, float beta, float *y,
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, float scale, const float *a, int lda, const float *x, int ix,
+                  float beta, float *y, int iy) {
+    cblas_sgemv(CblasRowMajor, t, m, n, scale, a, lda, x, ix, beta, y, iy);
+}
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, z scale, const z *a, int lda, const z *x, int ix, z beta, z *y,
                   int iy) {
-    cblas_sgemv(CblasRowMajor, t, m, n, 1.0f, a, lda, x, ix, beta, y, iy);
+    cblas_zgemv(CblasRowMajor, t, m, n, &scale, a, lda, x, ix, &beta, y, iy);
 }
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const z *a, int lda, const z *x, int ix, z beta, z *y, int iy) {
-    z one = 1;
-    cblas_zgemv(CblasRowMajor, t, m, n, &one, a, lda, x, ix, &beta, y, iy);
-}
-inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, const c *a, int lda, const c *x, int ix, c beta, c *y, int iy) {
-    c one = 1;
-    cblas_cgemv(CblasRowMajor, t, m, n, &one, a, lda, x, ix, &beta, y, iy);
+inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, c scale, const c *a, int lda, const c *x, int ix, c beta, c *y,
+                  int iy) {
+    cblas_cgemv(CblasRowMajor, t, m, n, &scale, a, lda, x, ix, &beta, y, iy);
 }
 
-// x (m, n) = a (m, k) @ b (k, n), or += with `add`.
+// BLAS takes a scale of zero to mean that the operands do not matter; NaN and infinity in them do.
+template <class T, class F>
+inline void unscaled(int64_t m, int64_t n, T *x, int64_t x0, int64_t x1, bool add, T scale, F product) {
+    std::vector<T> held(m * n);
+    product(held.data());
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) x[i * x0 + j * x1] = (add ? x[i * x0 + j * x1] : T(0)) + scale * held[i * n + j];
+}
+
+// x (m, n) = scale * a (m, k) @ b (k, n), or += with `add`.
 template <class T>
 inline void gemm(int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, const T *b, int64_t b0, int64_t b1,
-                 T *x, int64_t x0, int64_t x1, bool add) {
+                 T *x, int64_t x0, int64_t x1, bool add, T scale = T(1)) {
     if (m <= 0 || n <= 0) return;
     if (k <= 0) {
         for (int64_t i = 0; i < m && !add; i++)
             for (int64_t j = 0; j < n; j++) x[i * x0 + j * x1] = T(0);
         return;
     }
+    if (scale == T(0)) return unscaled(m, n, x, x0, x1, add, scale, [=](T *held) {
+        gemm(m, n, k, a, a0, a1, b, b0, b1, held, n, 1, false);
+    });
     Layout lx = layout(m, n, x0, x1);
-    if (lx.trans == CblasTrans) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add);
+    if (lx.trans == CblasTrans) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add, scale);
     Layout la = layout(m, k, a0, a1), lb = layout(k, n, b0, b1);
     if (m >= n)
         shared(m, m * n * k, [=](int64_t i, int64_t rows) {
-            gemm_(la.trans, lb.trans, int(rows), int(n), int(k), a + i * a0, la.lead, b, lb.lead, T(add ? 1 : 0), x + i * x0,
-                  lx.lead);
+            gemm_(la.trans, lb.trans, int(rows), int(n), int(k), scale, a + i * a0, la.lead, b, lb.lead, T(add ? 1 : 0),
+                  x + i * x0, lx.lead);
         });
     else
         shared(n, m * n * k, [=](int64_t j, int64_t columns) {
-            gemm_(la.trans, lb.trans, int(m), int(columns), int(k), a, la.lead, b + j * b1, lb.lead, T(add ? 1 : 0), x + j * x1,
-                  lx.lead);
+            gemm_(la.trans, lb.trans, int(m), int(columns), int(k), scale, a, la.lead, b + j * b1, lb.lead, T(add ? 1 : 0),
+                  x + j * x1, lx.lead);
         });
 }
 
-// y (m) = a (m, n) @ x (n), or += with `add`. Negative strides are for vectors that run backwards.
+// y (m) = scale * a (m, n) @ x (n), or += with `add`. Negative strides are for vectors that run backwards.
 template <class T>
 inline void gemv(int64_t m, int64_t n, const T *a, int64_t a0, int64_t a1, const T *x, int64_t x0, T *y, int64_t y0,
-                 bool add) {
+                 bool add, T scale = T(1)) {
     if (m <= 0) return;
     if (n <= 0) {
         for (int64_t i = 0; i < m && !add; i++) y[i * y0] = T(0);
         return;
     }
+    if (scale == T(0)) return unscaled(m, 1, y, y0, 1, add, scale, [=](T *held) {
+        gemv(m, n, a, a0, a1, x, x0, held, 1, false);
+    });
     Layout la = layout(m, n, a0, a1);
     bool plain = la.trans == CblasNoTrans;
     // BLAS counts a negative increment from the far end.
     if (x0 < 0) x += (n - 1) * x0;
     shared(m, m * n, [=](int64_t i, int64_t rows) {
         T *first = y + (y0 < 0 ? i + rows - 1 : i) * y0;
-        gemv_(la.trans, int(plain ? rows : n), int(plain ? n : rows), a + i * a0, la.lead, x, int(x0), T(add ? 1 : 0), first,
-              int(y0));
+        gemv_(la.trans, int(plain ? rows : n), int(plain ? n : rows), scale, a + i * a0, la.lead, x, int(x0),
+              T(add ? 1 : 0), first, int(y0));
     });
 }
 

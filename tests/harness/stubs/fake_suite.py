@@ -16,6 +16,7 @@ class FakeKernel:
     name: str
     program: Any
     wrt: tuple = ("x",)
+    scalars: tuple = ()
     output: Any = None
     idiomatic: Any = None
     literal: Any = None

@@ -1,0 +1,38 @@
+"""Which elements of an array a store reaches."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Map, Range, Store
+
+
+def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
+    """Whether different points of the domain hit different elements: the index is affine and of full rank."""
+    rows = [row for row in ([i.coefficient(r.var) for r in domain] for i in index) if None not in row]
+    rank = int(np.linalg.matrix_rank(np.array(rows, dtype=float))) if rows and domain else 0
+    return rank == len(domain)
+
+
+def fills(stmt: Map, store: Store, array: Array) -> bool:
+    """Whether a store reaches every element exactly once: as many points as elements, and no element twice.
+
+    The latter is shown by places in memory: sorted by stride, each variable steps over all that the ones before reach.
+    """
+    trips = {r.var: r.trips for r in stmt.domain}
+    if None in trips.values() or math.prod(n or 0 for n in trips.values()) != math.prod(array.shape):
+        return False
+    place = Ix(())
+    for i, n in zip(store.index, array.shape, strict=True):
+        place = place * n + i
+    if place.affine is None or not place.affine[0].keys() <= trips.keys():
+        return False
+    reach = 0
+    for stride, count in sorted((abs(place.affine[0].get(r.var, 0) * r.step), trips[r.var] or 0) for r in stmt.domain):
+        if stride <= reach and count > 1:
+            return False
+        reach += stride * (count - 1)
+    return True

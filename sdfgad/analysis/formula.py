@@ -1,0 +1,272 @@
+"""Values that may be computed again where they are read: one expression per element, over things that stay.
+
+A mask is the usual case: cheaper to compute than to store and load. The facts only; which values are really computed
+again is for a plan to say.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from types import MappingProxyType
+
+from sdfgad.analysis.block_local import BlockLocal, blocks
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import all_writes, children, expr_reads, reads, statements, writes
+from sdfgad.rules import registry
+from sdfgad.rules.linearise import Linearised, inline_lets
+
+MOST_OPERATIONS = 12
+"""Storing a value and loading it again, from memory, takes about the time of so many elementary operations."""
+MOST_LOADS = 2
+"""A store and a load are not worth more loads than this."""
+MOST_COPIES = 3
+"""Elements stored to make one element again."""
+_OPERATIONS: Mapping[str, int] = MappingProxyType({
+    **dict.fromkeys(("add", "sub", "mul", "neg", "abs", "sign", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt",
+                     "ge", "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex",
+                     "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite"), 1),
+    "div": 4, "sqrt": 4})
+_SUMS = frozenset({"add", "sub"})
+_PRODUCTS = frozenset({"mul", "pow"})
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`store` says what each element of an array is; `place`: which dimension each variable decides, from where.
+
+    still: statements (by `id`) that run while all it reads is as it was, their own writes aside.
+    """
+
+    store: Store
+    place: Mapping[str, tuple[int, Ix]]
+    still: frozenset[int]
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(expr_reads(self.store.expr))
+
+    def at(self, use: Load, e: Expr) -> Expr:
+        """The element that `use` loads, by an expression like the formula's own."""
+        moved = {var: use.index[k] - offset for var, (k, offset) in self.place.items()}
+        return map_indices(e, lambda i: i.subs(moved))
+
+    @property
+    def cheap(self) -> bool:
+        return cheap(self.store.expr, frozenset(self.place))
+
+
+@dataclass(frozen=True)
+class Remake:
+    """The statements that make an array piece by piece, to run again just before a derivative reads it.
+
+    inputs and still: as for a formula.
+    """
+
+    makers: tuple[Map, ...]
+    inputs: frozenset[str]
+    still: frozenset[int]
+
+
+def formulas(program: Program, local: Mapping[str, BlockLocal]) -> dict[str, Formula | Remake]:
+    """The block-local arrays that one statement makes, cheaply per element, or that a few make piece by piece."""
+    by_first = {id(block[0]): block for block in blocks(program.body)}
+    found: dict[str, Formula | Remake] = {}
+    for name, where in local.items():
+        maker, block = where.makers[0], by_first[where.block]
+        made: Formula | Remake | None = None
+        if len(where.makers) > 1:
+            made = _remake(where.makers, program.arrays[name], block)
+        elif isinstance(maker, Map):
+            made = _formula(maker, name, block)
+        if isinstance(made, Remake) or made is not None and made.cheap:
+            found[name] = made
+    return found
+
+
+def _remake(makers: tuple[Stmt, ...], array: Array, block: Block) -> Remake | None:
+    places = [k for k, s in enumerate(block) if any(s is m for m in makers)]
+    maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m))
+    readers = [k for k, s in enumerate(block) if any(array.name in reads(i) for i in statements((s,)))]
+    if len(maps) < len(makers) or len(places) < len(makers) or not readers or readers[0] < places[-1]:
+        return None
+    elements = [[r.trips for r in m.domain] for m in maps]
+    if any(None in e for e in elements) or \
+            sum(prod(n or 0 for n in e) for e in elements) > MOST_COPIES * prod(array.shape):
+        return None
+    inputs = frozenset(n for m in maps for n in reads(m))
+    still = frozenset(_undisturbed(block[places[0]:], set(inputs)))
+    return Remake(maps, inputs, still)
+
+
+def _simple(maker: Map) -> bool:
+    """One cheap plain store, from other arrays."""
+    part = maker.body[0]
+    return len(maker.body) == 1 and isinstance(part, Store) and part.op is None and part.array not in reads(maker) and \
+        cheap(part.expr, frozenset(r.var for r in maker.domain))
+
+
+def _formula(maker: Map, name: str, block: Block) -> Formula | None:
+    if sum(isinstance(p, Store) for p in maker.body) != 1:
+        return None
+    store = inline_lets(maker)[0]
+    place = inverse(maker, store)
+    position = next((k for k, s in enumerate(block) if s is maker), None)
+    inputs = expr_reads(store.expr)
+    if store.op is not None or place is None or position is None or name in inputs:
+        return None
+    return Formula(store, place, frozenset(_undisturbed(block[position:], inputs)))
+
+
+def _undisturbed(rest: Block, inputs: set[str]) -> Iterable[int]:
+    """The statements that run before anything of `inputs` is overwritten. A loop may come back to its first one."""
+    for stmt in rest:
+        changed = not inputs.isdisjoint(all_writes((stmt,)))
+        if not changed or not children(stmt):
+            yield from (id(s) for s in statements((stmt,)))
+        if changed:
+            return
+
+
+def inverse(maker: Map, store: Store) -> dict[str, tuple[int, Ix]] | None:
+    """For each domain variable, the dimension it decides alone and the offset there."""
+    place: dict[str, tuple[int, Ix]] = {}
+    names = {r.var for r in maker.domain}
+    for k, i in enumerate(store.index):
+        here = names & i.symbols
+        if len(here) > 1 or i.elems:
+            return None
+        for var in here:
+            if var in place or i.coefficient(var) != 1:
+                return None
+            place[var] = (k, i - var)
+    return place if len(place) == len(names) else None
+
+
+def reach(known: Mapping[str, Formula | Remake], name: str) -> frozenset[str]:
+    """All arrays an expression may read, directly or through the expressions of others."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        fresh = known[todo.pop()].inputs - found
+        found |= fresh
+        todo.extend(n for n in fresh if n in known)
+    return frozenset(found)
+
+
+def cheap(e: Expr, variables: frozenset[str]) -> bool:
+    """Whether computing it for every value of `variables` takes no longer than storing it and loading it again."""
+    moving = _moving(e, variables)
+    work = [_work(n) for n in moving if isinstance(n, Call)]
+    streams = {n.array for n in moving if isinstance(n, Load) and n.index}
+    return None not in work and sum(w or 0 for w in work) <= MOST_OPERATIONS and len(streams) <= MOST_LOADS
+
+
+def _moving(e: Expr, variables: frozenset[str]) -> set[Expr]:
+    """The nodes computed anew for every element; the others are computed once. Of a scalar, all of them."""
+    found: set[Expr] = set()
+    for node in walk(e):
+        places = node.index if isinstance(node, Load) else (node.ix,) if isinstance(node, Index) else ()
+        own = not variables or any(not variables.isdisjoint(i.symbols) for i in places)
+        if own or isinstance(node, Call) and not found.isdisjoint(node.args):
+            found.add(node)
+    return found
+
+
+def _work(node: Call) -> int | None:
+    """Elementary operations; None for something dear."""
+    if any(n.dtype.kind == "c" for n in (node, *node.args)) and node.fn not in ("real", "imag"):
+        return None
+    return 2 if _small_power(node) else _OPERATIONS.get(node.fn)
+
+
+def _small_power(node: Call) -> bool:
+    power = node.args[1] if node.fn == "pow" else None
+    return isinstance(power, Const) and power.value in (1, 2, 3)
+
+
+def repeatable(e: Expr) -> bool:
+    """Whether it has the same bits wherever it is computed: the compiler may round a product once less in a sum."""
+    return not any(isinstance(n, Call) and n.fn in _SUMS and n.dtype.kind in "fc" and
+                   any(_is_product(a) for a in n.args) for n in walk(e))
+
+
+def _is_product(e: Expr) -> bool:
+    if isinstance(e, Call) and e.fn in ("neg", "cast", "select"):
+        return any(_is_product(a) for a in e.args)
+    return isinstance(e, Call) and e.fn in _PRODUCTS
+
+
+@dataclass(frozen=True)
+class Again:
+    """Values to compute again where the derivative reads them: those `chosen`; their expressions may use all `known`.
+
+    bits: for a statement (by `id`), what stands for expressions of its derivative.
+    """
+
+    known: Mapping[str, Formula | Remake]
+    chosen: frozenset[str]
+    bits: Mapping[int, Mapping[Expr, Expr]]
+
+    def put(self, stmt: Stmt, lin: Linearised) -> Linearised:
+        """The linear program of a statement with expressions in place of loads of chosen values."""
+        if id(stmt) in self.bits:
+            table = self.bits[id(stmt)]
+            lin = replace(lin, linear=tuple(_map_exprs(s, lambda e: rewrite(e, table.get)) for s in lin.linear))
+        if self.chosen.isdisjoint(n for s in (*lin.prep, *lin.linear) for n in reads(s)):
+            return lin
+        spoilt = writes(stmt) if lin.after else frozenset()
+        prep, linear = (tuple(_map_exprs(s, lambda e: self._expr(e, stmt, spoilt, self.chosen)) for s in part)
+                        for part in (lin.prep, lin.linear))
+        wanted = sorted(n for s in (*prep, *linear) for n in reads(s))
+        return replace(lin, prep=(*self._makers(wanted, stmt, spoilt), *prep), linear=linear)
+
+    def _makers(self, wanted: Sequence[str], reader: Stmt, spoilt: frozenset[str]) -> tuple[Stmt, ...]:
+        """The statements that make chosen arrays again, what they read first."""
+        out: dict[str, tuple[Stmt, ...]] = {}
+        for name in wanted:
+            made = self.known[name] if name in self.chosen else None
+            if name in out or not isinstance(made, Remake):
+                continue
+            if id(reader) in made.still and made.inputs.isdisjoint(spoilt):
+                makers = tuple(_map_exprs(m, lambda e: self._expr(e, reader, spoilt, self.known)) for m in made.makers)
+                deeper = self._makers(sorted(n for m in makers for n in reads(m)), reader, spoilt)
+                out[name] = (*deeper, *(replace(m) for m in makers))
+        return tuple(s for made in out.values() for s in made)
+
+    def _expr(self, e: Expr, reader: Stmt, spoilt: frozenset[str], names: Collection[str]) -> Expr:
+        decisive = {n for c in walk(e) if isinstance(c, Call) and c.fn in registry.without_gradient() for n in loads(c)}
+
+        def one(n: Expr) -> Expr | None:
+            if not isinstance(n, Load) or n.array not in names:
+                return None
+            found = self.value(n, reader, spoilt)
+            rounded = n in decisive or n.dtype.kind not in "fc"
+            return None if found is None or (rounded and not repeatable(found)) else found
+
+        return rewrite(e, one)
+
+    def value(self, use: Load, reader: Stmt, spoilt: frozenset[str] = frozenset()) -> Expr | None:
+        """What an element is, at a statement; None when that cannot be said, or only dearly."""
+        formula = self.known[use.array]
+        if isinstance(formula, Remake) or id(reader) not in formula.still or not formula.inputs.isdisjoint(spoilt):
+            return None
+
+        def deeper(n: Expr) -> Expr | None:
+            known = isinstance(n, Load) and n.array in self.known
+            return self.value(n, reader, spoilt) if known and isinstance(n, Load) else None
+
+        whole = rewrite(formula.store.expr, deeper)
+        return formula.at(use, whole if cheap(whole, frozenset(formula.place)) else formula.store.expr)
+
+
+def _map_exprs(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    if not isinstance(stmt, Map):
+        return stmt
+    return replace(stmt, body=tuple(replace(p, expr=change(p.expr)) for p in stmt.body))
+
+
+NOTHING = Again(MappingProxyType({}), frozenset(), MappingProxyType({}))

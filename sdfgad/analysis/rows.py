@@ -1,0 +1,221 @@
+"""Rows that never meet: a numbering under which every statement of a run keeps to the row it works on.
+
+A row is a whole number. It owns one slice of each array of the run: element `offset + row` along one dimension. When
+every iteration of every map touches slices of one row only, in all arrays that somebody writes, rows are independent.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sdfgad.ir.expr import index_elems, loads
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.walk import range_elems, statements
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of a map, at every point of its domain."""
+
+    array: str
+    index: tuple[Ix, ...]
+    written: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """places: per array the dimension that counts rows and the element of row zero there. turns: per map (by `id`) the
+    variable that counts rows and the row at its zero."""
+
+    places: Mapping[str, tuple[int, int]]
+    turns: Mapping[int, tuple[str, int]]
+
+    def keeps_to_row(self, stmt: Map, touch: Touch) -> bool:
+        """Whether the access stays in the row of its iteration."""
+        if touch.array not in self.places:
+            return False
+        (dim, offset), (var, shift) = self.places[touch.array], self.turns[id(stmt)]
+        return _distance(touch.index[dim], var) == shift + offset
+
+    def span(self, stmt: Map) -> tuple[int, int]:
+        """The rows a map works on, from the first to behind the last."""
+        var, shift = self.turns[id(stmt)]
+        r = next(r for r in stmt.domain if r.var == var)
+        return (r.start.const or 0) + shift, (r.stop.const or 0) + shift
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a statement writes, and what it touches across rows."""
+
+    written: frozenset[str]
+    stray: frozenset[str]
+
+    def with_(self, other: Reach) -> Reach:
+        return Reach(self.written | other.written, self.stray | other.stray)
+
+    @property
+    def independent(self) -> bool:
+        return self.written.isdisjoint(self.stray)
+
+
+def touches(stmt: Map) -> tuple[Touch, ...]:
+    """Every access of a map, those of its indices and ranges included; kept with the map."""
+    known: tuple[Touch, ...] | None = stmt.__dict__.get("_touches")
+    if known is None:
+        known = tuple(dict.fromkeys(_touches(stmt)))
+        object.__setattr__(stmt, "_touches", known)
+    return known
+
+
+def _touches(stmt: Map) -> Iterator[Touch]:
+    for r in stmt.domain:
+        yield from (Touch(e.array, e.parts, False) for e in range_elems(r))
+    for part in stmt.body:
+        yield from (Touch(n.array, n.index, False) for n in loads(part.expr))
+        yield from (Touch(e.array, e.parts, False) for e in index_elems(part.expr))
+        if isinstance(part, Store):
+            yield from (Touch(e.array, e.parts, False) for i in part.index for e in i.elems)
+            yield Touch(part.array, part.index, True)
+
+
+def maps_of(block: Block) -> list[Map]:
+    """Every map of a block, in program order."""
+    return [s for s in statements(block) if isinstance(s, Map)]
+
+
+def seeds(block: Block, arrays: Mapping[str, Array]) -> list[tuple[str, int]]:
+    """Dimensions of what the block writes, large arrays and outer dimensions first."""
+    names = {t.array for m in maps_of(block) for t in touches(m) if t.written}
+    ordered = sorted(names, key=lambda n: (-len(arrays[n].shape), -arrays[n].bytes, n))
+    return [(n, d) for n in ordered for d in range(len(arrays[n].shape))]
+
+
+def number_rows(block: Block, array: str, dim: int) -> Rows:
+    """The numbering that makes dimension `dim` of `array` count rows, followed from access to access."""
+    maps = maps_of(block)
+    written = {t.array for m in maps for t in touches(m) if t.written}
+    places, turns = {array: (dim, 0)}, {}  # type: dict[str, tuple[int, int]], dict[int, tuple[str, int]]
+    by_reads = False
+    while True:
+        size = len(places) + len(turns)
+        for stmt in maps:
+            if id(stmt) not in turns and (turn := _turn(stmt, places)) is not None:
+                turns[id(stmt)] = turn
+            if id(stmt) in turns:
+                _place(stmt, turns[id(stmt)], places, written, by_reads)
+        if size < len(places) + len(turns):
+            by_reads = False  # what a statement writes tells more than what it reads
+        elif not by_reads:
+            by_reads = True
+        elif not _adopt(maps, places, turns):
+            return Rows(places, turns)
+        else:
+            by_reads = False
+
+
+def _adopt(maps: list[Map], places: Mapping[str, tuple[int, int]], turns: dict[int, tuple[str, int]]) -> bool:
+    """Give a map that has nothing to do with the others a variable that runs over as many rows as one of them."""
+    rows = Rows(places, turns)
+    spans = {end - start: start for start, end in (rows.span(m) for m in maps if id(m) in turns)}
+    for stmt in maps:
+        if id(stmt) in turns or any(t.array in places for t in touches(stmt)):
+            continue
+        for r in stmt.domain:
+            if r.step == 1 and r.start.const is not None and r.trips in spans:
+                turns[id(stmt)] = (r.var, spans[r.trips] - r.start.const)
+                return True
+    return False
+
+
+def _turn(stmt: Map, places: Mapping[str, tuple[int, int]]) -> tuple[str, int] | None:
+    """The variable and shift all writes of known arrays agree on; of reads when none is written."""
+    known = [t for t in touches(stmt) if t.array in places]
+    known = [t for t in known if t.written] or known
+    for r in stmt.domain:
+        if r.step != 1 or r.start.const is None or r.stop.const is None:
+            continue
+        shifts = {_shift(t, r.var, *places[t.array]) for t in known}
+        if len(shifts) == 1 and (shift := shifts.pop()) is not None:
+            return r.var, shift
+    return None
+
+
+def _shift(touch: Touch, var: str, dim: int, offset: int) -> int | None:
+    gap = _distance(touch.index[dim], var)
+    return None if gap is None else gap - offset
+
+
+def _place(stmt: Map, turn: tuple[str, int], places: dict[str, tuple[int, int]], written: set[str],
+           by_reads: bool) -> None:
+    var, shift = turn
+    for touch in touches(stmt):
+        if touch.array in places or touch.array not in written or not (touch.written or by_reads):
+            continue
+        found = [(k, g) for k, i in enumerate(touch.index) if (g := _distance(i, var)) is not None]
+        if len(found) == 1:
+            places[touch.array] = (found[0][0], found[0][1] - shift)
+
+
+def _distance(index: Ix, var: str) -> int | None:
+    """`index - var` when that is a number."""
+    return (index - ix(var)).const
+
+
+def reach(stmt: Stmt, rows: Rows) -> Reach | None:
+    """What a statement touches in and across rows; None when it cannot run row by row."""
+    if isinstance(stmt, Map):
+        if id(stmt) not in rows.turns:
+            return None
+        stray = {t.array for t in touches(stmt) if not rows.keeps_to_row(stmt, t)}
+        return Reach(frozenset(t.array for t in touches(stmt) if t.written), frozenset(stray))
+    if not isinstance(stmt, Loop) or stmt.until is not None or stmt.parallel:
+        return None
+    total = Reach(frozenset(), frozenset(e.array for e in range_elems(stmt.range)))
+    for inner in stmt.body:
+        part = reach(inner, rows)
+        if part is None:
+            return None
+        total = total.with_(part)
+    return total
+
+
+def runs(block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
+    """Stretches of neighbouring statements whose rows are independent, as long as they go."""
+    start, total = 0, Reach(frozenset(), frozenset())
+    for k, stmt in enumerate(block):
+        part = reach(stmt, rows)
+        if part is not None and part.independent and total.with_(part).independent:
+            total = total.with_(part)
+            continue
+        if k > start:
+            yield start, k
+        fits = part is not None and part.independent
+        start, total = (k, part) if fits and part is not None else (k + 1, Reach(frozenset(), frozenset()))
+    if len(block) > start:
+        yield start, len(block)
+
+
+def stride(array: Array, index: tuple[Ix, ...], var: str) -> int | None:
+    """How many elements a step of `var` moves an access; None when that changes."""
+    total, step = 0, 1
+    for i, n in zip(reversed(index), reversed(array.shape), strict=True):
+        factor = i.coefficient(var)
+        if factor is None:
+            return None
+        total += factor * step
+        step *= n
+    return total
+
+
+def points(stmt: Map, unknown: int = 16) -> int:
+    """Roughly how often a map's body runs."""
+    total = 1
+    for r in stmt.domain:
+        total *= unknown if r.trips is None else r.trips
+    return total
+
+
+def trips(r: Range, unknown: int = 16) -> int:
+    return unknown if r.trips is None else r.trips

@@ -1,0 +1,200 @@
+"""Register tiles: which sums stay in vector registers while the loops over their terms run.
+
+A tile is a few target elements: some lanes along one variable with unit stride, times a few values of other target
+variables. What a term loads is shared by several sums, and enough sums are under way to hide the
+latency of an addition.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from sdfgad.codegen.cpp import Frame, flat, inside, most_trips, surely_runs
+from sdfgad.codegen.injective import injective_variables
+from sdfgad.codegen.nest_order import order_loops
+from sdfgad.codegen.toolchain import vector_bytes, vector_registers
+from sdfgad.ir.expr import Call, Const, Expr, Load, loads, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Map, Range, Store
+
+_PLAIN = frozenset(("add", "sub", "mul", "neg", "cast"))
+"""Functions that mean the same on vectors and on numbers."""
+LEAST_REUSE = 4.0
+"""Uses per element touched from which on a tile pays; below it, memory sets the pace."""
+LATENCY, PER_CYCLE = 4, 2
+"""Cycles until a sum can be added to again; additions, and loads, begun per cycle."""
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+_CHUNKS = (1, 2, 4)
+_MOST_UNROLLED_VARIABLES = 4
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Loops over `outer`, then blocks of the unrolled variables (`steps`), then `sums`.
+
+    vector: the variable whose values are the lanes; lanes: values per vector; chunks: vectors side by side, 1 when
+    `vector` is summed over.
+    """
+
+    vector: Range
+    lanes: int
+    chunks: int
+    steps: tuple[tuple[Range, int], ...]
+    outer: tuple[Range, ...]
+    sums: tuple[Range, ...]
+    summed_lanes: bool
+
+    @property
+    def inner(self) -> frozenset[str]:
+        """Variables that have to stay together in one thread."""
+        return frozenset({self.vector.var, *(r.var for r, _ in self.steps), *(r.var for r in self.sums)})
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What the choice of a tile looks at: upward loops, the target, distinct loads, variables of the target."""
+
+    stmt: Map
+    store: Store
+    order: tuple[Range, ...]
+    target: tuple[Range, ...]
+    fixed: tuple[Range, ...]
+    """Target variables with a known number of values and on which no other range depends: they may be unrolled."""
+
+
+def plan_tile(frame: Frame, stmt: Map) -> Tile | None:
+    """The cheapest tile for a map that is one sum of products; None when there is none or none pays."""
+    found = _sum_of(frame, replace(stmt, domain=tuple(upward(r) for r in stmt.domain)))
+    if found is None or _reuse(frame, found) < LEAST_REUSE:
+        return None
+    choices = [(cost, k, tile) for k, (cost, tile) in enumerate(_choices(frame, found))]
+    return min(choices, default=(0.0, 0, None), key=lambda c: c[:2])[2]
+
+
+def upward(r: Range) -> Range:
+    """A range by steps of -1 in the other direction: the order of a map's iterations is free."""
+    return Range(r.var, r.stop + 1, r.start + 1) if r.step == -1 else r
+
+
+def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:
+    part = stmt.body[0]
+    if len(stmt.body) != 1 or not isinstance(part, Store) or part.op != "+" or not _vectorises(frame, part):
+        return None
+    used = {s for i in part.index for s in i.symbols}
+    order = order_loops(frame, stmt)
+    target = tuple(r for r in order if r.var in used)
+    summed = {r.var for r in order if r.var not in used}
+    bounds = {s for r in order for s in r.start.symbols | r.stop.symbols}
+    if not {r.var for r in target} <= injective_variables(stmt, frame) or not summed:
+        return None
+    if any((r.start.symbols | r.stop.symbols) & summed for r in target):
+        return None
+    inner = frame.inside(order)
+    # The target is loaded and stored outside the loops over the terms, even if these have no iteration.
+    if not all(surely_runs(r, inner.bounds) for r in order) and not inside(inner, frame.arrays[part.array].shape,
+                                                                           part.index):
+        return None
+    fixed = tuple(r for r in target if r.step == 1 and r.trips and r.var not in bounds)
+    return _Sum(stmt, part, order, target, fixed)
+
+
+def _vectorises(frame: Frame, part: Store) -> bool:
+    """Whether the term is plain arithmetic on real floating-point elements that the sum does not change."""
+    nodes = list(walk(part.expr))
+    if frame.arrays[part.array].dtype.kind != "f" or any(n.dtype.kind != "f" for n in nodes):
+        return False
+    if not all(isinstance(n, (Load, Const)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes):
+        return False
+    return all(n.array != part.array for n in loads(part.expr)) and not any(i.elems for i in part.index)
+
+
+def _reuse(frame: Frame, found: _Sum) -> float:
+    """Uses per element touched. Loops around the map count as its own: they may have been taken out of it."""
+    env = frame.inside(found.order).bounds
+    trips = {r.var: float(most_trips(r, env) or 16) for r in found.order}
+    indices = dict(_accesses(found))
+    around = {s for index in indices.values() for i in index for s in i.symbols} - trips.keys()
+    trips |= {s: float(high - low + 1) for s in around for low, high in [env.get(s, (None, None))]
+              if low is not None and high is not None}
+    points = math.prod(trips.values())
+    touched = sum(min(math.prod(trips[s] for s in {s for i in index for s in i.symbols} & trips.keys()),
+                      math.prod(frame.arrays[name].shape)) for name, index in indices.items())
+    return points / max(touched, 1.0)
+
+
+def _accesses(found: _Sum) -> list[tuple[str, tuple[Ix, ...]]]:
+    return [(found.store.array, found.store.index), *((n.array, n.index) for n in loads(found.store.expr))]
+
+
+def _choices(frame: Frame, found: _Sum) -> Iterator[tuple[float, Tile]]:
+    for vector in found.order:
+        if not _lanes_along(frame, found, vector):
+            continue
+        summed = vector not in found.target
+        others = [r for r in found.fixed if r is not vector][-_MOST_UNROLLED_VARIABLES:]
+        for lanes in _lane_counts(frame, found, vector):
+            for chunks in (1,) if summed else tuple(c for c in _CHUNKS if c * lanes <= (vector.trips or 0)):
+                for steps in _steps(others):
+                    cost = _cost(frame, found, vector, lanes, chunks, steps)
+                    if cost is not None:
+                        yield cost, _tile(found, vector, lanes, chunks, steps, summed)
+
+
+def _tile(found: _Sum, vector: Range, lanes: int, chunks: int, steps: tuple[tuple[Range, int], ...],
+          summed: bool) -> Tile:
+    unrolled = {r.var for r, _ in steps}
+    outer = tuple(r for r in found.target if r is not vector and r.var not in unrolled)
+    sums = tuple(r for r in found.order if r not in found.target and r is not vector)
+    return Tile(vector, lanes, chunks, steps, outer, sums, summed)
+
+
+def _lanes_along(frame: Frame, found: _Sum, r: Range) -> bool:
+    """Whether neighbouring values of the variable are neighbouring elements, or the same one, everywhere."""
+    if r.step != 1 or (r.trips or 0) < 2 or any(r.var in o.start.symbols | o.stop.symbols for o in found.order):
+        return False
+    steps = [flat(frame.arrays[name], index).coefficient(r.var) for name, index in _accesses(found)]
+    return all(s in (0, 1) for s in steps) and 1 in steps
+
+
+def _lane_counts(frame: Frame, found: _Sum, vector: Range) -> list[int]:
+    """The widest vector of the widest type, or what covers a shorter range."""
+    widest = max(n.dtype.itemsize for n in (*walk(found.store.expr), frame.arrays[found.store.array]))
+    most = max(1, vector_bytes() // widest)
+    return [min(most, 1 << ((vector.trips or 1).bit_length() - 1))]
+
+
+def _steps(others: list[Range]) -> Iterator[tuple[tuple[Range, int], ...]]:
+    """Every way to unroll at most two of the variables."""
+    yield ()
+    sizes = {r.var: [s for s in {*_SIZES, r.trips or 1} if 1 < s <= min(r.trips or 1, _SIZES[-1])] for r in others}
+    for r in reversed(others):
+        yield from (((r, s),) for s in sizes[r.var])
+    for first, second in combinations(others, 2):
+        yield from (((first, s), (second, t)) for s, t in product(sizes[first.var], sizes[second.var]))
+
+
+def _cost(frame: Frame, found: _Sum, vector: Range, lanes: int, chunks: int,
+          steps: tuple[tuple[Range, int], ...]) -> float | None:
+    """Cycles per point, from the loads, the additions and the latency of one block; None when registers run out."""
+    cells = math.prod(s for _, s in steps)
+    vectors = sum(_copies(n, steps) * chunks for n in loads(found.store.expr) if _depends(n, vector.var))
+    scalars = sum(_copies(n, steps) for n in loads(found.store.expr) if not _depends(n, vector.var))
+    sums = cells * chunks
+    if sums + min(vectors, 4) + 1 > vector_registers():
+        return None
+    cycles = max(sums / PER_CYCLE, (vectors + scalars) / PER_CYCLE, LATENCY)
+    waste = math.prod(-(-(r.trips or 1) // s) * s / (r.trips or 1) for r, s in steps)
+    width = lanes * chunks
+    waste *= -(-(vector.trips or 1) // width) * width / (vector.trips or 1)
+    # Between equals, the smaller tile: less code, fewer registers.
+    return cycles / (sums * lanes) * waste * (1 + 0.002 * sums)
+
+
+def _copies(n: Load, steps: tuple[tuple[Range, int], ...]) -> int:
+    return math.prod(s for r, s in steps if _depends(n, r.var))
+
+
+def _depends(n: Expr, var: str) -> bool:
+    return isinstance(n, Load) and any(var in i.symbols for i in n.index)

@@ -1,0 +1,97 @@
+"""Keep how comparisons turned out instead of the values compared, where the derivative needs no more than that."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sdfgad.analysis.block_local import blocks
+from sdfgad.analysis.needed import Needed
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr, Load, loads, rewrite, walk
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import reads, rebuild, statements
+from sdfgad.names import fresh
+
+COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+MOST_BITS = 8
+_BYTE, _BOOL = np.dtype(np.uint8), np.dtype(bool)
+
+
+def with_decisions(program: Program, facts: Needed, lost: frozenset[str]) -> tuple[Program, frozenset[str]]:
+    """x = min(x, y)   ->   code = (x < y) + 2 * (y < x) + ... ; x = min(x, y)
+
+    For statements whose derivative looks at values it would have to be given back (`lost`) in comparisons only. Also
+    returns the names of the codes; the derivative takes the bits from there (`bits_of`).
+    """
+    arrays = dict(program.arrays)
+    codes: dict[int, Map] = {}
+    for stmt in statements(program.body):
+        found = _comparisons(stmt, facts, lost)
+        if found and isinstance(stmt, Map):
+            name = fresh("decision", set(arrays))
+            shape = tuple(r.trips or 0 for r in stmt.domain)
+            arrays[name] = Array(name, shape, _BYTE, source=stmt.source, label="decision")
+            at = tuple(ix(r.var) - r.start for r in stmt.domain)
+            codes[id(stmt)] = Map(stmt.domain, (Store(name, at, _code(found)),), stmt.source)
+    body = rebuild(program.body, lambda s: (codes[id(s)], s) if id(s) in codes else (s,))
+    names = frozenset(arrays) - frozenset(program.arrays)
+    return program.but(body=body, arrays=arrays), names
+
+
+def _comparisons(stmt: Stmt, facts: Needed, lost: frozenset[str]) -> list[Expr]:
+    """The comparisons in the derivative of a statement, when they alone look at something lost."""
+    linear = facts.linear.get(id(stmt))
+    if linear is None or linear.after or linear.prep or not isinstance(stmt, Map):
+        return []
+    if any(r.step != 1 or r.trips is None or r.start.const is None for r in stmt.domain):
+        return []
+    parts = [p.expr for s in linear.linear if isinstance(s, Map) and s.domain == stmt.domain for p in s.body]
+    found = list(dict.fromkeys(n for e in parts for n in walk(e) if _compares(n)))
+    inside = {n.array for c in found for n in loads(c)} & lost
+    outside = set().union(*(reads(_undecided(s)) for s in linear.linear)) if linear.linear else set()
+    nested = any(_compares(n) for c in found for n in walk(c) if n != c)
+    return found if inside - outside and len(found) <= MOST_BITS and not nested else []
+
+
+def _compares(n: Expr) -> bool:
+    return isinstance(n, Call) and n.fn in COMPARISONS and bool(loads(n))
+
+
+def _undecided(stmt: Stmt) -> Stmt:
+    """The statement with every comparison decided one way: what is left does not depend on how."""
+    if not isinstance(stmt, Map):
+        return stmt
+    body = tuple(replace(p, expr=rewrite(p.expr, lambda n: Const(True, _BOOL) if _compares(n) else None))
+                 for p in stmt.body)
+    return replace(stmt, body=body)
+
+
+def _code(comparisons: list[Expr]) -> Expr:
+    """One bit per comparison."""
+    total: Expr = algebra.zero(_BYTE)
+    for k, c in enumerate(comparisons):
+        bit = Call("cast", (c,), _BYTE)
+        total = algebra.add(total, bit if k == 0 else Call("mul", (bit, algebra.number(2**k, _BYTE)), _BYTE))
+    return total
+
+
+def bits_of(program: Program, codes: frozenset[str]) -> Mapping[int, Mapping[Expr, Expr]]:
+    """For each statement (its `id`) that follows the making of a code: where to find its comparisons."""
+    return {id(after): table for block in blocks(program.body) for after, table in _tables(block, codes)}
+
+
+def _tables(block: Block, codes: frozenset[str]) -> Iterator[tuple[Stmt, Mapping[Expr, Expr]]]:
+    for before, after in zip(block, block[1:], strict=False):
+        part = before.body[0] if isinstance(before, Map) else None
+        if isinstance(part, Store) and part.array in codes:
+            code = Load(part.array, part.index, _BYTE)
+            casts = (n.args[0] for n in walk(part.expr) if isinstance(n, Call) and n.fn == "cast")
+            yield after, {c: _bit(code, k) for k, c in enumerate(filter(_compares, casts))}
+
+
+def _bit(code: Load, k: int) -> Expr:
+    one = Call("bitand", (code, algebra.number(2**k, _BYTE)), _BYTE)
+    return Call("ne", (one, algebra.zero(_BYTE)), _BOOL)

@@ -1,0 +1,256 @@
+"""Follow values that vary along fewer axes than their array has, and use the small thing they come from.
+
+The cotangent of a sum is the same number everywhere, that of a row sum the same along each row: products with such
+matrices are sums and outer products.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from sdfgad.analysis.cover import fills
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, If, Let, Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
+from sdfgad.names import fresh
+
+LARGEST_FORM = 8
+"""Nodes of a value that is computed again wherever it is read."""
+
+
+def propagate_broadcasts(program: Program) -> Program:
+    """map i, j: g[i, j] = 2 * v[j] ; C = matmul(A, g)
+    ->   map i, k: s[i] += A[i, k] ; map i, j: C[i, j] = 2 * v[j] * s[i]
+
+    and `y[i] = g[i, j] * x[i]` becomes `y[i] = 2 * v[j] * x[i]`. The fillings themselves are left to dead code removal.
+    A sum over products of arrays in three or more variables keeps its operands where no sum gets smaller: it may be a
+    product of matrices.
+    """
+    work = _Flow(dict(program.arrays))
+    body = work.block(program.body)
+    return program.but(body=body, arrays=work.arrays)
+
+
+@dataclass
+class _Flow:
+    """A walk in program order. known: array -> its element (axis(0), axis(1), ...) as an expression."""
+
+    arrays: dict[str, Array]
+    known: dict[str, Expr] = field(default_factory=dict)
+
+    def block(self, block: Block) -> Block:
+        return tuple(s for stmt in block for s in self.statement(stmt))
+
+    def statement(self, stmt: Stmt) -> Iterator[Stmt]:
+        if children(stmt):
+            yield self.region(stmt)
+        elif isinstance(stmt, Map):
+            yield from self.map(stmt)
+        elif isinstance(stmt, Lib) and (spelled := self.product(stmt)):
+            for one in spelled:
+                yield from self.statement(one)
+        else:
+            self.forget(writes(stmt))
+            yield stmt
+
+    def region(self, stmt: Stmt) -> Stmt:
+        """What the region writes is unknown throughout; what is found out inside ends with it."""
+        self.forget({n for b in children(stmt) for n in all_writes(b)})
+        outside = dict(self.known)
+        inner = []
+        for block in children(stmt):
+            self.known = dict(outside)
+            inner.append(self.block(block))
+        self.known = outside
+        if isinstance(stmt, If):
+            stmt = replace(stmt, cond=self.put(stmt.cond))
+        return with_children(stmt, inner)
+
+    def forget(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self.known = {n: e for n, e in self.known.items() if n not in gone and gone.isdisjoint(expr_reads(e))}
+
+    def put(self, expr: Expr) -> Expr:
+        """The expression with known values in place of loads."""
+
+        def one(node: Expr) -> Expr | None:
+            if isinstance(node, Load) and node.array in self.known:
+                return _at(self.known[node.array], node.index)
+            return _simpler(node)
+
+        return rewrite(expr, one)
+
+    def map(self, stmt: Map) -> Iterator[Stmt]:
+        body: list[Let | Store] = []
+        for part in stmt.body:
+            expr = self.put(part.expr)
+            if isinstance(part, Let):
+                body.append(Let(part.name, expr))
+                continue
+            if part.op == "+" and _reduces(stmt, part) and expr != part.expr:
+                if len(stmt.body) == 1 and (smaller := self.smaller_sum(stmt, replace(part, expr=expr))):
+                    yield from (s for one in smaller for s in self.statement(one))
+                    return
+                expr = part.expr if len(stmt.domain) > 2 and _arrays_in(expr, stmt) else expr
+            body.append(self.assigned(stmt, replace(part, expr=expr)))
+            self.learn(stmt, replace(part, expr=expr))
+        yield Map(stmt.domain, tuple(body), stmt.source)
+
+    def assigned(self, stmt: Map, store: Store) -> Store:
+        """x[i] = f[i] ; x[i] += g[i]   ->   ... ; x[i] = f[i] + g[i], which makes the first filling pointless."""
+        before = self.known.get(store.array)
+        if before is None or store.op != "+" or not fills(stmt, store, self.arrays[store.array]):
+            return store
+        return replace(store, expr=algebra.add(_at(before, store.index), store.expr), op=None)
+
+    def learn(self, stmt: Map, store: Store) -> None:
+        """What the array holds after a store, if that can be said in few words."""
+        array, before = self.arrays[store.array], self.known.get(store.array)
+        form = _form(stmt, store, array)
+        if form is not None and store.op == "+":
+            form = None if before is None else algebra.add(before, form)
+        self.forget({store.array})
+        if form is not None and _small(form, array) and store.array not in expr_reads(form):
+            self.known[store.array] = form
+
+    def smaller_sum(self, stmt: Map, store: Store) -> list[Stmt] | None:
+        """C[i, j] += f[i] * g[k, j]   ->   s[j] = sum k: g[k, j] ; C[i, j] += f[i] * s[j]
+
+        When what is summed lacks a variable of the target. Boxes only: the sum must be the same for all targets.
+        """
+        if any(r.start.symbols | r.stop.symbols for r in stmt.domain) or any(i.elems for i in store.index):
+            return None
+        target = [r for r in stmt.domain if any(r.var in i.symbols for i in store.index)]
+        summed = [r for r in stmt.domain if r not in target]
+        inside, outside = _split(store.expr, {r.var for r in summed})
+        used = {v for e in inside for v in _symbols(e)}
+        kept = [r for r in target if r.var in used]
+        if len(kept) == len(target) or any(r.trips is None for r in kept) or not inside:
+            return None
+        sums = self.temporary(tuple(r.trips or 0 for r in kept), store)
+        at = tuple((ix(r.var) - r.start) * (1 if r.step > 0 else -1) // abs(r.step) for r in kept)
+        value = reduce(algebra.mul, [*outside, Load(sums.name, at, sums.dtype)])
+        return [Map(tuple(kept), (Store(sums.name, at, algebra.zero(sums.dtype)),), stmt.source),
+                Map((*kept, *summed), (Store(sums.name, at, reduce(algebra.mul, inside), "+"),), stmt.source),
+                Map(tuple(target), (replace(store, expr=value),), stmt.source)]
+
+    def temporary(self, shape: tuple[int, ...], store: Store) -> Array:
+        array = Array(fresh("sums", self.arrays.keys()), shape, store.expr.dtype)
+        self.arrays[array.name] = array
+        return array
+
+    def product(self, stmt: Lib) -> list[Stmt] | None:
+        """A matrix product with a known operand as a map, when that lets its sums shrink."""
+        if stmt.op != "matmul" or not self.known.keys() & {v.array for v in stmt.ins}:
+            return None
+        spelled = _spelled(stmt)
+        if spelled is None:
+            return None
+        clear, sums = spelled
+        store = sums.body[0]
+        if not isinstance(store, Store):
+            return None
+        smaller = self.smaller_sum(sums, replace(store, expr=self.put(store.expr)))
+        return None if smaller is None else [*clear, *smaller]
+
+
+def _at(form: Expr, index: tuple[Ix, ...]) -> Expr:
+    """A known value at one element."""
+    names: Mapping[str, Ix] = {axis(k): i for k, i in enumerate(index)}
+    return map_indices(form, lambda i: i.subs(names))
+
+
+def _form(stmt: Map, store: Store, array: Array) -> Expr | None:
+    """The stored value in terms of the position, when the store fills the array."""
+    if array.dtype.kind not in "fc" or not fills(stmt, store, array):
+        return None
+    place = {r.var: k for r in stmt.domain for k, i in enumerate(store.index) if i == ix(r.var)}
+    if not _symbols(store.expr) <= place.keys():
+        return None
+    return map_indices(store.expr, lambda i: i.subs({v: ix(axis(k)) for v, k in place.items()}))
+
+
+def _small(form: Expr, array: Array) -> bool:
+    """Few nodes, fewer axes than the array has, and every index an axis or a number; a scalar is small as a number."""
+    if not array.shape:
+        return isinstance(form, Const)
+    nodes = list(walk(form))
+    plain = all(i.const is not None or i in {ix(axis(k)) for k in range(len(array.shape))}
+                for n in nodes if isinstance(n, Load) for i in n.index)
+    known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in ("mul", "add", "sub", "neg", "conj"))
+                for n in nodes)
+    return plain and known and len(nodes) <= LARGEST_FORM and len(_symbols(form)) < len(array.shape)
+
+
+def _symbols(e: Expr) -> set[str]:
+    nodes = [n for n in walk(e) if isinstance(n, (Load, Index))]
+    return {s for n in nodes for i in (n.index if isinstance(n, Load) else (n.ix,)) for s in i.symbols}
+
+
+def _reduces(stmt: Map, store: Store) -> bool:
+    """Whether several iterations add to one element."""
+    return any(all(r.var not in i.symbols for i in store.index) and r.trips != 1 for r in stmt.domain)
+
+
+def _arrays_in(e: Expr, stmt: Map) -> bool:
+    """Whether anything but numbers is summed up."""
+    own = {r.var for r in stmt.domain}
+    return any(own & {s for i in n.index for s in i.symbols} for n in loads(e))
+
+
+def _split(e: Expr, summed: set[str]) -> tuple[list[Expr], list[Expr]]:
+    """The factors of a product that depend on the summed variables, and the others."""
+    factors = list(_factors(e))
+    inside = [f for f in factors if _symbols(f) & summed]
+    return inside, [f for f in factors if not _symbols(f) & summed]
+
+
+def _factors(e: Expr) -> Iterator[Expr]:
+    if isinstance(e, Call) and e.fn == "mul":
+        for a in e.args:
+            yield from _factors(a)
+    elif isinstance(e, Call) and e.fn == "neg":
+        yield algebra.number(-1, e.dtype)
+        yield from _factors(e.args[0])
+    else:
+        yield e
+
+
+def _spelled(stmt: Lib) -> tuple[list[Map], Map] | None:
+    """A product of two matrices as loops: clearing the result unless it accumulates, and the sum."""
+    (c,), (a, b, *scale) = stmt.outs, stmt.ins
+    if not stmt.attrs.keys() <= {"accumulate", "conj_a", "conj_b", "factor"} or len(a.shape) != 2 or len(b.shape) != 2:
+        return None
+    if any(n.const is None for v in (a, b, c) for n in v.shape):
+        return None
+    row, column, k = (Range(v, ix(0), n) for v, n in zip(("row", "column", "k"), (*c.shape, a.shape[1]), strict=True))
+    i, j, s = (ix(r.var) for r in (row, column, k))
+    left = _element(a, (i, s), bool(stmt.attrs.get("conj_a")))
+    right = _element(b, (s, j), bool(stmt.attrs.get("conj_b")))
+    factors = [algebra.number(stmt.attrs.get("factor", 1), c.dtype), *(_element(v, (), False) for v in scale)]
+    value = reduce(algebra.mul, factors, algebra.mul(left, right))
+    here = c.at((i, j))
+    clear = Map((row, column), (Store(c.array, here, algebra.zero(c.dtype)),), stmt.source)
+    return ([] if stmt.attrs.get("accumulate") else [clear],
+            Map((row, column, k), (Store(c.array, here, value, "+"),), stmt.source))
+
+
+def _element(view: View, position: tuple[Ix, ...], conjugate: bool) -> Expr:
+    e: Expr = Load(view.array, view.at(position), view.dtype)
+    return Call("conj", (e,), e.dtype) if conjugate else e
+
+
+def _simpler(node: Expr) -> Expr | None:
+    """Drop a factor of one, decide a comparison of numbers and what hangs on it."""
+    if not isinstance(node, Call):
+        return None
+    if node.fn == "mul":
+        return next((node.args[1 - k] for k in (0, 1) if algebra.is_number(node.args[k], 1)), None)
+    if node.fn == "conj" and isinstance(node.args[0], Const):
+        return algebra.number(complex(node.args[0].value).conjugate(), node.dtype)
+    if node.fn == "eq" and all(isinstance(a, Const) for a in node.args):
+        return Const(bool(node.args[0].value == node.args[1].value), node.dtype)  # type: ignore[union-attr]
+    return algebra.select(*node.args) if node.fn == "select" and isinstance(node.args[0], Const) else None

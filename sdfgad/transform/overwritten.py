@@ -1,0 +1,47 @@
+"""Drop fillings of an array that is filled again before anybody looks."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sdfgad.analysis.cover import fills
+from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import all_writes, children, reads, statements, with_children
+
+
+def remove_overwritten(program: Program) -> Program:
+    """map i: x[i] = f(i) ; map i: x[i] = g(i)   ->   map i: x[i] = g(i)
+
+    Within one block; whatever the first map stores into other arrays stays.
+    """
+    return program.but(body=_block(program.body, program.arrays))
+
+
+def _block(block: Block, arrays: Mapping[str, Array]) -> Block:
+    work = [with_children(s, [_block(b, arrays) for b in children(s)]) if children(s) else s for s in block]
+    kept: list[Stmt] = []
+    for k, stmt in enumerate(work):
+        body = tuple(p for p in stmt.body if not (isinstance(p, Store) and _overwritten(p.array, work[k + 1:], arrays))
+                     or _looked_at(stmt, p)) if isinstance(stmt, Map) else ()
+        if not isinstance(stmt, Map) or len(body) == len(stmt.body):
+            kept.append(stmt)
+        elif any(isinstance(p, Store) for p in body):
+            kept.append(replace(stmt, body=body))
+    return tuple(kept)
+
+
+def _looked_at(stmt: Map, store: object) -> bool:
+    """Whether the map itself reads what it stores."""
+    return isinstance(store, Store) and store.array in reads(replace(stmt, body=tuple(
+        p for p in stmt.body if p is not store)))
+
+
+def _overwritten(name: str, later: Sequence[Stmt], arrays: Mapping[str, Array]) -> bool:
+    """Whether the next statement that touches the array replaces all of it."""
+    for stmt in later:
+        if any(name in reads(s) for s in statements((stmt,))):
+            return False
+        if name in all_writes((stmt,)):
+            stores = [p for p in stmt.body if isinstance(p, Store) and p.array == name] if isinstance(stmt, Map) else []
+            return len(stores) == 1 and stores[0].op is None and fills(stmt, stores[0], arrays[name])  # type: ignore[arg-type]
+    return False

@@ -1,0 +1,301 @@
+"""Run a stretch of statements row by row, so that what they hand to each other stays in the cache."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sdfgad.analysis.block_local import covers
+from sdfgad.analysis.rows import Rows, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
+from sdfgad.ir.expr import Expr, Load, index_elems, rewrite
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, map_stmt_indices, reads, statements, with_children, writes
+from sdfgad.names import fresh
+
+
+@dataclass(frozen=True)
+class Limits:
+    """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy."""
+
+    reuse: int = 1 << 20
+    work: int = 1 << 18
+    nearby: int = 3 << 16
+    stack: int = 1 << 16
+    trips: int = 64
+    fewest: int = 8
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One way to take rows apart: `width` neighbouring rows from `low` on per iteration of `loop`."""
+
+    rows: Rows
+    loop: Range
+    low: Ix
+    high: Ix
+    first: int
+    last: int
+    width: int
+
+
+Taken: TypeAlias = tuple[tuple[Cut, ...], Block]
+"""How a run is taken apart, and the run inside the loops."""
+
+
+def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+    """map i, j: t[i, j] = f(i, j) ; map i, j: y[i] += t[i, j]
+    ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
+
+    For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
+    strips where a single one leaves nothing to vectorise.
+    """
+    splitter = _Splitter(program, frozenset(keep), limits or Limits())
+    body = splitter.block(program.body, nested=False)
+    return program.but(body=body, arrays=splitter.arrays)
+
+
+class _Splitter:
+    """Rewrites blocks; `arrays` follows the private ones."""
+
+    def __init__(self, program: Program, keep: frozenset[str], limits: Limits) -> None:
+        self.arrays = dict(program.arrays)
+        self.limits = limits
+        self.fixed = keep | set(program.arguments) | set(program.constants)
+        self.taken = {r.var for s in statements(program.body) for r in _ranges(s)}
+        self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
+
+    def block(self, block: Block, nested: bool) -> Block:
+        """The block with its best run taken apart, what stands before, behind and inside treated likewise."""
+        best = max(self._candidates(block), key=lambda c: c[0], default=None)
+        if best is None:
+            return tuple(with_children(s, [self.block(b, nested or isinstance(s, (Loop, While))) for b in children(s)])
+                         for s in block)
+        start, stop, made = self._grown(block, *best[1:])
+        loop = self._privatise(block[start:stop], made, nested)
+        return (*self.block(block[:start], nested), loop, *self.block(block[stop:], nested))
+
+    def _candidates(self, block: Block) -> Iterator[tuple[float, int, int, Taken]]:
+        """Runs that pay, with what they save."""
+        seen: set[tuple[int, int]] = set()
+        for name, dim in seeds(block, self.arrays):
+            for start, stop in _stretches(block, name, dim):
+                if (start, stop) in seen:
+                    continue
+                seen.add((start, stop))
+                saved = self._saved(block[start:stop])
+                if saved and (made := self._cuts(block[start:stop])) is not None:
+                    yield saved, start, stop, made
+
+    def _grown(self, block: Block, start: int, stop: int, made: Taken) -> tuple[int, int, Taken]:
+        """The run with neighbours that fit when the rest of the block has no say in the numbering."""
+        while True:
+            wider = [(a, b) for a, b in ((start - 1, stop), (start, stop + 1)) if a >= 0 and b <= len(block)]
+            found = [(a, b, cuts) for a, b in wider if (cuts := self._cuts(block[a:b])) is not None]
+            if not found:
+                return start, stop, made
+            start, stop, made = found[0]
+
+    def _saved(self, run: Block) -> float:
+        """Bytes that maps of the run read or write again after another one; 0 when that is not worth while."""
+        traffic: Counter[str] = Counter()
+        first: dict[str, int] = {}
+        work = 0
+        for stmt, times in _timed(run):
+            count = math.prod(trips(r) for r in stmt.domain)
+            work += times * count * len(touches(stmt))
+            for name in {t.array for t in touches(stmt)}:
+                size = count * self.arrays[name].dtype.itemsize
+                traffic[name] += times * size
+                first[name] = max(first.get(name, 0), size)
+        saved = sum(n - first[name] for name, n in traffic.items() if self.arrays[name].bytes >= self.limits.reuse)
+        # One parallel region takes the place of one per map and iteration, or of none where those are too small.
+        loops = any(isinstance(s, Loop) for s in run)
+        worth = work >= self.limits.work and (loops or saved >= self.limits.reuse)
+        return saved + work * loops if worth else 0
+
+    def _cuts(self, run: Block) -> tuple[tuple[Cut, ...], Block] | None:
+        """As few row dimensions as bring a row into the cache and keep threads busy, and the run inside them."""
+        cuts: list[Cut] = []
+        body = run
+        while not self._enough(cuts, body):
+            found = [(self._inner_share(body, rows), rows) for rows in self._whole(body)]
+            if not found:
+                break
+            share, rows = max(found, key=lambda pair: pair[0])
+            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts)
+            if cut is None:
+                break
+            cuts.append(cut)
+            body = tuple(_tiled(s, cut) for s in body)
+        busy = math.prod(trips(c.loop) for c in cuts)
+        return (tuple(cuts), body) if cuts and busy >= self.limits.fewest else None
+
+    def _enough(self, cuts: list[Cut], body: Block) -> bool:
+        busy = math.prod(trips(c.loop) for c in cuts)
+        return bool(cuts) and busy >= self.limits.trips and self._footprint(body) <= self.limits.nearby
+
+    def _whole(self, body: Block) -> Iterator[Rows]:
+        """Numberings under which the whole body runs row by row."""
+        for name, dim in seeds(body, self.arrays):
+            rows = number_rows(body, name, dim)
+            if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body):
+                yield rows
+
+    def _inner_share(self, body: Block, rows: Rows) -> float:
+        """The share of the work that has something to vectorise inside a single row."""
+        good = total = 0
+        for stmt, times in _timed(body):
+            work = times * math.prod(trips(r) for r in stmt.domain) * len(touches(stmt))
+            row = rows.turns[id(stmt)][0]
+            inner = [self._unevenness(stmt, r.var) for r in stmt.domain if r.var != row and trips(r) >= 8]
+            total += work
+            good += work if inner and min(inner) <= self._unevenness(stmt, row) else 0
+        return good / total if total else 0.0
+
+    def _unevenness(self, stmt: Map, var: str) -> int:
+        """How far from neighbour to neighbour a variable goes."""
+        steps = [stride(self.arrays[t.array], t.index, var) for t in touches(stmt)]
+        return sum(8 if s is None else min(abs(s), 4) for s in steps)
+
+    def _footprint(self, body: Block, width: tuple[Rows, int] | None = None) -> int:
+        """Bytes of cache lines that one pass over the run's statements touches; loops count one iteration."""
+        size: dict[str, int] = {}
+        for stmt in maps_of(body):
+            row = width[0].turns[id(stmt)][0] if width else ""
+            for t in touches(stmt):
+                steps = {r.var: stride(self.arrays[t.array], t.index, r.var) for r in stmt.domain}
+                extents = {r.var: min(trips(r), width[1]) if width and r.var == row else trips(r) for r in stmt.domain}
+                count = math.prod(n for v, n in extents.items() if steps[v] != 0)
+                unit = max((n for v, n in extents.items() if steps[v] in (1, -1)), default=1)
+                item = self.arrays[t.array].dtype.itemsize
+                size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
+        return sum(size.values())
+
+    def _strips(self, rows: Rows, body: Block, cuts: list[Cut]) -> Cut | None:
+        """Strips of neighbouring rows as wide as the cache and the threads allow.
+
+        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one.
+        """
+        outside = math.prod(trips(c.loop) for c in cuts)
+        if outside >= self.limits.fewest and self._footprint(body) <= self.limits.nearby:
+            return None
+        first, last = _hull(rows, body)
+        smallest = min(self.arrays[t.array].dtype.itemsize for stmt in maps_of(body) for t in touches(stmt))
+        widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
+                  if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
+        fitting = [w for w in widths if self._footprint(body, (rows, w)) <= self.limits.nearby]
+        return self._cut(rows, body, (fitting or widths[-1:])[0]) if widths else None
+
+    def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
+        first, last = _hull(rows, body)
+        var = fresh("row" if width == 1 else "strip", self.taken)
+        self.taken.add(var)
+        if width == 1:
+            return Cut(rows, Range(var, ix(first), ix(last)), ix(var), ix(var) + 1, first, last, 1)
+        low = ix(var) * width + first
+        loop = Range(var, ix(0), ix(-(-(last - first) // width)))
+        high = low + width if (last - first) % width == 0 else minimum(ix(last), low + width)
+        return Cut(rows, loop, low, high, first, last, width)
+
+    def _privatise(self, run: Block, made: tuple[tuple[Cut, ...], Block], nested: bool) -> Loop:
+        """The loops around the run; what lives in it alone loses its rows."""
+        cuts, body = made
+        private: dict[str, Array] = {}
+        for name in self._local(run, nested):
+            small = _private(self.arrays[name], cuts)
+            if small is not None and sum(a.bytes for a in private.values()) + small.bytes <= self.limits.stack:
+                private[name] = small
+        self.arrays.update(private)
+        body = tuple(_moved(s, private, cuts) for s in body)
+        for k, cut in enumerate(reversed(cuts)):
+            body = (Loop(cut.loop, body, run[0].source, parallel=True, private=() if k else tuple(private)),)
+        return body[0]  # type: ignore[return-value]
+
+    def _local(self, run: Block, nested: bool) -> list[str]:
+        """Temporaries that only this run looks at and that begin afresh each time."""
+        here = Counter(n for s in statements(run) for n in reads(s) | writes(s))
+        indices = {e.array for m in maps_of(run) for p in m.body for e in index_elems(p.expr)}
+        names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed | indices
+                 and self.arrays[n].role == "transient" and self.arrays[n].shape]
+        return [n for n in names if not nested or self._fresh(n, run)]
+
+    def _fresh(self, name: str, run: Block) -> bool:
+        first = next(s for s in run if any(name in reads(t) | writes(t) for t in statements((s,))))
+        if not isinstance(first, Map) or name in reads(first):
+            return False
+        stores = [p for p in first.body if isinstance(p, Store) and p.array == name]
+        return len(stores) == 1 and covers(first, stores[0], self.arrays[name])
+
+
+def _stretches(block: Block, name: str, dim: int) -> Iterator[tuple[int, int]]:
+    """Runs under the numbering of the whole block, and what of each hangs together on its own."""
+    for start, stop in runs(block, number_rows(block, name, dim)):
+        yield start, stop
+        for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
+            yield start + first, start + last
+
+
+def _ranges(stmt: Stmt) -> tuple[Range, ...]:
+    return stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+
+
+def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:
+    """Every map with the number of times loops of the block run it."""
+    for stmt in block:
+        if isinstance(stmt, Map):
+            yield stmt, times
+        for inner in children(stmt):
+            yield from _timed(inner, times * (trips(stmt.range) if isinstance(stmt, Loop) else 1))
+
+
+def _hull(rows: Rows, body: Block) -> tuple[int, int]:
+    spans = [rows.span(m) for m in maps_of(body)]
+    return min(s[0] for s in spans), max(s[1] for s in spans)
+
+
+def _tiled(stmt: Stmt, cut: Cut) -> Stmt:
+    """The part of a statement that belongs to one iteration of the cut's loop."""
+    if not isinstance(stmt, Map):
+        return with_children(stmt, [tuple(_tiled(s, cut) for s in b) for b in children(stmt)])
+    var, shift = cut.rows.turns[id(stmt)]
+    first, last = cut.rows.span(stmt)
+    if cut.width == 1 and (first, last) == (cut.first, cut.last):
+        rest = replace(stmt, domain=tuple(r for r in stmt.domain if r.var != var))
+        return map_stmt_indices(rest, lambda i: i.subs({var: cut.low - shift}))
+    low = cut.low if first == cut.first else maximum(cut.low, ix(first))
+    high = cut.high if last == cut.last else minimum(cut.high, ix(last))
+    part = Range(var, low - shift, high - shift)
+    return replace(stmt, domain=tuple(part if r.var == var else r for r in stmt.domain))
+
+
+def _private(array: Array, cuts: tuple[Cut, ...]) -> Array | None:
+    """The part of an array that one iteration sees."""
+    width = {c.rows.places[array.name][0]: c.width for c in cuts if array.name in c.rows.places}
+    if len(width) != len(cuts):
+        return None
+    return replace(array, shape=tuple(width.get(d, n) for d, n in enumerate(array.shape) if width.get(d) != 1))
+
+
+def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
+    """The statement with private arrays seen from the first row of the iteration."""
+    if not isinstance(stmt, Map):
+        return with_children(stmt, [tuple(_moved(s, private, cuts) for s in b) for b in children(stmt)])
+
+    def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
+        return tuple(i - start[d][1] if d in start else i for d, i in enumerate(index)
+                     if d not in start or start[d][0].width > 1)
+
+    def load(node: Expr) -> Expr | None:
+        here = isinstance(node, Load) and node.array in private
+        return Load(node.array, place(node.array, node.index), node.dtype) if here else None  # type: ignore[union-attr]
+
+    body = tuple(
+        Let(p.name, rewrite(p.expr, load)) if isinstance(p, Let) else
+        Store(p.array, place(p.array, p.index) if p.array in private else p.index, rewrite(p.expr, load), p.op)
+        for p in stmt.body)
+    return replace(stmt, body=body)

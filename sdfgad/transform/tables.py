@@ -1,0 +1,133 @@
+"""Values that depend on sizes alone, computed once when the program is made."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.primal import PRIMALS
+from sdfgad.ir.program import Map, Program, Stmt, Store
+from sdfgad.ir.walk import reads, statements, writes
+
+LARGEST_TABLE = 1 << 26
+"""Bytes; larger arrays are computed at every call."""
+_DEAR = frozenset((
+    "pow", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
+    "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "erf"))
+"""Functions worth a table; sums and products are as fast as reading one."""
+
+
+def tabulate(program: Program, seen: Iterable[str]) -> Program:
+    """map i: t[i] = exp(2 * i)   ->   a constant t
+
+    For transient arrays outside `seen` that top-level maps fill once, from numbers, indices and other such arrays.
+    """
+    known = _Known(program)
+    for stmt in program.body:
+        known.run(stmt)
+    found = {n: v for n, v in known.values.items() if known.filled[n].all() and n in known.dear - set(seen)}
+    if not found:
+        return program
+    arrays = {n: replace(a, role="constant") if n in found else a for n, a in program.arrays.items()}
+    body = tuple(s for s in program.body if not writes(s) & found.keys())
+    return program.but(arrays=arrays, body=body, constants={**program.constants, **found})
+
+
+@dataclass
+class _Known:
+    """Arrays as far as they can be told; `dear` ones took an expensive function to make."""
+
+    program: Program
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    filled: dict[str, np.ndarray] = field(default_factory=dict)
+    dear: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        writers = [(n, k) for k, top in enumerate(self.program.body) for s in statements((top,)) for n in writes(s)]
+        plain = {k for k, s in enumerate(self.program.body) if _assigns(s)}
+        spoilt = {n for n, k in writers if k not in plain}
+        for name in {n for n, _ in writers} - spoilt:
+            array = self.program.arrays[name]
+            if array.role == "transient" and array.shape and array.bytes <= LARGEST_TABLE:
+                self.values[name] = np.empty(array.shape, array.dtype)
+                self.filled[name] = np.zeros(array.shape, bool)
+
+    def run(self, stmt: Stmt) -> None:
+        """Carry out a statement if all it needs is known; otherwise what it writes never is."""
+        names = writes(stmt)
+        if not names <= self.values.keys():
+            return
+        store = stmt.body[0] if isinstance(stmt, Map) else None
+        if not isinstance(stmt, Map) or not isinstance(store, Store) or not self._store(stmt, store):
+            for name in names:
+                del self.values[name], self.filled[name]
+        elif any(isinstance(n, Call) and n.fn in _DEAR for n in walk(store.expr)):
+            self.dear.add(store.array)
+
+    def _store(self, stmt: Map, store: Store) -> bool:
+        axes = _axes(stmt)
+        if axes is None or not reads(stmt) <= self.values.keys() | self.program.constants.keys():
+            return False
+        place = [_position(i, axes) for i in store.index]
+        with np.errstate(all="ignore"):
+            value = self._value(store.expr, axes)
+        if value is None or any(p is None for p in place):
+            return False
+        at = tuple(p for p in place if p is not None)
+        if self.filled[store.array][at].any():  # written before, so perhaps read before as well
+            return False
+        self.values[store.array][at] = value
+        self.filled[store.array][at] = True
+        return True
+
+    def _value(self, e: Expr, axes: dict[str, np.ndarray]) -> np.ndarray | None:
+        if isinstance(e, Const):
+            return np.asarray(e.value, e.dtype)
+        if isinstance(e, Index):
+            place = _position(e.ix, axes)
+            return None if place is None else np.asarray(place).astype(e.dtype)
+        if isinstance(e, Load):
+            return self._element(e, axes)
+        args = [self._value(a, axes) for a in e.args] if isinstance(e, Call) else [None]
+        if not isinstance(e, Call) or any(a is None for a in args) or (e.fn not in PRIMALS and e.fn != "cast"):
+            return None
+        return np.asarray(args[0] if e.fn == "cast" else PRIMALS[e.fn](*args)).astype(e.dtype)
+
+    def _element(self, e: Load, axes: dict[str, np.ndarray]) -> np.ndarray | None:
+        place = [_position(i, axes) for i in e.index]
+        if any(p is None for p in place):
+            return None
+        at = tuple(p for p in place if p is not None)
+        if e.array in self.program.constants:
+            return np.asarray(self.program.constants[e.array][at])
+        return self.values[e.array][at] if self.filled[e.array][at].all() else None
+
+
+def _assigns(stmt: Stmt) -> bool:
+    """Whether a statement is a map with one plain store."""
+    return isinstance(stmt, Map) and len(stmt.body) == 1 and isinstance(stmt.body[0], Store) and \
+        stmt.body[0].op is None and stmt.body[0].array not in reads(stmt)
+
+
+def _axes(stmt: Map) -> dict[str, np.ndarray] | None:
+    """The values of the loop variables, each along its own dimension."""
+    count, axes = len(stmt.domain), {}
+    for k, r in enumerate(stmt.domain):
+        if r.start.const is None or r.stop.const is None:
+            return None
+        axes[r.var] = np.arange(r.start.const, r.stop.const, r.step).reshape((1,) * k + (-1,) + (1,) * (count - k - 1))
+    return axes
+
+
+def _position(index: Ix, axes: dict[str, np.ndarray]) -> np.ndarray | int | None:
+    """An affine index at every point."""
+    affine = index.affine
+    if affine is None or not affine[0].keys() <= axes.keys():
+        return None
+    total: np.ndarray | int = affine[1]
+    for var, factor in affine[0].items():
+        total = total + factor * axes[var]
+    return total

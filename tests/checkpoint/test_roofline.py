@@ -1,0 +1,60 @@
+"""Machine constants: measured once, kept, and mistrusted when absurd; the solver's packages are not imported early."""
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sdfgad
+from sdfgad.checkpoint import roofline
+from sdfgad.checkpoint.roofline import FALLBACK, Machine, measure, read, this_machine
+
+
+def test_time_is_arithmetic_or_traffic():
+    machine = Machine(10.0, 100.0)
+    assert machine.seconds(1000, 10) == 10.0
+    assert machine.seconds(10, 1000) == 100.0
+
+
+def test_measured_once_and_kept(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(roofline, "measure", lambda threads: calls.append(threads) or Machine(1e10, 3e9))
+    roofline._machine.cache_clear()
+    with sdfgad.config(cache_dir=str(tmp_path), num_threads=2):
+        first = this_machine()
+        roofline._machine.cache_clear()
+        assert this_machine() == first == Machine(1e10, 3e9)
+    roofline._machine.cache_clear()
+    assert calls == [2]
+    assert read(next(tmp_path.glob("machine-*.json"))) == first
+
+
+def test_a_measurement_makes_sense():
+    found = measure()
+    assert found == FALLBACK or found.measured
+
+
+def test_absurd_results_are_not_used(monkeypatch):
+    monkeypatch.setattr(roofline, "_bytes_per_second", lambda: 1.0)
+    assert measure() == FALLBACK
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "sdfgad.machine/1"}', '{"schema": "sdfgad.machine/1", '
+                                  '"bytes_per_second": 0.0, "flops_per_second": 1e9, "measured": true}'])
+def test_a_broken_file_is_ignored(tmp_path, text):
+    (tmp_path / "machine.json").write_text(text)
+    assert read(tmp_path / "machine.json") is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(roofline, "measure", lambda threads: FALLBACK)
+    with sdfgad.config(cache_dir=str(tmp_path / "file")):
+        assert this_machine() == FALLBACK
+    roofline._keep(tmp_path / "file" / "machine.json", Machine(1e10, 3e9))
+
+
+def test_the_solver_is_imported_on_first_use_only():
+    code = "import sys, sdfgad.checkpoint.pareto; print({'pulp', 'highspy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -1,0 +1,176 @@
+"""The solver against enumeration: equal cost at every limit, the true minimum, monotone, deterministic, honest."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdfgad.checkpoint.modes import BINOMIAL, Mode
+from sdfgad.checkpoint.pareto import next_faster, next_smaller, pareto
+from sdfgad.checkpoint.revolve import advances
+from sdfgad.checkpoint.schedule import (
+    FORWARD,
+    REVERSE,
+    Recipe,
+    ScheduledBlock,
+    ScheduledItem,
+    ScheduledLoop,
+    ScheduleProblem,
+)
+from sdfgad.checkpoint.schedule_plan import FEASIBLE, OPTIMAL
+from sdfgad.checkpoint.solve import solve
+from sdfgad.checkpoint.verify import require_legal, verify
+from sdfgad.errors import MemoryLimitError
+from tests.checkpoint.questions import random_problem, true_front
+
+PER_TEST = 10
+
+
+def limits_of(front):
+    """Each point of the front, one byte less, and far more than enough; at most seven of them, the ends included."""
+    peaks = [p for p, _ in front]
+    limits = sorted({*peaks, *(p - 1 for p in peaks[1:]), peaks[-1] + 1000})
+    return sorted({*limits[:: max(1, len(limits) // 4)], limits[0], limits[-1]})
+
+
+def check_against_enumeration(problem, points=8):
+    front = true_front(problem)
+    if not front:
+        with pytest.raises(MemoryLimitError):
+            solve(problem)
+        return
+    found = []
+    for limit in limits_of(front):
+        plan = solve(problem, limit, points=points)
+        best_peak, best = min(((p, s) for p, s in front if p <= limit), key=lambda x: x[1])
+        assert plan.seconds == pytest.approx(best, abs=1e-9), f"limit {limit}"
+        assert plan.peak_bytes == best_peak
+        assert plan.solver.status == OPTIMAL and plan.solver.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+        verdict = require_legal(problem, plan, limit)
+        assert (verdict.peak_bytes, verdict.seconds) == (plan.peak_bytes, plan.seconds)
+        found.append((plan.seconds, plan.peak_bytes))
+    assert [s for s, _ in found] == sorted((s for s, _ in found), reverse=True)
+    assert [p for _, p in found] == sorted(p for _, p in found)
+    with pytest.raises(MemoryLimitError) as refused:
+        solve(problem, front[0][0] - 1)
+    assert refused.value.minimum_bytes == front[0][0]
+    assert refused.value.floor
+
+
+@pytest.mark.parametrize("first", range(0, 100, PER_TEST))
+def test_as_good_as_enumeration_without_loops(first):
+    for seed in range(first, first + PER_TEST):
+        check_against_enumeration(random_problem(seed))
+
+
+@pytest.mark.parametrize("loops, first", [(loops, first) for loops in (1, 2) for first in range(0, 60, PER_TEST)])
+def test_as_good_as_enumeration_with_loops(loops, first):
+    for seed in range(first, first + PER_TEST):
+        check_against_enumeration(random_problem(seed, loops, most=1500))
+
+
+@pytest.mark.parametrize("first", range(0, 30, PER_TEST))
+def test_as_good_as_enumeration_with_a_loop_in_a_loop(first):
+    for seed in range(first, first + PER_TEST):
+        check_against_enumeration(random_problem(seed, 1, nested=True, most=800))
+
+
+def time_loop(trips=1000, state=1000, record=500, pins=None, **more):
+    """One loop whose iterations each need one value that cannot be made again."""
+    blocks = (ScheduledBlock("step", FORWARD, {"u": state}, "t"), ScheduledBlock("step'", REVERSE, {"u": state}, "t"))
+    item = ScheduledItem("u@3", "u", record, "float64", record // 8, 0, (1,), "t")
+    return ScheduleProblem("heat", blocks, (item,), (ScheduledLoop("t", trips, state, 1.0, **more),), pins or {})
+
+
+@pytest.mark.parametrize("snapshots", [1, 2, 5, 10, 20])
+def test_a_single_loop_gets_the_binomial_schedule_of_its_limit(snapshots):
+    limit = 1000 + snapshots * 1000 + 500
+    plan = solve(time_loop(), limit)
+    assert plan.modes["t"] == Mode(BINOMIAL, snapshots)
+    assert (plan.peak_bytes, plan.seconds) == (limit, advances(1000, snapshots))
+
+
+def test_without_a_limit_everything_is_stored():
+    plan = solve(time_loop())
+    assert str(plan.modes["t"]) == "store all" and plan.seconds == 0 and plan.peak_bytes == 501_000
+
+
+def test_three_loops_deep():
+    blocks = [ScheduledBlock("f", FORWARD, {}, "c"), ScheduledBlock("r", REVERSE, {}, "c")]
+    loops = tuple(ScheduledLoop(n, 4, 1, s, parent) for n, s, parent in (("a", 16, None), ("b", 4, "a"), ("c", 1, "b")))
+    item = ScheduledItem("v", "v", 10, "float64", 1, 0, (1,), "c")
+    problem = ScheduleProblem("deep", tuple(blocks), (item,), loops)
+    assert solve(problem).peak_bytes == 640
+    for limit in (300, 100, 40, 13):
+        plan = solve(problem, limit)
+        assert require_legal(problem, plan, limit).seconds == plan.seconds
+    with pytest.raises(MemoryLimitError) as refused:
+        solve(problem, 12)
+    assert refused.value.minimum_bytes == 13
+
+
+def test_a_limit_below_the_minimum_says_what_the_floor_is():
+    with pytest.raises(MemoryLimitError, match="needs at least 2.5 kB, the limit is 2 kB") as refused:
+        solve(time_loop(), 2000)
+    assert refused.value.minimum_bytes == 2500
+    assert refused.value.floor[0] in ("u 1 kB", "kept of loop t 1.5 kB", "kept of loop t 1 kB")
+    assert solve(time_loop(), 2500).peak_bytes == 2500
+
+
+def test_pins_are_kept_and_named_when_they_are_to_blame():
+    plan = solve(time_loop(pins={"t": "snapshot"}))
+    assert plan.modes["t"].snapshots
+    problem = replace(random_problem(3), pins={})
+    loose = solve(problem)
+    item = next(i for i in problem.items if i.rebuildable and i.bytes and not i.free)
+    pinned = replace(problem, pins={item.name: "store"})
+    assert item.name in solve(pinned).stored
+    assert loose.seconds <= solve(pinned).seconds
+
+
+def test_an_impossible_pin_is_named():
+    blocks = (ScheduledBlock("f", FORWARD, {}), ScheduledBlock("g", FORWARD, {"w": 60}),
+              ScheduledBlock("r", REVERSE, {}))
+    items = tuple(ScheduledItem(n, n, 50, "float64", 1, 0, (2,), recipe=Recipe(1.0)) for n in ("a", "b"))
+    problem = ScheduleProblem("two", blocks, items, (), {"a": "store", "b": "store"})
+    with pytest.raises(MemoryLimitError, match="because of the pins store='a', store='b'") as refused:
+        solve(problem, 100)
+    assert refused.value.minimum_bytes == 160
+    with pytest.raises(MemoryLimitError, match="because of the pins store='b'"):
+        solve(replace(problem, pins={"b": "store"}), 100)
+    assert solve(replace(problem, pins={}), 100).stored == frozenset()
+
+
+def test_the_same_question_gets_the_same_answer():
+    problem = random_problem(11, 2)
+    front = true_front(problem)
+    for limit in (front[0][0], front[-1][0]):
+        one, other = solve(problem, limit), solve(problem, limit)
+        assert (one.stored, one.rebuilds, one.modes) == (other.stored, other.rebuilds, other.modes)
+
+
+def test_what_was_found_when_time_is_up_is_never_called_optimal():
+    plan = solve(time_loop(), 50_000, time_limit=0.0)
+    assert plan.solver.status == FEASIBLE
+    assert require_legal(plan.problem, plan, 50_000).seconds == plan.seconds
+    assert plan.solver.gap >= 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_front_and_its_neighbours(seed):
+    problem = random_problem(seed, 1)
+    true = true_front(problem)
+    found = pareto(problem, points=100)
+    assert [(p.peak_bytes, p.seconds) for p in found] == [(p, pytest.approx(s)) for p, s in reversed(true)]
+    assert next_smaller(found[-1]) is None and next_faster(found[0]) is None
+    for faster, smaller in zip(found, found[1:]):
+        assert next_smaller(faster).peak_bytes == smaller.peak_bytes
+        assert next_faster(smaller).seconds == pytest.approx(faster.seconds)
+
+
+def test_a_long_front_is_thinned():
+    found = pareto(time_loop(), points=6)
+    assert 4 <= len(found) <= 6
+    assert found[0].seconds == 0 and found[-1].peak_bytes == 2500
+    assert [p.seconds for p in found] == sorted(p.seconds for p in found)
+    assert not any(verify(p.problem, p).complaints for p in found)

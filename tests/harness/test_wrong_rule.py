@@ -1,0 +1,51 @@
+"""A wrong rule in the registry is found by both commands, whatever the oracle."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SUITES = Path(__file__).parent / "suites"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def command(tmp_path):
+    """The command as a user starts it; the wrong rule never comes near this process or the user's cache."""
+    def call(*arguments):
+        path = os.pathsep.join([str(SUITES), str(ROOT)])
+        environment = os.environ | {"PYTHONPATH": path, "SDFGAD_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run([sys.executable, "-m", "sdfgad.cli", *arguments], cwd=tmp_path, env=environment,
+                              capture_output=True, text=True, timeout=300)
+
+    return call
+
+
+def bench(command, *arguments):
+    return command("bench", "--suite", "wrong_rule", "--threads", "1", "--repeat", "1", *arguments)
+
+
+@pytest.mark.parametrize("against", ["none", pytest.param("jax", marks=pytest.mark.skipif(
+    find_spec("jax") is None, reason="jax is not installed"))])
+def test_bench_ends_with_5(command, tmp_path, against):
+    done = bench(command, "go_fast", "--against", against, "--json", str(tmp_path / "r.json"))
+    assert done.returncode == 5, done.stderr + done.stdout
+    assert "go_fast: mismatch SG401" in done.stdout
+    row, = json.loads((tmp_path / "r.json").read_text())["rows"]
+    assert row["status"] == "mismatch" and 1e-5 < row["check"]["error"] < 1e-2
+    assert row["ratios"]["speedup"] is None
+
+
+def test_bench_accepts_what_does_not_use_the_rule(command):
+    assert bench(command, "jacobi_1d", "--against", "none").returncode == 0
+
+
+@pytest.mark.parametrize("target", [f"{SUITES / 'wrong_rule.py'}:damped", "wrong_rule:damped"])
+def test_check_ends_with_5(command, target):
+    done = command("check", target)
+    assert done.returncode == 5, done.stderr + done.stdout
+    assert "bug" in done.stderr + done.stdout

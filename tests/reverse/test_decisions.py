@@ -1,0 +1,101 @@
+"""What is kept for the reverse sweep: decisions instead of values, nothing that is as cheap to compute again."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sdfgad
+from tests.support.oracle import numerical_gradient
+
+SQUARE = np.array([[4.0, 9.1, 1.3], [2.2, 5.7, 8.4], [7.9, 0.6, 3.5]])
+
+
+def shortest(path):
+    path = path.copy()
+    for k in range(3):
+        path[:] = np.minimum(path, np.add.outer(path[:, k], path[k, :]))
+    return np.sum(path * path)
+
+
+def until_small(x):
+    """The number of steps depends on the data."""
+    x = x.copy()
+    n = 0
+    while np.sum(x) > 1.0 and n < 20:
+        x[:] = np.maximum(0.7 * x, x - 0.5)
+        n += 1
+    return np.sum(x * x)
+
+
+def clipped_twice(x):
+    """The second statement needs the values that the first one only compares."""
+    x = x.copy()
+    y = 0.0
+    for _ in range(3):
+        x[:] = np.minimum(x, 0.8 * x[::-1] + 0.1)
+        y += np.sum(x * x)
+        x[:] = np.sin(x)
+    return y
+
+
+def bins(x, r):
+    out = np.zeros(4)
+    for i in range(4):
+        mask = np.logical_and(0.25 * i <= r, r < 0.25 * (i + 1))
+        out[i] = np.sum(np.where(mask, x, 0.0)) / np.sum(mask)
+    return np.sum(out * out)
+
+
+def drifting(x):
+    """Neighbours from both sides, put together piece by piece, in a loop of unknown length."""
+    x = x.copy()
+    n = 0
+    while n < 5 and x[0] < 100.0:
+        old = x.copy()
+        x[:] = x + 0.1 * np.roll(x, 1) * np.roll(old, -1)
+        n += 1
+    return np.sum(x * x)
+
+
+X = np.array([0.9, 0.35, 1.4, 0.62, 0.18])
+
+
+@pytest.mark.parametrize("fn", [until_small, clipped_twice, drifting], ids=lambda f: f.__name__)
+def test_gradients(fn):
+    np.testing.assert_allclose(sdfgad.grad(fn)(X), numerical_gradient(fn, [X]), rtol=1e-7, atol=1e-8)
+
+
+def test_decisions_take_a_byte_each():
+    plan = sdfgad.plan(shortest, SQUARE)
+    assert {i.array: i.bytes for i in plan.problem.items} == {"decision": 27}
+    np.testing.assert_allclose(sdfgad.grad(shortest)(SQUARE), numerical_gradient(shortest, [SQUARE]), rtol=1e-7)
+
+
+def test_ties_share_as_before():
+    tied = np.minimum(SQUARE, 3.0)
+    with_nan = SQUARE.copy()
+    with_nan[0, 1] = np.nan
+    g = sdfgad.grad(shortest)(tied)
+    assert np.isfinite(g).all()
+    assert np.isclose(np.sum(g * tied), 2 * shortest(tied)), "homogeneous of degree two"
+    assert np.isnan(sdfgad.grad(shortest)(with_nan)).any()
+
+
+def test_values_needed_anyway_are_not_kept_twice():
+    items = {i.array for i in sdfgad.plan(clipped_twice, X).problem.items}
+    assert "x" in items
+    assert "decision" not in items
+
+
+def test_no_mask_is_stored():
+    x, r = np.arange(1.0, 13.0), (np.arange(12) * 5 % 12) / 12
+    plan = sdfgad.plan(bins, x, r)
+    assert not any(i.array.startswith("mask") and plan.decisions[i.name] == "store" for i in plan.problem.items)
+    np.testing.assert_allclose(sdfgad.grad(bins, wrt="x")(x, r), numerical_gradient(bins, [x, r]), rtol=1e-8, atol=1e-8)
+
+
+def test_neighbours_are_not_stored():
+    plan = sdfgad.plan(drifting, X)
+    stored = [i for i in plan.problem.items if plan.decisions[i.name] == "store"]
+    assert plan.recomputed
+    assert all(i.array in ("x", "old") for i in stored)

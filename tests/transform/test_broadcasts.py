@@ -1,0 +1,158 @@
+"""Values that vary along fewer axes than their array are used as what they come from, only where they still hold."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.analysis.cover import fills
+from sdfgad.ir import interpret
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Lib, Program, Stmt
+from sdfgad.ir.walk import reads, statements
+from sdfgad.transform.broadcasts import propagate_broadcasts
+from tests.support.build import C16, F8, at, each, lit, loop, one, position, put, span, when
+
+I, J = span("i", 0, 4), span("j", 0, 5)
+SHAPES = {"v": (5,), "u": (4,), "A": (3, 4), "B": (5, 6), "C": (3, 5), "D": (4, 6), "G": (4, 5), "y": (4, 5), "s": ()}
+
+
+def program(*body: Stmt, dtype: np.dtype = F8) -> Program:
+    arrays = {n: Array(n, s, dtype, "transient" if n == "G" else "argument") for n, s in SHAPES.items()}
+    return Program("p", arrays, tuple(n for n in SHAPES if n != "G"), body)
+
+
+def check(before: Program) -> Program:
+    """The pass keeps the meaning; returns the new program."""
+    after = propagate_broadcasts(before)
+    rng = np.random.default_rng(0)
+    start = {n: (rng.random(a.shape) + 1j * rng.random(a.shape)).astype(a.dtype) if a.dtype.kind == "c"
+             else rng.random(a.shape) for n, a in before.arrays.items() if n != "G"}
+    results = []
+    for p in (before, after):
+        memory = {n: a.copy() for n, a in start.items()}
+        interpret.run(p, memory)
+        results.append(memory)
+    for name in start:
+        np.testing.assert_allclose(results[0][name], results[1][name], rtol=1e-13)
+    return after
+
+
+def product(out: str, a: str, b: str, made: Program, **attrs: Any) -> Lib:
+    arrays = made.arrays
+    return Lib("matmul", (arrays[out].whole,), (arrays[a].whole, arrays[b].whole), MappingProxyType(attrs))
+
+
+def libs(made: Program) -> list[Lib]:
+    return [s for s in statements(made.body) if isinstance(s, Lib)]
+
+
+FILLINGS = {"number": lit(2.0), "along rows": at("v", "j") * 3.0, "along columns": at("u", "i") + at("s"),
+            "scalar": at("s") * 0.5}
+
+
+@pytest.mark.parametrize("value", FILLINGS.values(), ids=FILLINGS)
+@pytest.mark.parametrize("operands", [("C", "A", "G"), ("D", "G", "B")], ids=["right", "left"])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_products_with_broadcast_matrices_are_sums(value, operands, accumulate):
+    made = program()
+    attrs = {"accumulate": True} if accumulate else {}
+    after = check(made.but(body=(each((I, J), put("G", ("i", "j"), value)), product(*operands, made, **attrs))))
+    assert not libs(after)
+
+
+@pytest.mark.parametrize("conj", ["conj_a", "conj_b"])
+def test_conjugates(conj):
+    made = program(dtype=C16)
+    fill = each((I, J), put("G", ("i", "j"), at("v", "j", dtype=C16)))
+    assert not libs(check(made.but(body=(fill, product("C", "A", "G", made, **{conj: True})))))
+
+
+def test_a_full_matrix_stays_an_operand():
+    made = program()
+    fill = each((I, J), put("G", ("i", "j"), at("v", "j") * at("u", "i")))
+    assert libs(check(made.but(body=(fill, product("C", "A", "G", made)))))
+
+
+def test_a_partial_filling_says_nothing():
+    made = program()
+    whole = each((I, J), put("G", ("i", "j"), at("u", "i") * at("v", "j")))
+    part = each((I, span("j", 0, 4)), put("G", ("i", "j"), lit(1.0)))
+    assert libs(check(made.but(body=(whole, part, product("C", "A", "G", made)))))
+
+
+def uses_g(made: Program) -> bool:
+    return any("G" in reads(s) for s in statements(made.body))
+
+
+FILL = each((I, J), put("G", ("i", "j"), at("v", "j")))
+USE = each((I, J), put("y", ("i", "j"), at("G", "i", "j") * at("u", "i")))
+
+
+def test_readers_use_the_value_itself():
+    assert not uses_g(check(program(FILL, USE)))
+
+
+@pytest.mark.parametrize("change", [one("v", (2,), 7.0), one("G", (1, 1), 7.0),
+                                    loop(span("t", 0, 2), one("v", ("t",), 7.0)),
+                                    when(at("s").compare("gt", 0.0), (one("v", (0,), 7.0),))],
+                         ids=["source", "array", "loop", "branch"])
+def test_what_changed_since_is_read_from_memory(change):
+    assert uses_g(check(program(FILL, change, USE)))
+
+
+def test_a_loop_that_changes_the_source_later_reads_memory():
+    body = loop(span("t", 0, 3), USE, one("v", ("t",), position("t") + 5.0))
+    assert uses_g(check(program(FILL, body)))
+
+
+def test_accumulations_on_top_are_followed():
+    more = each((I, J), put("G", ("i", "j"), at("v", "j") * 0.5, "+"))
+    after = check(program(FILL, more, USE))
+    assert not uses_g(after.but(body=after.body[-1:]))
+
+
+def test_an_update_in_place_reads_the_old_value():
+    twice = each((I, J), put("G", ("i", "j"), at("G", "i", "j") * 2.0))
+    check(program(FILL, twice, USE))
+
+
+def test_a_sum_of_products_keeps_its_operands():
+    k = span("k", 0, 5)
+    sums = each((span("i", 0, 3), J, span("m", 0, 4)), put("C", ("i", "j"), at("A", "i", "m") * at("G", "m", "j"), "+"))
+    fill = each((span("m", 0, 4), k), put("G", ("m", "k"), position("k") * 1.0))
+    assert uses_g(check(program(fill, sums)))
+
+
+CASES: dict[str, tuple[Any, tuple[int, ...], bool]] = {
+    "rows in one": (((span("a", 0, 3), span("b", 0, 4)), (ix("a") * 4 + ix("b"),)), (12,), True),
+    "overlapping rows": (((span("a", 0, 3), span("b", 0, 4)), (ix("a") * 3 + ix("b"),)), (12,), False),
+    "backwards": (((span("a", 0, 5),), (ix("a") * -1 + 4,)), (5,), True),
+    "diagonal": (((span("a", 0, 3), span("b", 0, 3)), (ix("a") + ix("b"), ix("b"))), (3, 3), False),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_filling(case):
+    (domain, index), shape, expected = case
+    stmt = each(domain, put("x", index, 1.0))
+    assert fills(stmt, stmt.body[0], Array("x", shape, F8)) is expected
+
+
+def mean_of_products(A, B):
+    return np.mean(A @ B @ B.T)
+
+
+def weighted_rows(A, B):
+    P = A @ B
+    return np.sum(P * np.arange(1.0, P.shape[1] + 1))
+
+
+@pytest.mark.parametrize("function", [mean_of_products, weighted_rows])
+def test_gradients_of_sums_of_products(function: Callable[..., Any]):
+    rng = np.random.default_rng(3)
+    sdfgad.check_grads(function, rng.random((30, 20)), rng.random((20, 40)))

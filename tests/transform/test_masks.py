@@ -1,0 +1,73 @@
+"""Masks computed where they are used, scalars with an element per iteration: the interpreter sees no difference."""
+from __future__ import annotations
+
+import numpy as np
+
+from sdfgad.ir.algebra import Term, where
+from sdfgad.ir.expr import Call
+from sdfgad.ir.program import Loop, Program, Stmt
+from sdfgad.ir.walk import all_writes, statements
+from sdfgad.transform.masks import inline_masks, number_scalars
+from tests.support.build import BOOL, at, each, lit, loop, one, position, program, put, span
+from tests.support.oracle import execute
+
+X = np.tile([0.3, 0.7, 1.1, 0.4, 0.9, 0.6], 5)
+ROW = span("j", 0, 30)
+BINS = span("i", 0, 3)
+
+
+def below(left: Term, right: Term) -> Term:
+    return Term(Call("lt", (left.expr, right.expr), BOOL))
+
+
+def same(before: Program, after: Program) -> None:
+    found, expected = (execute(p, {"x": X})[0] for p in (after, before))
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def masked(*extra: Stmt) -> Program:
+    """y[i] = sum of x where x < 0.4 (i + 1), over its count, one mask per i."""
+    inside = at("m", "j", dtype=BOOL)
+    body = (one("edge", (), position("i") * 0.4 + 0.4), each(ROW, put("m", ("j",), below(at("x", "j"), at("edge")))),
+            *extra, one("n", (), lit(0.0)), each(ROW, put("n", (), where(inside, lit(1.0), lit(0.0)), "+")),
+            one("t", (), lit(0.0)), each(ROW, put("t", (), where(inside, at("x", "j"), lit(0.0)), "+")),
+            one("y", ("i",), at("t") / at("n")))
+    total = (one("s", (), lit(0.0)), each(span("z", 0, 3), put("s", (), at("y", "z") * (position("z") + 2.0), "+")))
+    return program({"x": X}, [loop(BINS, *body), *total], m=((30,), BOOL), edge=(), n=(), t=(), y=(3,))
+
+
+def loops(of: Program) -> int:
+    return sum(isinstance(s, Loop) for s in statements(of.body))
+
+
+def test_a_mask_is_computed_where_it_is_used():
+    before = masked()
+    after = inline_masks(before, ("s",))
+    assert "m" not in all_writes(after.body)
+    same(before, after)
+
+
+def test_not_when_what_it_compares_changes_in_between():
+    before = masked(each(ROW, put("x", ("j",), at("x", "j") * 1.01)))
+    after = inline_masks(before, ("s",))
+    assert "m" in all_writes(after.body)
+
+
+def test_not_when_somebody_wants_it():
+    assert "m" in all_writes(inline_masks(masked(), ("s", "m")).body)
+
+
+def test_a_loop_held_together_by_scalars_becomes_maps():
+    before = inline_masks(masked(), ("s",))
+    after = number_scalars(before, ("s",))
+    assert (loops(before), loops(after)) == (1, 0)
+    same(before, after)
+
+
+def test_a_scalar_carried_from_iteration_to_iteration_stays():
+    body = (one("t", (), at("t") * 0.5 + at("x", "i")), one("y", ("i",), at("t")))
+    total = (one("s", (), lit(0.0)), each(span("z", 0, 3), put("s", (), at("y", "z"), "+")))
+    before = program({"x": X}, [one("t", (), lit(1.0)), loop(BINS, *body), *total], t=(), y=(3,))
+    after = number_scalars(before, ("s",))
+    assert loops(after) == 1
+    same(before, after)

@@ -1,0 +1,161 @@
+"""Rows are taken apart only where they never meet, and what becomes private leaks nothing."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pytest
+
+from sdfgad.codegen import schedule
+from sdfgad.codegen.program import compile_program
+from sdfgad.ir import interpret
+from sdfgad.ir.expr import call
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Block, Loop, Program
+from sdfgad.ir.walk import statements
+from sdfgad.transform.rows import Limits, split_rows
+from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
+
+EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
+STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
+Shapes = Mapping[str, tuple[int, ...]]
+I, J, K = ix("i"), ix("j"), ix("k")
+
+
+def build(body: Block, arguments: Shapes, transients: Shapes) -> Program:
+    return program(body, {n: (s, F8) for n, s in arguments.items()}, {n: (s, F8) for n, s in transients.items()})
+
+
+def split(before: Program, limits: Limits = EAGER, keep: Iterable[str] = ()) -> Program:
+    """The program taken apart, which computes the same to the last bit."""
+    after = split_rows(before, keep, limits)
+    memories = [{n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)} for _ in range(2)]
+    for p, memory in zip((before, after), memories, strict=True):
+        interpret.run(p, memory)
+    for name in before.arguments:
+        np.testing.assert_array_equal(memories[0][name], memories[1][name])
+    return after
+
+
+def parallel(made: Program) -> list[Loop]:
+    return [s for s in statements(made.body) if isinstance(s, Loop) and s.parallel]
+
+
+def private(made: Program) -> set[str]:
+    return {n for s in parallel(made) for n in s.private}
+
+
+ROW, COLUMN = span("i", 24), span("j", 32)
+
+
+def normalise() -> Program:
+    """Every row divided by its sum, by way of temporaries."""
+    return build((
+        mapped([ROW], store("total", (I,), num(0.0))),
+        mapped([ROW, COLUMN], store("squares", (I, J), mul(load("x", I, J), load("x", I, J)))),
+        mapped([ROW, COLUMN], store("total", (I,), load("squares", I, J), "+")),
+        mapped([ROW, COLUMN], store("y", (I, J), call("div", load("squares", I, J), load("total", I)))),
+    ), {"x": (24, 32), "y": (24, 32)}, {"total": (24,), "squares": (24, 32)})
+
+
+def sweep(shift: int = 0) -> Program:
+    """A recurrence along columns; with a shift it reads another row."""
+    return build((
+        mapped([ROW], store("p", (I, 0), num(1.0))),
+        Loop(span("k", 1, 16), (
+            mapped([ROW], store("t", (I,), mul(load("p", I, K - 1), load("x", I, K)))),
+            mapped([ROW], store("p", (I + shift, K), add(load("t", I), load("p", I, K - 1)))),
+        )),
+    ), {"x": (24, 16), "p": (24 + shift, 16)}, {"t": (24,)})
+
+
+def test_temporaries_become_private_to_a_row() -> None:
+    made = split(normalise())
+    assert len(parallel(made)) == 1
+    assert private(made) == {"total", "squares"}
+    assert (made.arrays["total"].shape, made.arrays["squares"].shape) == ((), (32,))
+
+
+def test_what_somebody_keeps_stays_whole() -> None:
+    made = split(normalise(), keep=("squares",))
+    assert made.arrays["squares"].shape == (24, 32)
+    assert private(made) == {"total"}
+
+
+def test_private_arrays_fit_on_the_stack() -> None:
+    made = split(normalise(), Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2, stack=64))
+    assert private(made) == {"total"}
+
+
+def test_a_recurrence_runs_in_strips_of_rows() -> None:
+    made = split(sweep())
+    assert [s.range.trips for s in parallel(made)] == [3]
+    assert made.arrays["t"].shape == (8,)
+
+
+def test_rows_that_read_each_other_stay() -> None:
+    assert not parallel(split(sweep(shift=1)))
+
+
+def test_a_stencil_stays() -> None:
+    inside = span("i", 1, 23)
+    body = Loop(span("k", 0, 4), (
+        mapped([inside], store("t", (I,), add(load("x", I - 1), load("x", I + 1)))),
+        mapped([inside], store("x", (I,), load("t", I)))))
+    assert not parallel(split(build((body,), {"x": (24,)}, {"t": (24,)})))
+
+
+def test_a_sum_over_rows_ends_the_run() -> None:
+    first = normalise()
+    over = mapped([ROW, COLUMN], store("s", (J,), load("y", I, J), "+"))
+    made = split(build((*first.body, over), {"x": (24, 32), "y": (24, 32), "s": (32,)},
+                       {"total": (24,), "squares": (24, 32)}))
+    assert over in made.body
+    assert private(made) == {"total", "squares"}
+
+
+def test_offsets_and_differing_spans() -> None:
+    """Rows of y are counted from one, and only part of them is scaled."""
+    body = (mapped([ROW, COLUMN], store("t", (I, J), mul(load("x", I, J), num(2.0)))),
+            mapped([ROW, COLUMN], store("y", (I + 1, J), load("t", I, J))),
+            mapped([span("i", 3, 20), COLUMN], store("y", (I, J), add(load("t", I - 1, J), load("y", I, J)))))
+    made = split(build(body, {"x": (24, 32), "y": (25, 32)}, {"t": (24, 32)}))
+    assert private(made) == {"t"}
+
+
+def test_a_temporary_that_outlives_an_iteration_is_not_private() -> None:
+    """`t` hands a value from one iteration of the time loop to the next."""
+    body = Loop(span("k", 0, 3), (
+        mapped([ROW, COLUMN], store("y", (I, J), load("t", I, J), "+")),
+        mapped([ROW, COLUMN], store("t", (I, J), load("y", I, J)))))
+    start = mapped([ROW, COLUMN], store("t", (I, J), num(1.0)))
+    other = mapped([], store("s", (), num(1.0)))
+    made = split(build((start, other, body), {"y": (24, 32), "s": ()}, {"t": (24, 32)}))
+    assert parallel(made)
+    assert not private(made)
+
+
+def test_private_arrays_hold_nothing_at_the_start() -> None:
+    """The interpreter notices a value carried from row to row."""
+    leak = Loop(span("i", 4), (mapped([], store("y", (I,), load("t"))), mapped([], store("t", (), num(1.0)))),
+                parallel=True, private=("t",))
+    memory = {"y": np.zeros(4)}
+    interpret.run(build((leak,), {"y": (4,)}, {"t": ()}), memory)
+    assert np.isnan(memory["y"]).all()
+
+
+@pytest.mark.parametrize("before", [normalise(), sweep()], ids=["normalise", "sweep"])
+@pytest.mark.parametrize("limits", [EAGER, STRIPS], ids=["rows", "strips"])
+@pytest.mark.parametrize("least", [1, 1 << 30], ids=["kernel", "alone"])
+def test_compiled(before: Program, limits: Limits, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
+    executable = compile_program(split(before, limits))
+    values = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}
+    expected = {n: v.copy() for n, v in values.items()}
+    interpret.run(before, expected)
+    for threads in (1, 2, 4):
+        actual = {n: v.copy() for n, v in values.items()}
+        executable.threads = threads
+        executable(actual)
+        for name, value in expected.items():
+            np.testing.assert_allclose(actual[name], value, rtol=1e-13)

@@ -1,0 +1,54 @@
+"""Products of large matrices with vectors run as maps, with the value of the product."""
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdfgad.ir import interpret
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Lib, Program, View, axis
+from sdfgad.transform.streams import stream_products
+from tests.support.build import C16, F8
+
+ROWS, COLUMNS = 300, 500
+
+
+def program(transpose: bool, dtype: np.dtype, attrs: dict[str, Any], rows: int = ROWS) -> Program:
+    inner, outer = (rows, COLUMNS) if transpose else (COLUMNS, rows)
+    arrays = {n: Array(n, s, dtype, "argument") for n, s in
+              {"A": (rows, COLUMNS), "x": (inner,), "y": (outer,)}.items()}
+    matrix = arrays["A"].whole
+    ins = (arrays["x"].whole, matrix) if transpose else (matrix, arrays["x"].whole)
+    return Program("p", arrays, tuple(arrays), (Lib("matmul", (arrays["y"].whole,), ins, MappingProxyType(attrs)),))
+
+
+@pytest.mark.parametrize("dtype", [F8, C16], ids=str)
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("attrs", [{}, {"accumulate": True}, {"conj_a": True}, {"conj_b": True}, {"factor": -2.0}],
+                         ids=str)
+def test_the_map_is_the_product(transpose, attrs, dtype):
+    before = program(transpose, dtype, attrs)
+    after = stream_products(before)
+    assert not any(isinstance(s, Lib) for s in after.body)
+    rng = np.random.default_rng(0)
+    start = {n: (rng.random(a.shape) + (1j * rng.random(a.shape) if dtype.kind == "c" else 0)).astype(dtype)
+             for n, a in before.arrays.items()}
+    results = []
+    for p in (before, after):
+        memory = {n: a.copy() for n, a in start.items()}
+        interpret.run(p, memory)
+        results.append(memory["y"])
+    np.testing.assert_allclose(*results, rtol=1e-12)
+
+
+def test_small_matrices_and_moving_extents_stay():
+    assert isinstance(stream_products(program(False, F8, {}, rows=20)).body[0], Lib)
+    before = program(False, F8, {})
+    a, y = before.arrays["A"], before.arrays["y"]
+    n = ix("t")
+    ins = View("A", (ix(ROWS), n), a.whole.index, F8), View("x", (n,), (ix(axis(0)),), F8)
+    moving = Lib("matmul", (y.whole,), ins)
+    assert stream_products(before.but(body=(moving,))).body == (moving,)

@@ -101,7 +101,7 @@ class _Product:
     work: float = 0.0
 
     def run(self, body: Block) -> tuple[Store, Factors, Ranges, float] | None:
-        if not all(self._define(s) for s in body[:-1]):
+        if not body or not all(self._define(s) for s in body[:-1]):
             return None
         last = accumulating(body[-1]) if isinstance(body[-1], Map) else None
         store = None if last is None else only_store(last)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arguments import Bound, as_input
-from sdfgad.buffers import Buffers
+from sdfgad.buffers import room
 from sdfgad.checkpoint.plan import Plan, recompute_light
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
@@ -75,7 +75,6 @@ class Derivative:
     plan: Plan
     wish: Wish
     _code: Executable | None = field(default=None, repr=False)
-    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def compiled(self) -> Executable:
         if self._code is None:
@@ -93,9 +92,10 @@ class Derivative:
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
-        memory = prepare(self.program, self.parsed, bound, donate, self.keep, self._buffers)
+        code = self.compiled()
+        memory = prepare(self.program, self.parsed, bound, donate, self.keep, code.written)
         memory.update(zip(self.made.seeds, seeds, strict=True))
-        _execute(self.compiled(), memory)
+        _execute(code, memory)
         grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
         return fill(self.program.returns, memory), grads
 
@@ -228,20 +228,19 @@ def build(program: Program, results: tuple[str, ...]) -> Executable:
 
 
 def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
-            results: tuple[str, ...], buffers: Buffers) -> dict[str, np.ndarray]:
+            results: tuple[str, ...], written: frozenset[str]) -> dict[str, np.ndarray]:
     """The arrays of one call: inputs (copied when written), and room for results."""
-    written = all_writes(program.body)
     memory: dict[str, np.ndarray] = {}
     for leaf, array in parsed.traced.items():
         if array not in program.arrays:
             continue
         a = program.arrays[array]
         copy = array in written and leaf not in donate
-        memory[array] = as_input(bound.leaves[leaf], a, buffers.empty(array, a.shape, a.dtype) if copy else None)
+        memory[array] = as_input(bound.leaves[leaf], a, room().empty(a.shape, a.dtype) if copy else None)
     for name in results:
         if name not in memory:
             a = program.arrays[name]
-            memory[name] = buffers.empty(name, a.shape, a.dtype)
+            memory[name] = room().empty(a.shape, a.dtype)
     return memory
 
 
@@ -257,11 +256,10 @@ class Primal:
     parsed: Parsed
     program: Program
     code: Executable
-    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def run(self, bound: Bound, donate: frozenset[str], outputs: tuple[View, ...] = ()) -> tuple[Any, list[Any]]:
         keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in outputs))))
-        memory = prepare(self.program, self.parsed, bound, donate, keep, self._buffers)
+        memory = prepare(self.program, self.parsed, bound, donate, keep, self.code.written)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in outputs]
 
@@ -285,15 +283,14 @@ class Pushforward:
     returns: Any
     tangents: Mapping[str, str | None]
     code: Executable
-    _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
         keep = _arrays_of((self.program.returns, self.returns))
-        memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self._buffers)
+        memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self.code.written)
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
                 a = self.program.arrays[name]
-                memory[name] = as_input(given[leaf], a, self._buffers.empty(name, a.shape, a.dtype))
+                memory[name] = as_input(given[leaf], a, room().empty(a.shape, a.dtype))
         _execute(self.code, memory)
         return fill(self.program.returns, memory), fill(self.returns, memory)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sdfgad
-from sdfgad.buffers import LEAST_BYTES, Buffers
+from sdfgad.buffers import LEAST_BYTES, MOST_FREE, Buffers
 
 LARGE = LEAST_BYTES // 8
 FLOAT = np.dtype(float)
@@ -17,25 +17,35 @@ def address(array: np.ndarray) -> int:
 
 def test_a_dropped_buffer_comes_back():
     room = Buffers()
-    first = room.empty("x", (LARGE,), FLOAT)
+    first = room.empty((LARGE,), FLOAT)
     place = address(first)
     del first
-    assert address(room.empty("x", (LARGE,), FLOAT)) == place
+    assert address(room.empty((LARGE,), FLOAT)) == place
 
 
 def test_a_view_keeps_the_buffer_out():
     room = Buffers()
-    first = room.empty("x", (4, LARGE), FLOAT)
+    first = room.empty((4, LARGE), FLOAT)
     first[:] = 1.0
     view = first[1:, ::2]
     del first
-    room.empty("x", (4, LARGE), FLOAT)[:] = 2.0
+    room.empty((4, LARGE), FLOAT)[:] = 2.0
     assert (view == 1.0).all()
+
+
+def test_no_more_than_a_few_are_kept():
+    room = Buffers()
+    arrays = [room.empty((LARGE,), FLOAT) for _ in range(MOST_FREE + 3)]
+    places = {address(a) for a in arrays}
+    arrays.clear()
+    again = [room.empty((LARGE,), FLOAT) for _ in range(MOST_FREE)]
+    assert {address(a) for a in again} <= places
+    assert not any(room._free.values())
 
 
 def test_buffers_are_aligned_and_writable():
     for dtype in (np.float32, np.float64, np.complex128, np.bool_):
-        array = Buffers().empty("x", (3, LEAST_BYTES), np.dtype(dtype))
+        array = Buffers().empty((3, LEAST_BYTES), np.dtype(dtype))
         array[...] = 1
         assert address(array) % 64 == 0 and array.flags.c_contiguous and array.dtype == dtype
 

@@ -1,4 +1,4 @@
-"""The document of the suite: ``python -m npbench_suite.harness.document RESULT.json``.
+"""The document of the suite: ``python -m npbench_suite.harness.document RESULT.json``, or the parts of one run.
 
 Writes ``docs/npbench.md`` and ``docs/npbench.svg``, and the table of means between the marks in ``README.md``.
 """
@@ -6,6 +6,7 @@ Writes ``docs/npbench.md`` and ``docs/npbench.svg``, and the table of means betw
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 from npbench_suite.harness.columns import COLUMNS, Column
 from npbench_suite.harness.report import Result, write_atomically
 from npbench_suite.harness.row import Row
-from npbench_suite.harness.summary import Summary
+from npbench_suite.harness.summary import Summary, ordered, summarize
 from npbench_suite.harness.table import duration, failure_lines, ratio_text
 
 TIMES = ("kernel", "status", "rel. error", "grad", "value+grad", "forward", "NumPy", "JAX idiomatic", "JAX literal",
@@ -34,15 +35,18 @@ HOW = Path(__file__).with_name("how_measured.md")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("result", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
               help="Folder with README.md and docs/.  [default: here]")
-def main(result: Path, root: Path) -> None:
-    """Write docs/npbench.md, docs/npbench.svg and the table of README.md from the JSON of a run."""
-    try:
-        found = Result.from_json(result.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise click.BadParameter(f"{result} is no result of this benchmark: {error}") from error
+def main(results: tuple[Path, ...], root: Path) -> None:
+    """Write docs/npbench.md, docs/npbench.svg and the table of README.md from the JSON of a run, or of its parts."""
+    parts = [read(file) for file in results]
+    if len({(part.options.preset, part.machine.commit) for part in parts}) > 1:
+        raise click.UsageError("the results are of different presets or commits")
+    kernels = [row.kernel for part in parts for row in part.rows]
+    if len(set(kernels)) < len(kernels):
+        raise click.UsageError("a program is in two of the results")
+    found = parts[0] if len(parts) == 1 else merged(parts)
     readme = (root / "README.md").read_text(encoding="utf-8")
     texts = {"README.md": with_table(readme, found), "docs/npbench.md": document(found)}
     compared = [row for row in found.rows if row.speedup is not None]
@@ -50,6 +54,23 @@ def main(result: Path, root: Path) -> None:
         texts["docs/npbench.svg"] = import_module("npbench_suite.harness.page").chart(compared)
     for name, text in texts.items():
         write_atomically(root / name, text)
+
+
+def read(file: Path) -> Result:
+    """The result in a file; a usage error when it holds none."""
+    try:
+        return Result.from_json(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.BadParameter(f"{file} is no result of this benchmark: {error}") from error
+
+
+def merged(parts: Sequence[Result]) -> Result:
+    """Runs over different programs as one."""
+    rows = tuple(ordered(row for part in parts for row in part.rows))
+    threads = tuple(sorted({n for part in parts for n in part.options.threads}))
+    kernels = tuple(name for part in parts for name in part.options.kernels)
+    return replace(parts[0], options=replace(parts[0].options, kernels=kernels, threads=threads), rows=rows,
+                   summary=summarize(rows))
 
 
 def document(result: Result) -> str:
@@ -89,7 +110,9 @@ def _origin(result: Result) -> str:
 def _short_origin(result: Result) -> str:
     options, machine = result.options, result.machine
     threads = " and ".join(map(str, options.threads))
-    return (f"Preset {options.preset}, {len(result.rows)} programs, {threads} threads (the faster counts), "
+    few = sum(len({run.threads for run in row.runs if run.competitor == "sdfgad"}) == 1 for row in result.rows)
+    only = f", {few} of them with {max(options.threads)} only" if few and len(options.threads) > 1 else ""
+    return (f"Preset {options.preset}, {len(result.rows)} programs, {threads} threads (the faster counts){only}, "
             f"{machine.hardware}, commit `{machine.commit or 'unknown'}`.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,16 +63,21 @@ def worst_error(candidate: str, reference: str, objectives: set[str]) -> float:
                 if key.partition("/")[0] in objectives), default=float("inf"))
 
 
-def ill_conditioned(checks: Sequence[Check], second: str, reference: str, kernel: Any) -> str:
-    """Why the data decide nothing, where rounding the arguments moves JAX's gradient about as much; else empty."""
-    if not second:
-        return ""
-    moved = worst_error(second, reference, set(OBJECTIVES))
+def ill_conditioned(checks: Sequence[Check], others: Mapping[str, str], reference: str, kernel: Any) -> str:
+    """Why the data decide nothing, where other gradients of JAX are about as far away; else empty.
+
+    ``others``: what makes them differ -> their file. Rounding the arguments says nothing of a linear program, whose
+    gradient does not depend on them; that another port rounds differently does.
+    """
     ours = max(check.error for check in checks if check.tolerance == kernel.tolerance)
-    if not (moved > kernel.tolerance and ours <= ALIKE * moved):
-        return ""
-    return (f"ill-conditioned at these data: arguments one rounding error away move JAX's gradient by {moved:.1e}, "
-            f"sdfgad differs by {ours:.1e}; compared with central differences at a tiny size")
+    for reason, file in others.items():
+        with np.load(file) as gradients:
+            saved = {key.partition("/")[0] for key in gradients.files} & set(OBJECTIVES)
+        moved = worst_error(file, reference, saved)
+        if kernel.tolerance < moved < float("inf") and ours <= ALIKE * moved:
+            return (f"ill-conditioned at these data: {reason} JAX's gradient by {moved:.1e}, sdfgad differs by "
+                    f"{ours:.1e}; compared with central differences at a tiny size")
+    return ""
 
 
 def difference_checks(runs: list[Run], kernel: Any) -> Iterator[Check]:

@@ -11,7 +11,7 @@ from typing import Any
 from npbench_suite.harness.job import SUITE, Job, Run
 from npbench_suite.harness.oracle import compared, difference_checks, ill_conditioned, reference_gradients
 from npbench_suite.harness.process import Bounds, run_job
-from npbench_suite.harness.row import Row, row_of
+from npbench_suite.harness.row import COMPARED_PORTS, Row, row_of
 from npbench_suite.harness.timing import best
 
 # In order of trust: the first one with usable gradients is the reference.
@@ -80,7 +80,7 @@ def judged(options: Options, kernel: Any, folder: Path, runs: list[Run], report:
         marked, checks = compared(runs, reference, kernel)
         if all(check.passed for check in checks):
             return row_of(kernel.name, marked, checks)
-        note = ill_conditioned(checks, _second_opinion(options, kernel, folder, marked, reference), reference, kernel)
+        note = ill_conditioned(checks, _second_opinions(options, kernel, folder, marked, reference), reference, kernel)
         if not note:
             return row_of(kernel.name, marked, checks)
         runs = marked
@@ -91,12 +91,19 @@ def judged(options: Options, kernel: Any, folder: Path, runs: list[Run], report:
     return row_of(kernel.name, runs, list(difference_checks(runs, kernel)), note)
 
 
-def _second_opinion(options: Options, kernel: Any, folder: Path, runs: list[Run], reference: str) -> str:
-    """The file of the reference port's gradients at arguments that differ by rounding; empty when it failed."""
+def _second_opinions(
+    options: Options, kernel: Any, folder: Path, runs: list[Run], reference: str,
+) -> dict[str, str]:
+    """The files of other gradients by JAX: of the reference port at rounded arguments, and of the other port."""
     port = next(run for run in runs if run.gradients == reference)
     job = replace(_job(options, kernel.name, port.competitor, port.threads, folder, folder.parent), repeat=1,
                   gradients=str(folder / "second.npz"), reference=True, nudged=True)
-    return run_job(job, _bounds(options)).gradients
+    rounded = run_job(job, _bounds(options)).gradients
+    others = {"rounding the arguments moves": rounded} if rounded else {}
+    for run in runs:
+        if run.competitor in COMPARED_PORTS and run.gradients and run.competitor != port.competitor:
+            others["writing the program differently moves"] = run.gradients
+    return others
 
 
 def _one(options: Options, kernel: Any, competitor: str, threads: int, folder: Path, before: list[Run]) -> Run:

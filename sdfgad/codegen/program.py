@@ -17,6 +17,7 @@ from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.toolchain import environment
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
 from sdfgad.ir.program import Program
+from sdfgad.ir.walk import all_writes
 
 _NO_LIMIT = 2**63 - 1
 
@@ -52,6 +53,8 @@ class Executable:
         meta = read_meta(folder)
         self.arguments = tuple(n for n in meta.arguments if n not in program.constants)
         self.transient_bytes = meta.transient_bytes
+        self.written = frozenset(program.arguments) & all_writes(program.body)
+        """Arguments that a call changes."""
         self._kinds = [(n, program.arrays[n].shape, program.arrays[n].dtype) for n in self.arguments]
         self._constants = [_constant(program, n) for n in meta.arguments if n in program.constants]
         self._pointers = (ctypes.c_void_p * max(1, len(meta.arguments)))()

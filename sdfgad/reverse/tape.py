@@ -34,11 +34,21 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
         return _whole_array(write, array, declare, source)
     if slots is None:
         return _growable(write, domain, array, source)
+    around = len(write.site.path)
+    slots = [*slots[:around], *(slots[around + d] for d in _layout(domain, write))]
     tape = declare("tape", tuple(n for n, _ in slots), array.dtype)
     at = tuple(i for _, i in slots)
     save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
     back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
     return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes)
+
+
+def _layout(domain: tuple[Range, ...], write: Access) -> list[int]:
+    """The ranges in the order in which the array counts them, so that copies run along memory on both sides."""
+    def dimension(d: int) -> int:
+        return next(k for k, i in enumerate(write.index) if domain[d].var in i.symbols)
+
+    return sorted(range(len(domain)), key=dimension)
 
 
 def _region(write: Access) -> tuple[Range, ...] | None:

@@ -70,3 +70,30 @@ def test_the_tables_use_known_columns_and_leave_none_out():
 def test_the_readme_has_the_marks():
     text = (ROOT / "README.md").read_text()
     assert text.index(document.BEGIN) < text.index(document.END)
+
+
+def part(kernel, threads, preset="S"):
+    runs = [Run(kernel, "sdfgad", n, "ok", times={"gradient": [0.1]}, first={"gradient": 2.0}) for n in threads]
+    rows = (row_of(kernel, runs, [Check("JAX", 1e-12, 1e-8)]),)
+    return Result(Options((kernel,), preset=preset, threads=threads), HERE, rows, summarize(rows)).to_json()
+
+
+def call_parts(root, *texts):
+    files = [root / f"{number}.json" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    return CliRunner().invoke(document.main, [*map(str, files), "--root", str(root)])
+
+
+def test_parts_of_a_run_make_one_document(root):
+    assert call_parts(root, part("gemm", (1, 2)), part("atax", (2,))).exit_code == 0
+    text = (root / "docs" / "npbench.md").read_text()
+    assert "| gemm |" in text and "| atax |" in text
+    assert "2 programs, 1 and 2 threads (the faster counts), 1 of them with 2 only" in text
+
+
+def test_parts_that_do_not_belong_together_are_refused(root):
+    before = (root / "README.md").read_text()
+    for other in (part("atax", (2,), preset="M"), part("gemm", (2,))):
+        assert call_parts(root, part("gemm", (1, 2)), other).exit_code == 2
+    assert (root / "README.md").read_text() == before

@@ -35,9 +35,9 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
     if slots is None:
         return _growable(write, domain, array, source)
     around = len(write.site.path)
-    slots = [*slots[:around], *(slots[around + d] for d in _layout(domain, write))]
-    tape = declare("tape", tuple(n for n, _ in slots), array.dtype)
-    at = tuple(i for _, i in slots)
+    ordered = [*slots[:around], *(slots[around + d] for d in _layout(domain, write))]
+    tape = declare("tape", tuple(n for n, _ in ordered), array.dtype)
+    at = tuple(i for _, i in ordered)
     save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
     back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
     return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes)

@@ -41,8 +41,8 @@ HOW = Path(__file__).with_name("how_measured.md")
 def main(results: tuple[Path, ...], root: Path) -> None:
     """Write docs/npbench.md, docs/npbench.svg and the table of README.md from the JSON of a run, or of its parts."""
     parts = [read(file) for file in results]
-    if len({(part.options.preset, part.machine.commit) for part in parts}) > 1:
-        raise click.UsageError("the results are of different presets or commits")
+    if len({part.options.preset for part in parts}) > 1:
+        raise click.UsageError("the results are of different presets")
     kernels = [row.kernel for part in parts for row in part.rows]
     if len(set(kernels)) < len(kernels):
         raise click.UsageError("a program is in two of the results")
@@ -69,8 +69,9 @@ def merged(parts: Sequence[Result]) -> Result:
     rows = tuple(ordered(row for part in parts for row in part.rows))
     threads = tuple(sorted({n for part in parts for n in part.options.threads}))
     kernels = tuple(name for part in parts for name in part.options.kernels)
+    commits = " and ".join(dict.fromkeys(part.machine.commit or "unknown" for part in parts))
     return replace(parts[0], options=replace(parts[0].options, kernels=kernels, threads=threads), rows=rows,
-                   summary=summarize(rows))
+                   summary=summarize(rows), machine=replace(parts[0].machine, commit=commits))
 
 
 def document(result: Result) -> str:

@@ -96,9 +96,9 @@ KERNEL = Kernel(
     output=(0, 1),
     literal=jax_port("nbody", "literal"),
     idiomatic=jax_port("nbody", "idiomatic"),
-    tolerance=1e-6,
+    tolerance=1e-5,
     notes="pos and vel hold the final state afterwards and are not part of the objective. The diagonal of the "
     "distances is 0, where the root has no derivative but does not contribute. At preset S the orbits are chaotic: "
     "the gradient reaches 5e9. Along random directions it is off by 2e-9 here and by 9e-8 in JAX, against tangents in "
-    "extended precision.",
+    "extended precision; single elements of the two differ by 4e-6, hence the tolerance.",
 )

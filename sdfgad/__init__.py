@@ -13,7 +13,8 @@ from sdfgad import errors as errors
 from sdfgad.config import config as config
 
 if TYPE_CHECKING:
-    from sdfgad.api import forward, grad, jvp, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.errors import (
         AliasError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         InvariantError,
         MemoryLimitError,
         OutputError,
+        PeakWarning,
         PlanNotExecutable,
         SdfgadError,
         ToolchainError,
@@ -35,16 +37,17 @@ __version__ = "0.1.0"
 
 __all__ = (
     "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutputError",
-    "PlanNotExecutable", "SdfgadError", "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError",
-    "__version__", "cache", "check_grads", "config", "errors", "forward", "grad", "jvp", "plan", "spec",
-    "stop_gradient", "value_and_grad", "vjp",
+    "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "ToolchainError", "UnsupportedError",
+    "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config", "errors", "forward", "grad",
+    "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
 _HOMES = MappingProxyType(
-    dict.fromkeys(("forward", "grad", "jvp", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"), "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache"}
+    dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
+                  "sdfgad.api")
+    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

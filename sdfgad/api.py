@@ -3,17 +3,22 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sdfgad.arguments import Bound, Spec, bind, check_aliases, is_differentiable, resolve_wrt
+from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import settings
 from sdfgad.errors import OutputError, UsageError
 from sdfgad.memory import parse_bytes
+from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
+from sdfgad.prospects import plans_on_front
 from sdfgad.results import Gradients
 from sdfgad.rules import registry
 
@@ -23,13 +28,17 @@ _DEVICES = ("cpu",)
 class GradFunction:
     """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
 
-    fn: the undecorated function. plan(*args): what a call will store, before anything runs.
+    fn: the undecorated function. plan(*args): what a call will store, before anything runs; measure(*args): the same
+    beside what a call takes.
     """
 
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
                  memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
-                 value: bool = False) -> None:
+                 value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = ()) -> None:
         _check_options(fn, reduce, device, plan)
+        self._pins = pins_of(store, recompute, snapshot)
+        if plan is not None and self._pins:
+            raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
@@ -58,6 +67,21 @@ class GradFunction:
         bound = bind(self.fn, args, keywords)
         return self._derivative(bound, value=self._value).plan
 
+    def measure(self, *args: Any, **keywords: Any) -> Plan:
+        """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=self._value)
+        derivative.measured(bound, self._donate)
+        began = time.perf_counter()
+        usage = derivative.measured(bound, self._donate)
+        return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
+
+    def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
+        """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
+        bound = bind(self.fn, args, keywords)
+        derivative = self._derivative(bound, value=self._value)
+        return plans_on_front(derivative.choice, derivative.plan.about, points)
+
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
         check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
@@ -72,7 +96,7 @@ class GradFunction:
             if key not in self._known:
                 limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
                 wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
-                            self._plan)
+                            self._plan, self._pins)
                 self._known[key] = derive(self.fn, bound, wish)
             return self._known[key]
 
@@ -82,21 +106,26 @@ class GradFunction:
 
 
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None,
-         donate: Sequence[str] = ()) -> Any:
+         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
+         store: Names = (), recompute: Names = (), snapshot: Names = ()) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
     a `Gradients`. output: what is differentiated: the return value, the name of an argument updated in place, the
     position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". memory_limit:
-    bytes, "4GB", "4GiB" or "80%". donate: arguments whose arrays may be overwritten.
+    bytes, "4GB", "4GiB" or "80%". plan: one made before, followed to the letter. donate: arguments whose arrays may be
+    overwritten.
+
+    store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
+    snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
+    several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
 
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
     UnsupportedError, UsageError, MemoryLimitError.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
-        "donate": donate}
+        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
@@ -107,10 +136,28 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str = "cpu", **keywords: Any) -> Plan:
-    """What the gradient will store for these arguments or specs."""
-    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device)
+         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
+         recompute: Names = (), snapshot: Names = (), **keywords: Any) -> Plan:
+    """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
+
+    Options as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`, `to_html`, `save`.
+    """
+    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
+                        store=store, recompute=recompute, snapshot=snapshot)
     return made.plan(*args, **keywords)
+
+
+def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
+           reduce: str | None = None, device: str = "cpu", store: Names = (), recompute: Names = (),
+           snapshot: Names = (), **keywords: Any) -> list[Plan]:
+    """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
+
+    Arguments or specs and options as in `plan`. Each is executable as it is, `grad(fn, plan=p)`, and its predicted peak
+    is that of its program; none is both smaller and faster than another.
+    """
+    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, device=device, store=store, recompute=recompute,
+                        snapshot=snapshot)
+    return made.pareto(*args, points=points, **keywords)
 
 
 def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
@@ -189,13 +236,15 @@ def _check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
     if device not in _DEVICES:
         raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(_DEVICES)}")
     if plan is not None and not isinstance(plan, Plan):
-        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="Plan.load(path) reads a saved one")
+        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 
 
 def _objective(tree: Any, derivative: Derivative) -> Any:
     wish = derivative.wish
     if wish.reduce:
-        return sum(float(np.sum(np.real(part))) for part in tree)
+        # Sums come in double precision; NumPy's have the precision of what they add up.
+        kinds = (np.empty(0, view.dtype).real.dtype for view in derivative.outputs)
+        return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if wish.output is not None else tree
 
 

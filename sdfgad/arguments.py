@@ -5,10 +5,16 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sdfgad import __version__
+from sdfgad.checkpoint.outlook import About, Argument
+from sdfgad.config import thread_count
 from sdfgad.errors import AliasError, DtypeError, UsageError
 from sdfgad.ir.program import Array
 
@@ -105,6 +111,23 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
         raise DtypeError(f"wrt={name!r}: an argument of type {kind} carries no gradient",
                          help="only floating and complex arrays and numbers do")
     return found
+
+
+def about(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> About:
+    """The call, as a report shows it."""
+    arrays = tuple(_described(name, value) for name, value in bound.leaves.items())
+    symbols = {n: int(v) for n, v in bound.values.items()
+               if isinstance(v, (int, np.integer)) and not isinstance(v, bool)}
+    code = getattr(fn, "__code__", None)
+    versions = {"sdfgad": __version__, "numpy": np.__version__, "dace": version("dace")}
+    file = Path(code.co_filename).name if code else ""
+    return About(file, wrt, arrays, symbols, "cpu", thread_count() or 0, versions)
+
+
+def _described(name: str, value: Any) -> Argument:
+    kind = np.dtype(value.dtype) if hasattr(value, "dtype") else np.dtype(type(value))
+    shape = tuple(int(n) for n in getattr(value, "shape", ()))
+    return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
 
 
 def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:

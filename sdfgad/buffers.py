@@ -5,7 +5,8 @@ compiled program; results belong to the caller, so each comes back when the last
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,18 @@ class Buffers:
         except IndexError:
             store = np.empty(size + _ALIGNMENT, np.uint8)
         return np.asarray(_Lease(free, store, shape, dtype))
+
+    def trim(self, wanted: Iterable[int]) -> None:
+        """Give free buffers back to the system but for those of the sizes wanted, one for each time it is named."""
+        held = [size for size, free in self._free.items() if free]
+        most = Counter(wanted) if held else {}
+        for size in held:
+            del self._free[size][most.get(size, 0):]
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes of the buffers nobody uses."""
+        return sum(size * len(free) for size, free in self._free.items())
 
 
 class _Lease:

@@ -10,10 +10,8 @@ import json
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -33,6 +31,7 @@ from sdfgad.errors import (
     UsageError,
     explain,
 )
+from sdfgad.files import write_whole
 from sdfgad.memory import format_bytes, parse_bytes
 from sdfgad.target import Target, load_target, read_sizes
 
@@ -41,11 +40,6 @@ _EXIT_CODES: tuple[tuple[type[SdfgadError], int], ...] = (
     (ToolchainError, 6),
 )
 _STATUS_STYLES = (("pass", "green"), ("warn", "yellow"), ("fail", "red"))
-_PAGE = """\
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
-<body>{body}</body></html>
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -148,36 +142,50 @@ def check(
 @click.option("--device", default="", help="cpu (default) or gpu.")
 @click.option("--json", "json_file", default="", metavar="FILE|-", help="Write the plan as JSON; - is stdout.")
 @click.option("--html", "html_file", default="", metavar="FILE", help="Write one self-contained page.")
+@click.option("--pareto", "points", is_flag=False, flag_value="12", default="", metavar="[N]",
+              help="Report the whole front, at most N points (12): --pareto=N.")
+@click.option("--store", "store", multiple=True, metavar="ARRAY", help="Store the old values of this array.")
+@click.option("--recompute", multiple=True, metavar="ARRAY", help="Compute the values of this array again.")
+@click.option("--snapshot", multiple=True, metavar="LOOP", help="Start this loop again from snapshots.")
+@click.option("--measure", is_flag=True, help="Run the gradient and report what it took.")
 @click.option("--save", "save_file", default="", metavar="FILE", help="Write the plan for grad(plan=...).")
+@click.option("--plan", "plan_file", default="", metavar="FILE", help="Follow a saved plan, and say if it fits TARGET.")
 def plan(
-    target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, memory_limit: str,
-    device: str, json_file: str, html_file: str, save_file: str,
+    target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, json_file: str,
+    html_file: str, points: str, measure: bool, save_file: str, plan_file: str, **choices: Any,
 ) -> None:
     """Show what the gradient of TARGET stores and recomputes, and its predicted peak memory.
+
+    Nothing is compiled, and no array of the program's is made, unless --measure asks for a run. Exit code 3: the memory
+    limit cannot be kept, or the saved plan is for another program.
 
     \b
     Example:
       sdfgad plan model.py:cost --memory-limit 4GB --json plan.json
+      sdfgad plan npbench:cavity_flow --preset paper --pareto
     """
-    parse_bytes(memory_limit or None)
-    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset)
-    options = _differentiation(loaded, wrt, output)
-    options |= {"memory_limit": memory_limit} if memory_limit else {}
-    options |= {"device": device} if device else {}
-    made = _plan_of(loaded, options)
+    parse_bytes(choices["memory_limit"] or None)
+    if points and not (points.isdecimal() and int(points)):
+        raise UsageError(f"--pareto={points}: not a number of points", help="write --pareto=12")
+    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=measure)
+    options = _differentiation(loaded, wrt, output) | {name: value for name, value in choices.items() if value}
+    if plan_file:
+        options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
+    made = _plan_of(loaded, options, int(points or 0), measure)
     if html_file:
-        _write(html_file, _PAGE.format(title=target, body=made._repr_html_()))
+        _write(html_file, made.to_html())
     for file in filter(None, (save_file, json_file)):
         _write(file, made.to_json())
     if json_file != "-":
         click.echo(str(made))
 
 
-def _plan_of(loaded: Target, options: dict[str, Any]) -> Any:
+def _plan_of(loaded: Target, options: dict[str, Any], points: int, measure: bool) -> Any:
     """A decorated target plans with its own options unless the command line gives some."""
-    if not options and hasattr(loaded.function, "plan"):
-        return loaded.function.plan(*loaded.arguments)
-    return sdfgad.plan(loaded.program, *loaded.arguments, **options)
+    own = not options and hasattr(loaded.function, "plan")
+    function: Any = loaded.function if own else sdfgad.grad(loaded.program, **options)
+    made = function.measure(*loaded.arguments) if measure else function.plan(*loaded.arguments)
+    return made.with_front(function.pareto(*loaded.arguments, points=points)) if points else made
 
 
 def _differentiation(loaded: Target, wrt: str, output: str) -> dict[str, Any]:
@@ -190,18 +198,11 @@ def _differentiation(loaded: Target, wrt: str, output: str) -> dict[str, Any]:
 
 
 def _write(file: str, text: str) -> None:
-    """To stdout for ``-``, else to ``file`` by one rename, so that no half-written file is ever seen."""
+    """To stdout for ``-``, else to ``file``."""
     if file == "-":
         click.echo(text)
-        return
-    final = Path(file)
-    try:
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.") as folder:
-            scratch = Path(folder) / final.name
-            scratch.write_text(text, encoding="utf-8")
-            os.replace(scratch, final)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error}", help="give a file in a folder that exists") from error
+    else:
+        write_whole(file, text)
 
 
 class _Bench(click.Command):

@@ -245,6 +245,10 @@ class UnusedArgumentWarning(UserWarning):
     """An argument named in ``wrt`` does not reach the output: its gradient is zero."""
 
 
+class PeakWarning(UserWarning):
+    """A call held more bytes than its plan predicted: SG303."""
+
+
 def unsupported(source: SourceLine | None, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
     """The refusal of one construct at ``source``: ``raise unsupported(line, "a call of eval", "inline it")``."""
     return UnsupportedError(what, source=source, code=code, help=help)
@@ -277,5 +281,6 @@ def _characters(text: str, byte_offset: int) -> int:
 
 # Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
 for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, MemoryLimitError,
-                PlanNotExecutable, GradientMismatchError, ToolchainError, InvariantError, UnusedArgumentWarning):
+                PlanNotExecutable, GradientMismatchError, ToolchainError, InvariantError, UnusedArgumentWarning,
+                PeakWarning):
     _public.__module__ = "sdfgad"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from itertools import count
 
@@ -21,6 +22,10 @@ _RESERVED = frozenset(
     "thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor "
     "xor_eq NULL I INFINITY NAN M_PI M_E EOF main std dace math __state".split()
 )
+
+
+_LOOP = re.compile(r"k|row|column|here|strip|block|_\d*|cell\d+|[cempw]\d+(_\d+)?|[a-z]+\d+_")
+"""Variables of the loops that passes make up. An index moved into such a loop must not mean another variable there."""
 
 
 def grad_of(name: str) -> str:
@@ -48,6 +53,18 @@ def safe(name: str) -> str:
     usable = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" for c in name)
     clash = usable in _RESERVED or is_generated(usable) or usable.startswith("__") or not usable[:1].isidentifier()
     return f"u_{usable}" if clash else usable
+
+
+def loop_variable(name: str) -> str:
+    """A user's name for a loop variable, or a variant that no pass makes up: ``k`` -> ``u_k``."""
+    usable = safe(name)
+    return f"u_{usable}" if _LOOP.fullmatch(usable) else usable
+
+
+def loop_name(variable: str) -> str:
+    """What the user called a loop variable: ``u_k`` -> ``k``."""
+    plain = variable.removeprefix("u_")
+    return plain if plain != variable and loop_variable(plain) == variable else variable
 
 
 def fresh(base: str, taken: Container[str]) -> str:

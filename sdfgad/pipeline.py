@@ -1,28 +1,35 @@
 """From a function and its arguments to a compiled derivative: the stages in order, each in its own layer."""
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from logging import getLogger
 from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, as_input
+from sdfgad.arguments import Bound, about, as_input
 from sdfgad.buffers import room
-from sdfgad.checkpoint.plan import Plan, recompute_light
+from sdfgad.checkpoint.modes import Mode
+from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
+from sdfgad.codegen.footprint import footprint
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
-from sdfgad.errors import DtypeError, MemoryLimitError, OutputError, UnusedArgumentWarning
+from sdfgad.errors import DtypeError, MemoryLimitError, OutputError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import all_writes
+from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
+from sdfgad.planning import Choice, Emission
+from sdfgad.prospects import told
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
@@ -33,15 +40,20 @@ from sdfgad.transform.broadcasts import propagate_broadcasts
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
 from sdfgad.transform.normalise import normalise
 from sdfgad.transform.overwritten import remove_overwritten
 from sdfgad.transform.parallelise import parallelise
+from sdfgad.transform.product_sums import sum_products
+from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.rows import split_rows
 from sdfgad.transform.scales import fold_scales
+from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.tables import tabulate
@@ -49,6 +61,9 @@ from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.zeroing import fold_zeroing
 
 _log = getLogger("sdfgad")
+
+TAPE_FULL = "SG302"
+"""Code of the error of a growable tape that reached its limit."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,7 @@ class Wish:
     seeds: bool = False
     limit: int | None = None
     plan: Plan | None = None
+    pins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,6 +90,7 @@ class Derivative:
     outputs: tuple[View, ...]
     plan: Plan
     wish: Wish
+    choice: Choice = field(repr=False)
     _code: Executable | None = field(default=None, repr=False)
 
     def compiled(self) -> Executable:
@@ -92,12 +109,53 @@ class Derivative:
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
+        try:
+            memory = self._call(bound, donate, seeds)
+        except MemoryLimitError as error:
+            if error.code != TAPE_FULL or donate or not self._take_snapshots():
+                raise
+            memory = self._call(bound, donate, seeds)
+        if self.wish.limit is not None:
+            check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.wish.limit)
+        grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
+        return fill(self.program.returns, memory), grads
+
+    def _take_snapshots(self) -> bool:
+        """Go on with a program whose loops of unknown length keep snapshots instead of everything, from now on."""
+        found = self.choice.online(Emission(self.made, self.plan.modes, lambda _: (self.program, self.plan.problem)))
+        if found is None:
+            return False
+        _log.info("%s: the tape outgrew the limit, going on with snapshots", self.program.name)
+        emission, plan = found
+        self.plan = told(plan, self.choice, emission, self.plan.about)
+        self.made, self.program, self._code = emission.made, emission.whole, None
+        self.__dict__.pop("_taken", None)
+        return True
+
+    def measured(self, bound: Bound, donate: frozenset[str] = frozenset(),
+                 seeds: tuple[np.ndarray, ...] = ()) -> Usage:
+        """The bytes of all arrays at the peak of one call, which is made for this."""
+        return self._usage(self._call(bound, donate, seeds), bound, seeds)
+
+    def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+        """The arrays of one call, after it."""
         code = self.compiled()
+        if self.wish.limit is not None:
+            # What lies free beside the call would break the limit as well.
+            room().trim(self._taken)
         memory = prepare(self.program, self.parsed, bound, donate, self.keep, code.written)
         memory.update(zip(self.made.seeds, seeds, strict=True))
         _execute(code, memory)
-        grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
-        return fill(self.program.returns, memory), grads
+        return memory
+
+    @cached_property
+    def _taken(self) -> list[int]:
+        """Sizes of the buffers that a call takes."""
+        return [self.program.arrays[n].bytes for n in {*self.keep, *self.compiled().written}]
+
+    def _usage(self, memory: Mapping[str, np.ndarray], bound: Bound, seeds: tuple[np.ndarray, ...]) -> Usage:
+        given = {array: bound.leaves[leaf] for leaf, array in self.parsed.traced.items()}
+        return usage_of(self.compiled(), memory, {**given, **dict(zip(self.made.seeds, seeds, strict=True))})
 
     def _gradient(self, name: str, memory: Mapping[str, np.ndarray], bound: Bound) -> Any:
         made = self.made.gradients[self.parsed.traced[name]]
@@ -115,20 +173,41 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     outputs = resolve_outputs(parsed, wish)
     program = prepare_program(parsed.program, outputs)
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
-                      wish.value)
+                      wish.value, wish.reduce is not None)
 
-    def emit(recompute: frozenset[str]) -> tuple[Gradient, Program, Problem]:
-        made = gradient(_returning(program, outputs, wish), request, recompute)
+    returning = _returning(program, outputs, wish)
+    code = key_of(program_text(returning), repr(request))
+
+    def emit(recompute: frozenset[str], modes: Mapping[str, Mode]) -> Emission:
+        return Emission(gradient(returning, request, recompute, modes), modes, finish)
+
+    def finish(made: Gradient) -> tuple[Program, Problem]:
         whole = tidy(made.program, (*made.results, *_arrays_of(made.program.returns)))
-        return made, whole, problem_of(parsed.program, whole, made, _copies(whole, bound))
+        problem = problem_of(parsed.program, whole, made, _copies(whole, bound), code)
+        return whole, problem.with_base(_of_the_code(made, whole))
 
-    made, whole, problem = emit(wish.plan.recomputed if wish.plan is not None else frozenset())
-    plan = wish.plan or recompute_light(problem, wish.limit)
-    if wish.plan is None and plan.recomputed:
-        made, whole, problem = emit(plan.recomputed)
-        plan = recompute_light(problem, wish.limit)
-    _enforce(plan, problem, wish.limit)
-    return Derivative(parsed, whole, made, outputs, plan, wish)
+    choice = Choice(emit, wish.limit, wish.pins)
+    found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
+    plan = told(plan, choice, found, about(fn, bound, wish.wrt))
+    return Derivative(parsed, found.whole, found.made, outputs, plan, wish, choice)
+
+
+def _of_the_code(made: Gradient, whole: Program) -> dict[str, int]:
+    """Bytes the native code takes beside the arrays of the program."""
+    results = (*made.results, *_arrays_of(whole.returns))
+    return footprint(whole, results).beyond(whole, thread_count() or os.cpu_count() or 1)
+
+
+def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
+    """The program a plan asks for, to the letter."""
+    if plan.problem.code != code:
+        raise PlanNotExecutable(f"this is a plan for {plan.problem.target} with other shapes, types or code",
+                                help="make the plan anew with the arguments of the call")
+    found = choice.emit(plan.recomputed, plan.modes)
+    if choice.limit is not None and found.peak > choice.limit:
+        raise MemoryLimitError(f"the plan needs {format_bytes(found.peak)}, the limit is {format_bytes(choice.limit)}",
+                               minimum_bytes=found.peak, limit_bytes=choice.limit)
+    return found, plan
 
 
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
@@ -136,7 +215,8 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
     program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
-    return normalise(fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen))
+    program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
+    return normalise(share_values(program, seen))
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
@@ -149,25 +229,16 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
     program = fuse_pointwise(write_out_products(tabulate(program, keep)), keep)
     program = contract(fold_scales(remove_dead_code(program, keep), keep))
-    program = stream_products(merge_products(program))
-    program = fuse_pointwise(remove_dead_code(propagate_broadcasts(program), keep), keep)
-    program = collect_sums(remove_dead_code(fold_zeroing(program, keep), keep))
+    program = stream_products(guard_masked_products(merge_products(program)))
+    program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
+    program = fuse_pointwise(sum_products(program, keep), keep)
+    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     return split_rows(distribute_sweeps(program), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
     """The value of a reduced objective is made of the outputs; of a plain one it is what the function returns."""
     return program.but(returns=tuple(outputs)) if wish.reduce or wish.output is not None else program
-
-
-def _enforce(plan: Plan, problem: Problem, limit: int | None) -> None:
-    peak = plan.predicted.peak_bytes
-    if limit is not None and peak > limit:
-        sizes = {**problem.base, **{i.name: i.bytes or 0 for i in problem.items}}
-        largest = sorted(sizes.items(), key=lambda pair: -pair[1])
-        raise MemoryLimitError(
-            f"the gradient of {problem.target} needs {format_bytes(peak)}, the limit is {format_bytes(limit)}",
-            minimum_bytes=peak, floor=tuple(n for n, _ in largest[:8]))
 
 
 def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[View, ...]:

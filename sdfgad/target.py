@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import sdfgad
 from sdfgad.errors import UsageError
 
 NPBENCH = "npbench"
@@ -37,15 +38,20 @@ class Target:
         return getattr(self.function, "fn", self.function)
 
 
-def load_target(text: str, *, sizes: Mapping[str, Any], arguments: str = "", preset: str = "") -> Target:
-    """The target that ``text`` names, its arguments made by ``arguments`` or by the example function beside it."""
+def load_target(
+    text: str, *, sizes: Mapping[str, Any], arguments: str = "", preset: str = "", data: bool = True,
+) -> Target:
+    """The target that ``text`` names, its arguments made by ``arguments`` or by the example function beside it.
+
+    Without ``data``, arrays of a benchmark kernel are stand-ins, however large the sizes.
+    """
     where, _, name = text.rpartition(":")
     if not where or not name:
         raise _not_found(f"{text!r} is not a target", "write file.py:function, module:function or npbench:kernel")
     if where == NPBENCH:
         if arguments:
             raise UsageError("a kernel of the benchmark makes its own arguments", help="leave out --args")
-        return _npbench_target(name, sizes, preset)
+        return _npbench_target(name, sizes, preset, data)
     if preset:
         raise UsageError(f"{text} has no presets", help="set sizes with -s NAME=VALUE")
     module = load_module(where)
@@ -140,7 +146,7 @@ def _in_order(made: Any, function: Callable[..., Any]) -> tuple[Any, ...]:
         raise UsageError(f"the example arguments do not fit: {error}") from error
 
 
-def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str) -> Target:
+def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str, data: bool) -> Target:
     catalogue = import_module("npbench_suite.kernel")
     if name not in (names := catalogue.names()):
         near = get_close_matches(name, names, n=3) or names
@@ -149,11 +155,19 @@ def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str) -> Target:
     if preset or sizes:
         known = _preset(name, preset or "S")
         _check_sizes(name, sizes, known)
-        made = kernel.initialize(**(known | dict(sizes)))
+        chosen = known | dict(sizes)
+        made = kernel.initialize(**chosen) if data else _stand_ins(kernel, chosen)
     else:
         made = kernel.sample(import_module("numpy.random").default_rng(0), 0)
     return Target(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program),
                   tuple(kernel.wrt or kernel.scalars), kernel.output)
+
+
+def _stand_ins(kernel: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as ``sdfgad.spec``s."""
+    found = import_module("npbench_suite.specs").shapes(kernel, sizes)
+    return {name: sdfgad.spec(value.shape, value.dtype) if hasattr(value, "dtype") else value
+            for name, value in found.items()}
 
 
 def _check_sizes(kernel: str, sizes: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -14,15 +14,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
-    "errors": 0, "names": 0, "config": 0, "memory": 0,
+    "errors": 0, "names": 0, "config": 0, "memory": 0, "files": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
     "transform": 4,
-    "checkpoint": 5,
+    "checkpoint": 5, "report": 5,
     "reverse": 6,
     "codegen": 7,
-    "api": 8, "testing": 8, "pipeline": 8, "arguments": 8, "results": 8, "buffers": 8,
+    "api": 8, "testing": 8, "pipeline": 8, "planning": 8, "prospects": 8, "pins": 8, "arguments": 8, "results": 8,
+    "buffers": 8, "measure": 8,
     "cli": 9, "doctor": 9, "target": 9,
 }
 TOP = 9

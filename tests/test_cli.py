@@ -60,14 +60,20 @@ def stub(monkeypatch: pytest.MonkeyPatch, name: str, result: Any) -> list[tuple[
 
 
 class FakePlan:
+    text = "the plan"
+
     def __str__(self) -> str:
-        return "the plan"
+        return self.text
 
     def to_json(self) -> str:
         return '{"schema": "sdfgad.plan/1"}'
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
         return "<table></table>"
+
+    def with_front(self, plans: list[str]) -> FakePlan:
+        self.text += f" with {plans}"
+        return self
 
 
 def test_help_is_fast_and_does_not_import_dace() -> None:
@@ -120,7 +126,9 @@ def test_an_internal_error_is_a_traceback(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("arguments", [
     ("nonsense",), ("check",), ("check", "model.py"), ("check", "model.py:cots"), ("check", "model.py:cost", "-s", "n"),
-    ("plan", "model.py:cost", "--memory-limit", "4G"), ("explain", "SG000"), ("cache", "burn"), ("check", "--what"),
+    ("plan", "model.py:cost", "--memory-limit", "4G"), ("plan", "model.py:cost", "--pareto=few"),
+    ("plan", "model.py:cost", "--pareto=0"), ("plan", "model.py:cost", "--plan", "missing.json"),
+    ("explain", "SG000"), ("cache", "burn"), ("check", "--what"),
 ])
 def test_wrong_usage(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
@@ -136,42 +144,75 @@ def test_check_passes_what_to_differentiate(
     assert capsys.readouterr().out == "rate 2.00\n"
 
 
+def fake_plans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Replace `sdfgad.grad` by one whose results plan; returns the calls of both."""
+    made = SimpleNamespace()
+    calls = stub(monkeypatch, "grad", made)
+    made.__dict__.update(plan=lambda *args: calls.append(("plan", *args)) or FakePlan(),
+                         measure=lambda *args: calls.append(("measure", *args)) or FakePlan(),
+                         pareto=lambda *args, points: calls.append(("pareto", *args, points)) or ["front"])
+    return calls
+
+
 def test_plan_goes_to_stdout(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    calls = stub(monkeypatch, "plan", FakePlan())
+    calls = fake_plans(monkeypatch)
     assert run("plan", "model.py:cost", "--memory-limit", "1GB", "--device", "cpu", "--output", "x") == 0
-    assert calls == [(2, {"memory_limit": "1GB", "device": "cpu", "output": "x"})]
+    assert calls == [({"memory_limit": "1GB", "device": "cpu", "output": "x"},), ("plan", 2)]
     assert capsys.readouterr().out == "the plan\n"
 
 
+def test_plan_hands_pins_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = fake_plans(monkeypatch)
+    assert run("plan", "model.py:cost", "--store", "u", "--store", "v", "--recompute", "w", "--snapshot", "t") == 0
+    assert calls[0] == ({"store": ("u", "v"), "recompute": ("w",), "snapshot": ("t",)},)
+
+
+@pytest.mark.parametrize("option, points", [("--pareto", 12), ("--pareto=5", 5)])
+def test_plan_reports_the_front(
+    option: str, points: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    calls = fake_plans(monkeypatch)
+    assert run("plan", "model.py:cost", option) == 0
+    assert calls[1:] == [("plan", 2), ("pareto", 2, points)]
+    assert capsys.readouterr().out == "the plan with ['front']\n"
+
+
+def test_plan_measures_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = fake_plans(monkeypatch)
+    assert run("plan", "model.py:cost", "--measure") == 0
+    assert calls[1:] == [("measure", 2)]
+
+
 def test_json_on_stdout_is_only_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    stub(monkeypatch, "plan", FakePlan())
+    fake_plans(monkeypatch)
     assert run("plan", "model.py:cost", "--json", "-") == 0
     assert json.loads(capsys.readouterr().out) == {"schema": "sdfgad.plan/1"}
 
 
 def test_plan_writes_files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub(monkeypatch, "plan", FakePlan())
+    fake_plans(monkeypatch)
     assert run("plan", "model.py:cost", "--json", "p.json", "--html", "p.html", "--save", "s.json") == 0
     assert (place / "p.json").read_text() == (place / "s.json").read_text() == FakePlan().to_json()
     assert "<table>" in (place / "p.html").read_text()
-    assert {file.name for file in place.iterdir()} >= {"p.json", "p.html", "s.json"}
-    assert not list(place.glob("tmp*"))
+    assert sorted(file.name for file in place.iterdir()) == ["model.py", "p.html", "p.json", "s.json"]
 
 
-def test_a_file_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    stub(monkeypatch, "plan", FakePlan())
-    assert run("plan", "model.py:cost", "--json", "missing/p.json") == 2
+@pytest.mark.parametrize("option", ["--json", "--html", "--save"])
+def test_a_file_that_cannot_be_written(option: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_plans(monkeypatch)
+    assert run("plan", "model.py:cost", option, "missing/p.json") == 2
+    assert [file.name for file in place.iterdir()] == ["model.py"]
 
 
 def test_a_decorated_target_plans_with_its_own_options(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = stub(monkeypatch, "plan", FakePlan())
+    calls = fake_plans(monkeypatch)
     (place / "decorated.py").write_text(
         "class F:\n    fn = staticmethod(lambda x: x)\n    def __call__(self): pass\n"
         "    def plan(self, x): return f'own plan {x}'\ncost = F()\ndef example_cost(): return 4\n")
     assert run("plan", "decorated.py:cost") == 0
     assert calls == []
     assert run("plan", "decorated.py:cost", "--wrt", "x") == 0
-    assert calls == [(4, {"wrt": ("x",)})]
+    assert calls == [({"wrt": ("x",)},), ("plan", 4)]
 
 
 class FakeReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.names import again_of, fresh, grad_of, is_generated, safe, tape_of
+from sdfgad.names import again_of, fresh, grad_of, is_generated, loop_variable, safe, tape_of
 
 
 @pytest.mark.parametrize("name, usable", [
@@ -23,3 +23,13 @@ def test_generated_names_are_told_apart() -> None:
 def test_fresh_names() -> None:
     assert fresh("a", {}) == "a"
     assert fresh("a", {"a", "a_1"}) == "a_2"
+
+
+@pytest.mark.parametrize("name", ["k", "row", "column", "here", "c0", "m1", "w0_0", "_0", "_", "cell2", "p3_"])
+def test_loop_variables_keep_off_the_names_of_passes(name: str) -> None:
+    assert loop_variable(name) == f"u_{name}"
+
+
+@pytest.mark.parametrize("name", ["i", "j", "t", "kk", "rows", "t0", "_k"])
+def test_other_loop_variables_are_themselves(name: str) -> None:
+    assert loop_variable(name) == name

@@ -1,10 +1,9 @@
-"""The most memory this process had resident: since it started, or since a mark."""
+"""The most memory this process had resident: since it started, or while something ran."""
 
 from __future__ import annotations
 
 import resource
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ MARK, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 def with_gradient_times(run: Run, call: Callable[[], Any], job: Job) -> Run:
     """The run with the repetitions of its gradient and the most memory that was resident meanwhile."""
-    before = mark()
+    before, marked = process_peak(), mark()
     times = repeated(call, job.repeat, job.budget, rival=job.rival)
     run = run.with_times("gradient", run.first["gradient"], times)
-    return replace(run, peak_rss_bytes=before, gradient_rss_bytes=peak_since_mark())
+    return replace(run, peak_rss_bytes=before, gradient_rss_bytes=peak_since_mark() if marked else None)
 
 
 def process_peak() -> int:
@@ -29,13 +28,14 @@ def process_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def mark() -> int:
-    """Forget earlier peaks, where the system can; the largest one."""
-    before = process_peak()
-    # 5 resets the high-water mark, see proc(5).
-    with suppress(OSError):
+def mark() -> bool:
+    """Forget earlier peaks; False where the system does not allow it, and `peak_since_mark` would tell them."""
+    try:
+        # 5 resets the high-water mark, see proc(5).
         MARK.write_text("5")
-    return before
+    except OSError:
+        return False
+    return True
 
 
 def peak_since_mark() -> int | None:

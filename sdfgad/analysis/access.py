@@ -51,10 +51,8 @@ def sites(block: Block) -> dict[int, Site]:
             counter[0] += 1
             order = counter[0]
             below = path
-            if isinstance(stmt, Loop):
-                below = (*path, stmt.range)
-            elif isinstance(stmt, While):
-                below = (*path, _unbounded(stmt))
+            if isinstance(stmt, (Loop, While)):
+                below = (*path, run_range(stmt))
             for child in children(stmt):
                 visit(child, below)
             counter[0] += 1
@@ -66,8 +64,10 @@ def sites(block: Block) -> dict[int, Site]:
     return found
 
 
-def _unbounded(stmt: While) -> Range:
-    """A while loop counts upwards from zero for as long as it likes."""
+def run_range(stmt: Loop | While) -> Range:
+    """The iterations of a loop; a while loop counts upwards from zero for as long as it likes."""
+    if isinstance(stmt, Loop):
+        return stmt.range
     return Range(f"while_{stmt.trips}", ix(0), ix(2**62))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sdfgad.analysis.access import Site
+from sdfgad.analysis.cover import covers
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, statements, writes
 
@@ -79,17 +80,6 @@ def _starts_afresh(array: Array, first: Stmt, makers: tuple[Stmt, ...], block: B
         all(i.symbols <= own and not i.elems for s in stores for i in s.index) and \
         all(not (*r.start.elems, *r.stop.elems) for r in first.domain)
     return fixed and len(stores) == 1 and (len(makers) == 1 or covers(first, stores[0], array))
-
-
-def covers(stmt: Map, store: Store, array: Array) -> bool:
-    """Whether a plain store replaces every element of the array."""
-    trips = [r.trips for r in stmt.domain]
-    if store.op is not None or None in trips or math.prod(t or 0 for t in trips) != math.prod(array.shape):
-        return False
-    if any(r.start.symbols | r.stop.symbols for r in stmt.domain):
-        return False
-    forms = [i.affine[0] for i in store.index if i.affine is not None and len(i.affine[0]) == 1]
-    return len({v for form in forms for v in form}) == len(stmt.domain)
 
 
 def _points(stmt: Stmt) -> int:

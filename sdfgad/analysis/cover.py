@@ -17,12 +17,19 @@ def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
     return rank == len(domain)
 
 
+def covers(stmt: Map, store: Store, array: Array) -> bool:
+    """Whether a plain store replaces every element of the array."""
+    return store.op is None and fills(stmt, store, array)
+
+
 def fills(stmt: Map, store: Store, array: Array) -> bool:
     """Whether a store reaches every element exactly once: as many points as elements, and no element twice.
 
     The latter is shown by places in memory: sorted by stride, each variable steps over all that the ones before reach.
     """
     trips = {r.var: r.trips for r in stmt.domain}
+    if any(r.start.symbols | r.stop.symbols for r in stmt.domain):
+        return False  # ranges that move with each other: strides say nothing
     if None in trips.values() or math.prod(n or 0 for n in trips.values()) != math.prod(array.shape):
         return False
     place = Ix(())

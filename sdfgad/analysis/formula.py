@@ -30,6 +30,8 @@ _OPERATIONS: Mapping[str, int] = MappingProxyType({
                      "ge", "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex",
                      "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite"), 1),
     "div": 4, "sqrt": 4})
+_MODULUS = 8
+"""Elementary operations for the absolute value of a complex number."""
 _SUMS = frozenset({"add", "sub"})
 _PRODUCTS = frozenset({"mul", "pow"})
 
@@ -179,7 +181,7 @@ def _moving(e: Expr, variables: frozenset[str]) -> set[Expr]:
 def _work(node: Call) -> int | None:
     """Elementary operations; None for something dear."""
     if any(n.dtype.kind == "c" for n in (node, *node.args)) and node.fn not in ("real", "imag"):
-        return None
+        return _MODULUS if node.fn == "abs" else None
     return 2 if _small_power(node) else _OPERATIONS.get(node.fn)
 
 

@@ -26,7 +26,7 @@ from sdfgad.analysis.access import (
     view_access,
     writes_of,
 )
-from sdfgad.analysis.block_local import covers
+from sdfgad.analysis.cover import covers
 from sdfgad.analysis.formula import NOTHING, Again
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
@@ -48,11 +48,12 @@ class Needed:
 
 
 def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array],
-           again: Mapping[int, Sequence[Stmt]] = MappingProxyType({}), inline: Again = NOTHING) -> Needed:
+           again: Mapping[int, Sequence[Stmt]] = MappingProxyType({}), inline: Again = NOTHING,
+           more: Mapping[int, Sequence[Access]] = MappingProxyType({})) -> Needed:
     """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`.
 
     again: for the last statement of a block (its `id`), the statements the reverse of the block starts with.
-    inline: values that derivatives compute where they read them.
+    inline: values that derivatives compute where they read them. more: further reads of the reverse, by statement.
     """
     place = sites(program.body)
     own = _writes_by_array(program.body, place)
@@ -67,6 +68,8 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
             reads[id(stmt)] += found
     for last, makers in again.items():
         reads[last] += _reads_again(makers, place[last], place)
+    for key, extra in more.items():
+        reads[key] += extra
     records = _Recorder(program, place, reads)
     records.walk(program.body, frozenset())
     flat = tuple(a for found in reads.values() for a in found)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sdfgad.ir.expr import index_elems, loads
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import range_elems, statements
 
@@ -69,6 +69,15 @@ def touches(stmt: Map) -> tuple[Touch, ...]:
     return known
 
 
+def touched(stmt: Map) -> tuple[frozenset[str], frozenset[str]]:
+    """The arrays a map touches, and those among them it writes; kept with the map."""
+    known: tuple[frozenset[str], frozenset[str]] | None = stmt.__dict__.get("_touched")
+    if known is None:
+        known = frozenset(t.array for t in touches(stmt)), frozenset(t.array for t in touches(stmt) if t.written)
+        object.__setattr__(stmt, "_touched", known)
+    return known
+
+
 def _touches(stmt: Map) -> Iterator[Touch]:
     for r in stmt.domain:
         yield from (Touch(e.array, e.parts, False) for e in range_elems(r))
@@ -95,16 +104,32 @@ def seeds(block: Block, arrays: Mapping[str, Array]) -> list[tuple[str, int]]:
 def number_rows(block: Block, array: str, dim: int) -> Rows:
     """The numbering that makes dimension `dim` of `array` count rows, followed from access to access."""
     maps = maps_of(block)
-    written = {t.array for m in maps for t in touches(m) if t.written}
+    users: dict[str, set[int]] = {}
+    written: set[str] = set()
+    for m in maps:
+        names, own = touched(m)
+        written |= own
+        for name in names:
+            users.setdefault(name, set()).add(id(m))
     places, turns = {array: (dim, 0)}, {}  # type: dict[str, tuple[int, int]], dict[int, tuple[str, int]]
+    # Maps of which an array has got its place since they were tried, and maps that have placed their arrays: those
+    # they write, and all of them.
+    news = set(users.get(array, ()))
+    done: tuple[set[int], set[int]] = (set(), set())
+    keyed = [(id(m), m) for m in maps]
     by_reads = False
     while True:
         size = len(places) + len(turns)
-        for stmt in maps:
-            if id(stmt) not in turns and (turn := _turn(stmt, places)) is not None:
-                turns[id(stmt)] = turn
-            if id(stmt) in turns:
-                _place(stmt, turns[id(stmt)], places, written, by_reads)
+        settled = done[by_reads]
+        for key, stmt in keyed:
+            if key in news:
+                news.remove(key)
+                if key not in turns and (turn := _turn(stmt, places)) is not None:
+                    turns[key] = turn
+            if key in turns and key not in settled:
+                settled.add(key)
+                for name in _place(stmt, turns[key], places, written, by_reads):
+                    news |= users[name]
         if size < len(places) + len(turns):
             by_reads = False  # what a statement writes tells more than what it reads
         elif not by_reads:
@@ -148,19 +173,24 @@ def _shift(touch: Touch, var: str, dim: int, offset: int) -> int | None:
 
 
 def _place(stmt: Map, turn: tuple[str, int], places: dict[str, tuple[int, int]], written: set[str],
-           by_reads: bool) -> None:
+           by_reads: bool) -> list[str]:
+    """Give places to what the map touches in its rows; the arrays that got one."""
     var, shift = turn
+    placed = []
     for touch in touches(stmt):
         if touch.array in places or touch.array not in written or not (touch.written or by_reads):
             continue
         found = [(k, g) for k, i in enumerate(touch.index) if (g := _distance(i, var)) is not None]
         if len(found) == 1:
             places[touch.array] = (found[0][0], found[0][1] - shift)
+            placed.append(touch.array)
+    return placed
 
 
 def _distance(index: Ix, var: str) -> int | None:
     """`index - var` when that is a number."""
-    return (index - ix(var)).const
+    affine = index.affine
+    return affine[1] if affine is not None and affine[0] == {var: 1} else None
 
 
 def reach(stmt: Stmt, rows: Rows) -> Reach | None:

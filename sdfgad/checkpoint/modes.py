@@ -8,11 +8,12 @@ during the reverse.
 | ---------------- | --------- | ------------- | --------------------------------------- |
 | store all        | T w       |               | 0                                       |
 | K segments       | K q       | ceil(T / K) w | T: every segment runs again, recording  |
-| binomial, c      | c q + w   |               | r T - C(c + r, c + 1), see `revolve`    |
+| binomial, c, L   | c q + L w |               | L times that of T / L steps, `revolve`  |
 | restart          | q         | w             | T (T + 1) / 2                           |
 | inverse          |           | w             | 0, but T times the inverse              |
 
-In binomial mode the first sweep records its last iteration, which is turned first.
+In binomial mode L iterations count as one step: r T' - C(c + r, c + 1) of T' = T / L of them run again. The first sweep
+records the last L iterations, which are turned first.
 """
 from __future__ import annotations
 
@@ -25,24 +26,34 @@ from sdfgad.checkpoint.revolve import advances, copies
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduledLoop
 
 STORE_ALL, SEGMENTS, BINOMIAL, RESTART, INVERSE = "store all", "segments", "binomial", "restart", "inverse"
+ONLINE = "online"
+"""Of loops whose number of iterations is not known: a number of snapshots, spread evenly as the loop goes on."""
 EVERY_COUNT_UP_TO = 40
 """Binomial modes with fewer snapshots are all offered, then every eighth part of an octave."""
+
+MANY = 4096
+"""Iterations of a loop long enough for a coarser choice."""
 
 
 @dataclass(frozen=True, order=True)
 class Mode:
-    """count: the number of segments or of snapshots."""
+    """count: the number of segments or of snapshots. length: iterations that are recorded together in binomial mode."""
 
     kind: str
     count: int = 0
+    length: int = 1
 
     @property
     def snapshots(self) -> bool:
         """Whether it starts again from saved states, as the pin `snapshot` asks."""
-        return self.kind in (SEGMENTS, BINOMIAL, RESTART)
+        return self.kind in (SEGMENTS, BINOMIAL, RESTART, ONLINE)
 
     def __str__(self) -> str:
-        return {SEGMENTS: f"{self.count} segments", BINOMIAL: f"{self.count} snapshots"}.get(self.kind, self.kind)
+        together = f", {self.length} iterations at a time" if self.length > 1 else ""
+        snapshots = f"{self.count} snapshot{'s' * (self.count != 1)}"
+        named = {SEGMENTS: f"{self.count} segments", BINOMIAL: f"{snapshots}{together}",
+                 ONLINE: f"at most {snapshots}"}
+        return named.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True)
@@ -57,10 +68,11 @@ class Price:
 
 def price(mode: Mode, loop: ScheduledLoop) -> Price:
     """What a mode costs one run of a loop."""
-    return _PRICES[mode.kind](loop, mode.count)
+    return _PRICES[mode.kind](loop, mode)
 
 
-def _segments(loop: ScheduledLoop, count: int) -> Price:
+def _segments(loop: ScheduledLoop, mode: Mode) -> Price:
+    count = mode.count
     seconds = loop.trips * loop.seconds + 2 * count * loop.snapshot_seconds
     return Price(count, 0, segment_length(loop.trips, count), seconds)
 
@@ -70,31 +82,39 @@ def segment_length(trips: int, count: int) -> int:
     return -(-trips // count)
 
 
-def _binomial(loop: ScheduledLoop, count: int) -> Price:
-    copied = copies(loop.trips, count) * loop.snapshot_seconds if loop.snapshot_seconds else 0.0
-    return Price(count, 1, 0, advances(loop.trips, count) * loop.seconds + copied)
+def _binomial(loop: ScheduledLoop, mode: Mode) -> Price:
+    parts, count = segment_length(loop.trips, mode.length), mode.count
+    copied = copies(parts, count) * loop.snapshot_seconds if loop.snapshot_seconds else 0.0
+    return Price(count, mode.length, 0, advances(parts, count) * mode.length * loop.seconds + copied)
 
 
-def _restart(loop: ScheduledLoop, count: int) -> Price:
+def _restart(loop: ScheduledLoop, mode: Mode) -> Price:
     seconds = loop.trips * (loop.trips + 1) // 2 * loop.seconds + (loop.trips + 1) * loop.snapshot_seconds
     return Price(1, 0, 1, seconds)
 
 
-def _inverse(loop: ScheduledLoop, count: int) -> Price:
+def _inverse(loop: ScheduledLoop, mode: Mode) -> Price:
     assert loop.inverse_seconds is not None, "an inverse that does not exist"
     return Price(0, 0, 1, loop.trips * loop.inverse_seconds)
 
 
-_PRICES: Mapping[str, Callable[[ScheduledLoop, int], Price]] = MappingProxyType({
-    STORE_ALL: lambda loop, count: Price(0, loop.trips, 0, 0.0),
+_PRICES: Mapping[str, Callable[[ScheduledLoop, Mode], Price]] = MappingProxyType({
+    STORE_ALL: lambda loop, mode: Price(0, loop.trips, 0, 0.0),
     SEGMENTS: _segments, BINOMIAL: _binomial, RESTART: _restart, INVERSE: _inverse})
 
 
 def is_possible(mode: Mode, loop: ScheduledLoop) -> bool:
     """Whether the loop can be run in this mode at all."""
+    if mode.kind in (BINOMIAL, RESTART) and not loop.uniform:
+        return False
     if mode.kind in (SEGMENTS, BINOMIAL):
-        return 1 <= mode.count <= loop.trips
+        return mode.length >= 1 and 1 <= mode.count <= segment_length(loop.trips, mode.length)
     return mode.kind in _PRICES and mode.count == 0 and (mode.kind != INVERSE or loop.inverse_seconds is not None)
+
+
+def is_possible_online(mode: Mode) -> bool:
+    """Whether snapshots can be thinned out: an even number of them."""
+    return mode.kind == ONLINE and mode.count >= 2 and mode.count % 2 == 0
 
 
 @lru_cache(maxsize=256)
@@ -102,9 +122,10 @@ def offered_modes(loop: ScheduledLoop, pin: str | None = None) -> tuple[Mode, ..
     """The modes worth considering: none is beaten by another whatever the record of an iteration takes."""
     counts = _segment_counts(loop.trips)
     modes = [Mode(STORE_ALL), *(Mode(SEGMENTS, k) for k in counts),
-             *(Mode(BINOMIAL, c) for c in _snapshot_counts(loop.trips)), Mode(RESTART)]
+             *(Mode(BINOMIAL, c) for c in _snapshot_counts(loop.trips)), *_blocked(loop.trips), Mode(RESTART)]
     if loop.inverse_seconds is not None:
         modes.append(Mode(INVERSE))
+    modes = [m for m in modes if is_possible(m, loop)]
     if pin == SNAPSHOT:
         modes = [m for m in modes if m.snapshots]
     costs = {m: _cost(m, loop) for m in modes}
@@ -134,3 +155,14 @@ def _snapshot_counts(trips: int) -> list[int]:
     while counts and counts[-1] < trips - 1:
         counts.append(min(trips - 1, counts[-1] * 9 // 8))
     return counts
+
+
+def _blocked(trips: int) -> list[Mode]:
+    """Several iterations recorded together: lengths in powers of two, or four, and counts half an octave apart."""
+    found = []
+    step = 1 if trips <= MANY else 2
+    for length in (2**k for k in range(1, max(1, (trips // 2).bit_length()), step)):
+        most = segment_length(trips, length) - 1
+        counts = {min(most, round(2 ** (k / 2))) for k in range(2 * most.bit_length() + 1)} if most > 0 else set()
+        found += [Mode(BINOMIAL, c, length) for c in sorted(counts)]
+    return found

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -14,7 +14,8 @@ class Item:
     name: unique, `array@line`. bytes: storage for every version kept, None when the count is known only at run time.
     where: file and line that overwrites it. because: the line that needs it. recomputable: whether the emission can
     rebuild it from values that survive; cost: extra elements computed if it does. light: to compute it where it is read
-    takes no longer than to store and load it, and needs hardly anything else stored.
+    takes no longer than to store and load it, and needs hardly anything else stored. loop: the innermost one whose
+    iterations make it anew; version_bytes: of what one of them keeps.
     """
 
     name: str
@@ -26,15 +27,21 @@ class Item:
     recomputable: bool
     cost: int
     light: bool = False
+    loop: str = ""
+    version_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Problem:
-    """items: what a plan decides. base: bytes alive whatever is decided, by array name."""
+    """items: what a plan decides. base: bytes alive whatever is decided, by array name. loops: names of the loops that
+    may start again from snapshots. code: tells the program, with its shapes and dtypes, from any other.
+    """
 
     target: str
     items: tuple[Item, ...]
     base: Mapping[str, int]
+    loops: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def base_bytes(self) -> int:
@@ -45,11 +52,17 @@ class Problem:
         """Peak when everything is stored; growable tapes, whose size is unknown, are not in it."""
         return self.base_bytes + sum(i.bytes or 0 for i in self.items)
 
+    def with_base(self, more: Mapping[str, int]) -> Problem:
+        """The problem with further bytes that are alive whatever is decided."""
+        return replace(self, base={**self.base, **more})
+
     def to_json(self) -> str:
         """The problem as text; `from_json` reads it back."""
-        return json.dumps({"target": self.target, "items": [asdict(i) for i in self.items], "base": dict(self.base)})
+        return json.dumps({"target": self.target, "items": [asdict(i) for i in self.items], "base": dict(self.base),
+                           "loops": list(self.loops), "code": self.code})
 
     @staticmethod
     def from_json(text: str) -> Problem:
         raw: dict[str, Any] = json.loads(text)
-        return Problem(raw["target"], tuple(Item(**i) for i in raw["items"]), raw["base"])
+        return Problem(raw["target"], tuple(Item(**i) for i in raw["items"]), raw["base"], tuple(raw["loops"]),
+                       raw["code"])

@@ -94,7 +94,7 @@ class ScheduledBlock:
 class ScheduledLoop:
     """trips: iterations, at most. state_bytes: what an iteration needs to start: one snapshot. seconds: of one forward
     iteration, inner loops included. snapshot_seconds: of writing or reading one snapshot. inverse_seconds: of undoing
-    one iteration exactly; None when it cannot be undone without rounding.
+    one iteration exactly; None when it cannot be undone without rounding. uniform: always the same number of trips.
     """
 
     name: str
@@ -104,6 +104,7 @@ class ScheduledLoop:
     parent: str | None = None
     snapshot_seconds: float = 0.0
     inverse_seconds: float | None = None
+    uniform: bool = True
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sdfgad.config import settings
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
 from sdfgad.memory import format_bytes
 
-POINTS = 8
+POINTS = 12
 """How many points an inner loop offers to the loop around it."""
 SLACK = 1e-9
 """Relative: plans whose seconds differ by less are equally fast."""

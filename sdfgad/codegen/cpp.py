@@ -206,7 +206,7 @@ def _atom(frame: Frame, atom: Atom) -> str:
         return f"(int64_t({a}) / ({b}))" if plain else f"sg::floordiv(int64_t({a}), int64_t({b}))"
     if not isinstance(atom, Mod):
         raise TypeError(f"unknown index atom {atom!r}")
-    return f"(int64_t({a}) % ({b}))" if plain else f"sg::mod(int64_t({a}), int64_t({b}))"
+    return f"(int64_t({a}) % ({b}))" if plain else f"sg::wrap(int64_t({a}), int64_t({b}))"
 
 
 class Writer:

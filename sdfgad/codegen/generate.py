@@ -8,40 +8,48 @@ from dace.codegen import codegen
 
 from sdfgad.codegen.cpp import container
 from sdfgad.codegen.lower import TAPES, Lowered
+from sdfgad.errors import InvariantError
 
 _ENTRY = """
-struct sg_handle {{ {state}_t *state; sg::Tapes tapes; }};
 extern "C" void *sg_open() {{
-    {state}_t *state = __dace_init_{name}();
-    return state ? new sg_handle{{state, {{}}}} : nullptr;
+    {state} *state = __dace_init_{name}();
+    if (state == nullptr || !state->sg_memory.failed()) return state;
+    __dace_exit_{name}(state);
+    return nullptr;
 }}
-extern "C" void sg_close(void *handle) {{
-    sg_handle *h = static_cast<sg_handle *>(handle);
-    __dace_exit_{name}(h->state);
-    delete h;
-}}
+extern "C" void sg_close(void *handle) {{ __dace_exit_{name}(static_cast<{state} *>(handle)); }}
 extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
-    sg_handle *h = static_cast<sg_handle *>(handle);
+    {state} *state = static_cast<{state} *>(handle);
     int before = omp_get_max_threads();
     if (threads > 0) omp_set_num_threads(threads);
-    h->tapes.reset();
-    h->tapes.limit = limit;
-    uint64_t tapes[1] = {{uint64_t(reinterpret_cast<uintptr_t>(&h->tapes))}};
+    state->sg_memory.begin();
+    state->sg_tapes.reset(limit);
+    sg::Charge stacks(state->sg_memory, {stack});
+    uint64_t tapes[1] = {{uint64_t(reinterpret_cast<uintptr_t>(&state->sg_tapes))}};
     (void)tapes;
     {pool}
     int status = 0;
     try {{
-        __program_{name}(h->state{arguments});
+        __program_{name}(state{arguments});
     }} catch (const sg::Overflow &) {{
         status = 1;
     }} catch (const sg::Singular &) {{
         status = 2;
+    }} catch (const std::bad_alloc &) {{
+        status = 3;
     }}
     if (threads > 0) omp_set_num_threads(before);
     return status;
 }}
-extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<sg_handle *>(handle)->tapes.peak; }}
+extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak; }}
+extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 """
+# DaCe's allocations become counted ones: (pattern, replacement).
+_COUNTED = (
+    (r"dace::aligned_new_array<([^()]+)>\((.+), 64\);", r"__state->sg_memory.array<\1>(\2);"),
+    (r"dace::aligned_delete_array\((.+), 64\);", r"__state->sg_memory.drop(\1);"))
+_MEMBERS = "    sg::Memory sg_memory;\n    sg::Tapes sg_tapes{sg_memory};\n"
+_UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
 def source(lowered: Lowered) -> str:
@@ -51,7 +59,23 @@ def source(lowered: Lowered) -> str:
         # A failing validation would write the graph into the current folder; the tests validate instead.
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
-    return "#include <omp.h>\n" + code + _entry(lowered)
+    return '#include <omp.h>\n#include "sdfgad.h"\n' + _counted(code, _state(lowered)) + _entry(lowered)
+
+
+def _state(lowered: Lowered) -> str:
+    """The type of what a handle points at."""
+    return f"{lowered.sdfg.name}_state_t"
+
+
+def _counted(code: str, state: str) -> str:
+    """`state->v = dace::aligned_new_array<double>(n, 64);`   ->   `state->v = __state->sg_memory.array<double>(n);`"""
+    code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{_MEMBERS}", code, flags=re.MULTILINE)
+    for pattern, counted in _COUNTED:
+        code = re.sub(pattern, counted, code)
+    left = _UNCOUNTED.search(code)
+    if found != 1 or left is not None:
+        raise InvariantError(f"generated code takes memory that is not counted: {left[0] if left else 'no ' + state}")
+    return code
 
 
 def _entry(lowered: Lowered) -> str:
@@ -62,4 +86,5 @@ def _entry(lowered: Lowered) -> str:
         passed.append("tapes" if name == container(TAPES) else f"static_cast<{kind} *>(args[{position[name]}])")
     arguments = "".join(f", {text}" for text in passed)
     pool = "sg::BlasThreads pool(1);" if lowered.uses_blas else ""
-    return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=f"{lowered.sdfg.name}_state", arguments=arguments)
+    stack = f"omp_get_max_threads() * int64_t({lowered.thread_bytes})"
+    return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack)

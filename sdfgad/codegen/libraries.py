@@ -10,6 +10,8 @@ from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
 
 BLAS_OPS = frozenset(("matmul", "gesv", "getri", "potrf", "trsolve"))
+_MEMORY = "__state->sg_memory"
+"""Where routines take their workspaces, in a generated function."""
 
 
 def view_strides(frame: Frame, view: View) -> tuple[tuple[int | None, ...], Ix]:
@@ -76,13 +78,13 @@ def _matmul(frame: Frame, stmt: Lib) -> str:
     add = f"{'true' if stmt.attrs.get('accumulate') else 'false'}, {_scale(frame, stmt)}"
     if len(a.shape) == len(b.shape) == 2:
         sizes = _sizes(frame, c.shape[0], c.shape[1], a.shape[1])
-        return f"sg::gemm({sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
+        return f"sg::gemm({_MEMORY}, {sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
     if len(a.shape) == 2:
         matrix, vector = _operand(frame, a), _operand(frame, b)
-        return f"sg::gemv({_sizes(frame, *a.shape)}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+        return f"sg::gemv({_MEMORY}, {_sizes(frame, *a.shape)}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
     (s0, s1), _ = view_strides(frame, b)
     matrix, vector = f"{_start(frame, b)}, {s1}, {s0}", _operand(frame, a)
-    return f"sg::gemv({_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+    return f"sg::gemv({_MEMORY}, {_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
 
 
 def _scale(frame: Frame, stmt: Lib) -> str:
@@ -101,7 +103,8 @@ def _gesv(frame: Frame, stmt: Lib) -> str:
 
 def _getri(frame: Frame, stmt: Lib) -> str:
     matrix, pivots = stmt.outs
-    return f"sg::getri({_sizes(frame, matrix.shape[0])}, {_lead(frame, matrix)}, {_start(frame, pivots)})"
+    size = _sizes(frame, matrix.shape[0])
+    return f"sg::getri({_MEMORY}, {size}, {_lead(frame, matrix)}, {_start(frame, pivots)})"
 
 
 def _potrf(frame: Frame, stmt: Lib) -> str:
@@ -126,7 +129,7 @@ def _fft(frame: Frame, stmt: Lib) -> str:
     count = values.shape[0] if len(values.shape) == 2 else ix(1)
     inverse = "true" if stmt.attrs.get("inverse") else "false"
     sizes = _sizes(frame, count, values.shape[-1])
-    return f"sg::fft({sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
+    return f"sg::fft({_MEMORY}, {sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
 
 
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({

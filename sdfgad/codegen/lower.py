@@ -24,10 +24,10 @@ from sdfgad.codegen.cpp import (
     symbol,
     tape_number,
 )
+from sdfgad.codegen.footprint import scheduled, thread_bytes
 from sdfgad.codegen.libraries import BLAS_OPS
-from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.scalars import exposed, lasting_scalars
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler, kernel_frame
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
 from sdfgad.codegen.statements import declare_private, emit_block, private_names
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Pop, Program, Push, While
 from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
@@ -45,17 +45,17 @@ class Lowered:
     arguments: tuple[str, ...]
     """Containers the caller passes: the program's arguments, its results, its constants."""
     transient_bytes: int
+    thread_bytes: int
+    """On the stack of each thread."""
     uses_blas: bool
     tapes: tuple[str, ...]
 
 
 def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
     """The SDFG of a program. `results` are containers the caller passes beside the arguments."""
-    program = library_forms(program)
+    made = scheduled(program)
+    program, items, arrays = made.program, made.items, made.arrays
     passed = dict.fromkeys((*program.arguments, *results, *program.constants))
-    scheduler = Scheduler(program.arrays)
-    items = scheduler.block(Frame(program.arrays), program.body)
-    arrays = scheduler.arrays
     lasting = lasting_scalars(items, passed, arrays)
     tapes = tuple(sorted({s.tape for s in statements(program.body) if isinstance(s, (Push, Pop))}))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
@@ -67,7 +67,7 @@ def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
     sdfg.append_global_code("\n".join([*headers, *(
         f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
     kept = sum(a.bytes for a in builder.used_arrays() if a.name not in passed)
-    return Lowered(sdfg, tuple(passed), kept, bool(libs & BLAS_OPS), tapes)
+    return Lowered(sdfg, tuple(passed), kept, thread_bytes(items, arrays), bool(libs & BLAS_OPS), tapes)
 
 
 class _Builder:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdfgad.codegen.cost import domain_points
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
@@ -21,6 +22,8 @@ ENOUGH_TRIPS = 64
 MOST_BLOCKS = 64
 SMALLEST_CHUNK = 128
 LARGEST_PARTIAL = 1 << 15
+WORTH_COPIES = 2
+"""So many terms per element of all copies pay for making and adding the copies."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     if any(p.op is None for p in stores) or len({p.array for p in stores}) != len(stores):
         return None
     reads = {n for p in stmt.body for n in _reads(p)}
-    cells = [_cells(p, stmt) for p in stores]
+    cells = [_cells(p, stmt) or _scattered(p, stmt, frame) for p in stores]
     if not reads.isdisjoint(p.array for p in stores) or any(c is None for c in cells):
         return None
     used = {r.var for c in cells for r in c or ()}
@@ -137,6 +140,18 @@ def _cells(part: Store, stmt: Map) -> tuple[Range, ...] | None:
     return found if plain and once and boxed and small else None
 
 
+def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
+    """Ranges over a whole array, where data decides which of its elements a store adds to; None if copies of it would
+    cost more than they save."""
+    array = frame.arrays[part.array]
+    cells = math.prod(array.shape)
+    if not any(i.elems for i in part.index) or cells * MOST_BLOCKS > LARGEST_PARTIAL * 8:
+        return None
+    if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * MOST_BLOCKS * cells:
+        return None
+    return tuple(Range(f"cell{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+
+
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
              fresh: Callable[[str], str]) -> Shared:
     count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // 4)))
@@ -145,11 +160,13 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
     for part, cells in targets:
         dtype = frame.arrays[part.array].dtype
         array = Array(fresh("partial"), (count, *(r.trips or 0 for r in cells)), dtype)
+        own = all(r in stmt.domain for r in cells)
+        target = replace(part, index=part.index if own else tuple(ix(r.var) for r in cells))
         here = (ix(block.var), *(_number(r) for r in cells))
         added.append(array)
-        start.append(Map(cells, (Store(array.name, here, _neutral(part, dtype)),)))
-        body[id(part)] = Store(array.name, here, part.expr, part.op)
-        end.append(Map((block, *cells), (Store(part.array, part.index, Load(array.name, here, dtype), part.op),)))
+        start.append(Map(cells, (Store(array.name, here, _neutral(target, dtype)),)))
+        body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), part.expr, part.op)
+        end.append(Map((block, *cells), (replace(target, expr=Load(array.name, here, dtype)),)))
     domain = tuple(_chunk(r, count, block.var) if r is split else r for r in stmt.domain)
     core = Map(domain, tuple(body.values()), stmt.source)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))

@@ -86,6 +86,8 @@ class Executable:
     def _failure(self, status: int) -> Exception:
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
+        if status == 3:
+            return MemoryLimitError("the system has no memory left for a workspace or a tape", code="SG302")
         return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
                                 limit_bytes=self.tape_limit, code="SG302")
 
@@ -93,6 +95,18 @@ class Executable:
     def tape_peak(self) -> int:
         """The most bytes the growable tapes held during the last call."""
         return int(self._library.sg_tape_peak(self._handle))
+
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that arrays of this program's own held during the last call: temporaries, which stay between
+        calls, workspaces, tapes, what lives on the stacks of the threads."""
+        return int(self._library.sg_peak_bytes(self._handle))
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the constant tables."""
+        return sum(c.nbytes for c in self._constants)
 
 
 def _constant(program: Program, name: str) -> np.ndarray:
@@ -108,6 +122,7 @@ def _load(path: Path) -> ctypes.CDLL:
     library.sg_close.argtypes = (ctypes.c_void_p,)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
     library.sg_call.restype = ctypes.c_int
-    library.sg_tape_peak.argtypes = (ctypes.c_void_p,)
-    library.sg_tape_peak.restype = ctypes.c_int64
+    for count in (library.sg_tape_peak, library.sg_peak_bytes):
+        count.argtypes = (ctypes.c_void_p,)
+        count.restype = ctypes.c_int64
     return library

@@ -285,10 +285,14 @@ def _combine(fn: str, args: list[Expr], dtype: np.dtype) -> Expr:
     if fn == "abs" and args[0].dtype.kind in "bu":
         return args[0]
     if fn == "pow" and isinstance(args[1], Const) and dtype.kind != "i":
-        power = args[1].value
-        if not isinstance(power, complex) and power == int(power) and abs(power) < 2 ** 31:
-            args = [args[0], Const(int(power), args[1].dtype)]
+        args = [args[0], _whole_exponent(args[1])]
     return call(fn, *args, dtype=dtype)
+
+
+def _whole_exponent(e: Const) -> Const:
+    """2.0 or 2+0j as 2: such powers are products, and their derivatives are finite."""
+    whole = e.value.imag == 0 and float(e.value.real).is_integer() and abs(e.value) < 2 ** 31
+    return Const(int(e.value.real), e.dtype) if whole else e
 
 
 def truth(e: Expr) -> Expr:

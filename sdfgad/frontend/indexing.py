@@ -206,7 +206,7 @@ def _nest(ctx: Context, dims: tuple[int, ...], plan: Gather, body: Callable[[dic
     if not dims:
         body(at)
         return
-    span = Range(ctx.builder.symbol("k"), ix(0), plan.shape[dims[0]])
+    span = Range(ctx.builder.symbol("entry"), ix(0), plan.shape[dims[0]])
     with ctx.builder.region() as block:
         ctx.builder.scope.ranges.append(span)
         _nest(ctx, dims[1:], plan, body, {**at, dims[0]: ix(span.var)})

@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Exchanged, Trial, after_loop, close_carry, fixpoint, open_carry, restore
@@ -181,7 +182,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
 
     def once(carry: Carry) -> None:
         builder = ctx.builder
-        span = Range(builder.symbol(label), start, stop, step)
+        span = Range(builder.symbol(names.loop_variable(label)), start, stop, step)
         open_carry(ctx, carry)
         with builder.region() as block:
             builder.scope.ranges.append(span)

@@ -210,19 +210,14 @@ def histogram(a, bins=10, range=None, weights=None, density=None):
     if low == high:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1)
-    counts = np.zeros(bins, np.int64 if weights is None else weights.dtype)
-    for n in _range(values.shape[0]):
-        x = values[n]
-        if low <= x and x <= high:
-            k = int((x - low) / (high - low) * bins)
-            if k == bins:
-                k = bins - 1
-            if x < edges[k]:
-                k = k - 1
-            elif x >= edges[k + 1] and k != bins - 1:
-                k = k + 1
-            counts[k] += 1 if weights is None else weights[n]
-    return counts, edges
+    counts = np.zeros(bins + 1, np.int64 if weights is None else weights.dtype)
+    k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    k = k - (values < edges[k])
+    k = k + ((values >= edges[k + 1]) & (k != bins - 1))
+    # What is out of range goes to a bin of its own.
+    k = np.where((low <= values) & (values <= high), k, bins)
+    np.add.at(counts, k, 1 if weights is None else np.ravel(weights))
+    return counts[:-1], edges
 
 
 def bincount(x, weights=None, minlength=0):

@@ -162,7 +162,7 @@ _STATEMENTS: Mapping[type[Stmt], Callable[[_Machine, Any], None]] = MappingProxy
 
 
 def _matmul(a: np.ndarray, b: np.ndarray, *scale: np.ndarray, conj_a: bool = False, conj_b: bool = False,
-            factor: complex = 1, accumulate: bool = False) -> np.ndarray:
+            factor: complex = 1, accumulate: bool = False, touched: Expr | None = None) -> np.ndarray:
     product = (np.conj(a) if conj_a else a) @ (np.conj(b) if conj_b else b)
     return product * factor * scale[0] if scale else product * factor
 

@@ -63,7 +63,7 @@ def _stmt_lines(s: Stmt, pad: str, depth: int) -> Iterator[str]:
         for part in s.body:
             yield pad + _part_text(part)
     elif isinstance(s, Lib):
-        attrs = "".join(f", {k}={v}" for k, v in sorted(s.attrs.items()))
+        attrs = "".join(f", {k}={expr_text(v) if isinstance(v, Call) else v}" for k, v in sorted(s.attrs.items()))
         yield f"{pad}{', '.join(map(view_text, s.outs))} = {s.op}({', '.join(map(view_text, s.ins))}{attrs})"
     elif isinstance(s, Loop):
         private = f" private {', '.join(s.private)}" if s.private else ""

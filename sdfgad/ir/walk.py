@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from sdfgad.ir.expr import Expr, index_elems, loads, map_indices
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
 
@@ -30,6 +30,11 @@ def rebuild(block: Block, change: Callable[[Stmt], Block]) -> Block:
     for stmt in block:
         out.extend(change(with_children(stmt, [rebuild(b, change) for b in children(stmt)])))
     return tuple(out)
+
+
+def rebuild_blocks(block: Block, change: Callable[[list[Stmt]], Block]) -> Block:
+    """Replace the statements of each block together, inner blocks first."""
+    return change([with_children(s, [rebuild_blocks(b, change) for b in children(s)]) for s in block])
 
 
 def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
@@ -139,3 +144,34 @@ def change_view(view: View, change: Callable[[Ix], Ix]) -> View:
 
 def _change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
     return Range(r.var, change(r.start), change(r.stop), r.step)
+
+
+def map_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Stmt:
+    """Apply `change` to the index of every access to an array, inner blocks and elements in indices included."""
+    stmt = map_stmt_indices(stmt, lambda i: _elements(i, change))
+    return _own_accesses(stmt, change)
+
+
+def _elements(i: Ix, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Ix:
+    if not i.elems:
+        return i
+    return i.rebuild(lambda a: Ix((((Elem(a.array, change(a.array, a.parts)),), 1),)) if isinstance(a, Elem) else None)
+
+
+def _own_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Stmt:
+    def moved(e: Expr) -> Expr:
+        return rewrite(e, lambda n: Load(n.array, change(n.array, n.index), n.dtype) if isinstance(n, Load) else None)
+
+    def seen(v: View) -> View:
+        return replace(v, index=change(v.array, v.index))
+
+    if isinstance(stmt, Map):
+        body = tuple(Let(p.name, moved(p.expr)) if isinstance(p, Let) else
+                     Store(p.array, change(p.array, p.index), moved(p.expr), p.op) for p in stmt.body)
+        return Map(stmt.domain, body, stmt.source)
+    if isinstance(stmt, Lib):
+        return replace(stmt, outs=tuple(map(seen, stmt.outs)), ins=tuple(map(seen, stmt.ins)))
+    if isinstance(stmt, (Push, Pop)):
+        return replace(stmt, view=seen(stmt.view))
+    stmt = with_children(stmt, [tuple(_own_accesses(s, change) for s in b) for b in children(stmt)])
+    return replace(stmt, cond=moved(stmt.cond)) if isinstance(stmt, If) else stmt

@@ -20,6 +20,10 @@ class Names:
     versions: Mapping[str, int] = field(default_factory=dict)
     scratch: dict[str, Array] = field(default_factory=dict)
 
+    def copy(self) -> Names:
+        """Names of its own, for trying something."""
+        return Names(dict(self.arrays), self.active, self.prefix, self.versions, dict(self.scratch))
+
     def tangents(self) -> Tangents:
         return Tangents(self.tangent, self.fresh, self.is_tangent, self.versions)
 

@@ -30,6 +30,7 @@ class Kept:
 
     bytes: None for a growable tape, whose size is known only at run time. cost: elements computed to rebuild it.
     light: computing it where it is read is no dearer than storing it. again: it is computed again, not stored.
+    path: the loops around; order: the place of the statement that makes or destroys it.
     """
 
     name: str
@@ -42,13 +43,16 @@ class Kept:
     cost: int = 0
     light: bool = False
     again: bool = False
+    path: tuple[Range, ...] = ()
+    order: int = 0
 
 
 @dataclass(frozen=True)
 class Storage:
     """The program with versioned arrays. versions: leading dimensions per array. rebuild: arrays to make again, at the
     start of the reverse of their block; inline: values to compute again where they are read. light: block-local arrays
-    that may be, and are as cheap to compute as to store; heavy: others that can be made again."""
+    that may be, and are as cheap to compute as to store; heavy: others that can be made again. paths: the loops around
+    each block-local array."""
 
     program: Program
     versions: Mapping[str, int]
@@ -57,6 +61,7 @@ class Storage:
     inline: Again = NOTHING
     light: frozenset[str] = frozenset()
     heavy: Mapping[str, int] = field(default_factory=dict)
+    paths: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
 
 
 def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str]) -> Storage:
@@ -87,12 +92,13 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
         because = f"needed by line {lines.get(victims[name], 0)}"
         size = wide.arrays[name].bytes if name in versions else _all_versions(program.arrays[name].bytes, found)
         kept.append(Kept(name, name, name, size, first.source, because, name in again or name in light, found.cost,
-                         name in light, name in recompute))
+                         name in light, name in recompute, found.path, place[id(first)].order))
     final = block_locals(wide, sites(wide.body), seen)
     rebuild = {n: f for n, f in final.items() if n in recompute - light}
     heavy = {n: local[n].cost for n in again if n not in light}
     inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
-    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy)
+    paths = {n: found.path for n, found in local.items()}
+    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths)
 
 
 def _decided(program: Program, active: frozenset[str], seen: frozenset[str]) -> tuple[Program, frozenset[str]]:

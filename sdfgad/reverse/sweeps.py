@@ -7,21 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from sdfgad.analysis.access import Site, sites, writes_of
+from sdfgad.analysis.access import Access, Site, sites, writes_of
 from sdfgad.analysis.activity import active_arrays
 from sdfgad.analysis.needed import Needed, needed
+from sdfgad.analysis.restart import restarts
+from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While
-from sdfgad.ir.walk import reads, statements, writes
+from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh
+from sdfgad.reverse.bodies import Bodies
+from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
 from sdfgad.reverse.naming import Names
+from sdfgad.reverse.results import keep_results, sum_outputs
 from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
 from sdfgad.reverse.tape import Record, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
+from sdfgad.reverse.while_modes import OnlineSchedule
+from sdfgad.transform.expand import Slots
 
 
 @dataclass(frozen=True)
@@ -29,20 +37,24 @@ class Request:
     """What to differentiate. wrt: argument arrays. outputs: views, one cotangent seed each.
 
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
-    value: whether the program must also deliver its value.
+    value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
+    output (`reverse/results.py`).
     """
 
     wrt: tuple[str, ...]
     outputs: tuple[View, ...]
     seeds: str = "ones"
     value: bool = False
+    total: bool = False
 
 
 @dataclass(frozen=True)
 class Gradient:
     """The gradient program. gradients: result array for each name of `wrt` (None: identically zero).
 
-    results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep.
+    results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep. swept: the program
+    whose statements the sweeps run and undo; reads: what the reverse sweep reads of its values. local: the
+    loops around each array that lives within one run of their body.
     """
 
     program: Program
@@ -50,12 +62,17 @@ class Gradient:
     results: tuple[str, ...]
     seeds: tuple[str, ...]
     kept: tuple[Kept, ...]
+    swept: Program
+    reads: tuple[Access, ...]
+    local: Mapping[str, tuple[Range, ...]]
 
 
-def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset()) -> Gradient:
+def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
+             modes: Mapping[str, Mode] = MappingProxyType({})) -> Gradient:
     """The reverse-mode program of a normalised program.
 
-    recompute: names of kept values to rebuild instead of storing; PlanNotExecutable when one cannot be.
+    recompute: names of kept values to rebuild instead of storing. modes: of loops that are not wholly recorded, by
+    name. PlanNotExecutable when a value cannot be made again or a loop cannot be run so.
     """
     seen = {v.array for v in (*request.outputs, *views_of(program.returns))}
     active = active_arrays(program, request.wrt, {v.array for v in request.outputs})
@@ -67,20 +84,45 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
         names.arrays["grad_" + name] = Array("grad_" + name, a.shape[storage.versions.get(name, 0):], a.dtype,
                                              source=a.source, label=a.label)
     place = sites(program.body)
-    facts = needed(program, names.tangents(), names.scratch, ends_of_blocks(program, storage.rebuild), storage.inline)
-    sweeps = _Sweeps(names, facts, place, storage)
-    forward = sweeps.forward(program.body)
-    backward = sweeps.backward(program.body)
+    constants = dict(program.constants)
+    schedules = schedules_of(program, place, modes, names, constants)
+    facts = _facts(program, names, storage, place, schedules)
+    sweeps = _Sweeps(names, facts, place, storage, schedules)
+    forward = sweeps.finish(sweeps.forward(program.body))
+    backward = sweeps.finish(sweeps.backward(program.body))
     seeds = [names.declare(f"seed_{k}", tuple(n.const or 0 for n in v.shape), v.dtype, "argument")
              for k, v in enumerate(request.outputs)] if request.seeds == "arguments" else []
-    returns, copies = _keep_results(program.returns, backward, names) if request.value else (None, [])
+    returns, ends = _value(program, request, backward, names) if request.value else (None, [])
     zeros = [clear(names.arrays["grad_" + n].whole, Map((), ())) for n in sorted(active)]
-    body = (*forward, *copies, *zeros, *_seed(request, seeds, names), *backward)
+    body = (*forward, *ends, *zeros, *_seed(request, seeds, names), *backward)
     gradients = {n: names.tangent(n) for n in request.wrt}
     arguments = (*program.arguments, *(s.name for s in seeds))
-    whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns)
+    whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns, constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
-    return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept))
+    return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),
+                    program, facts.reads, storage.paths)
+
+
+def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int, Site],
+           schedules: Mapping[int, Schedule | OnlineSchedule]) -> Needed:
+    """What the reverse sweep needs, running loops again included."""
+    ends = ends_of_blocks(program, storage.rebuild)
+
+    def find(where: Names, more: Mapping[int, Sequence[Access]]) -> Needed:
+        return needed(program, where.tangents(), where.scratch, ends, storage.inline, more)
+
+    if not schedules:
+        return find(names, {})
+    reads = find(names.copy(), {}).reads
+    found = restarts(program, [s.loop for s in schedules.values()], place, reads, storage.paths)
+    for key, restart in found.items():
+        schedules[key].save_state(restart)
+    return find(names, {key: restart.others for key, restart in found.items()})
+
+
+def _value(program: Program, request: Request, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
+    """The value of the program, and what delivers it between the two sweeps."""
+    return sum_outputs(request.outputs, names) if request.total else keep_results(program.returns, backward, names)
 
 
 def _seed(request: Request, seeds: Sequence[Array], names: Names) -> list[Stmt]:
@@ -96,33 +138,18 @@ def _seed(request: Request, seeds: Sequence[Array], names: Names) -> list[Stmt]:
     return out
 
 
-def _keep_results(returns: Any, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
-    """Copy results the reverse sweep would change."""
-    changed = {n for s in statements(backward) for n in writes(s)}
-    copies: list[Stmt] = []
-
-    def visit(tree: Any) -> Any:
-        if isinstance(tree, (tuple, list)):
-            return type(tree)(visit(t) for t in tree)
-        if not isinstance(tree, View) or tree.array not in changed:
-            return tree
-        kept = names.declare(f"result_{tree.array}", tuple(n.const or 0 for n in tree.shape), tree.dtype)
-        domain = tuple(Range(f"c{d}", ix(0), n) for d, n in enumerate(tree.shape))
-        here = tuple(ix(r.var) for r in domain)
-        copies.append(Map(domain, (Store(kept.name, here, Load(tree.array, tree.at(here), tree.dtype)),)))
-        return kept.whole
-
-    return visit(returns), copies
-
-
 class _Sweeps:
-    def __init__(self, names: Names, facts: Needed, place: Mapping[int, Site], storage: Storage) -> None:
+    def __init__(self, names: Names, facts: Needed, place: Mapping[int, Site], storage: Storage,
+                 schedules: Mapping[int, Schedule | OnlineSchedule]) -> None:
         self.names = names
         self.facts = facts
         self.place = place
+        self.schedules = schedules
+        self.rooms = {s.loop.range.var: s for s in schedules.values() if isinstance(s, Schedule)}
         self.records: dict[int, list[Record]] = {}
         self.kept: list[Kept] = []
         self.rebuilt = rebuilt_blocks(storage, place)
+        self.versions = self._rooms_of_versions(storage)
         self._record_all(storage)
 
     def _record_all(self, storage: Storage) -> None:
@@ -134,14 +161,28 @@ class _Sweeps:
                 array = self.names.arrays[accesses[n].array]
                 if array.name in storage.rebuild:
                     continue
-                made = record(accesses[n], array, self.names.declare, stmt.source)
+                around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
+                made = record(accesses[n], array, self.names.declare, stmt.source, around)
                 self.records.setdefault(id(stmt), []).append(made)
                 again = array.name in storage.light or array.name in storage.heavy
                 stem = f"{array.name}@{stmt.source.line}" if stmt.source and not again else array.name
                 name = fresh(stem, {k.name for k in self.kept})
                 line = lines.get(self.facts.why[(id(stmt), n)].site.order, 0)
                 self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, f"needed by line {line}",
-                                      again, storage.heavy.get(array.name, 0), array.name in storage.light))
+                                      again, storage.heavy.get(array.name, 0), array.name in storage.light,
+                                      path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))
+
+    def _rooms_of_versions(self, storage: Storage) -> dict[str, Slots]:
+        """(room, place) for the leading dimensions of arrays with versions, whose shapes change with them."""
+        found: dict[str, Slots] = {}
+        for name in storage.versions if self.rooms else ():
+            path = storage.paths[name]
+            slots = scheduled_slots(path, self.rooms)
+            a = self.names.arrays[name]
+            if slots is not None and any(r.var in self.rooms for r in path):
+                found[name] = slots
+                self.names.arrays[name] = replace(a, shape=(*(n for n, _ in slots), *a.shape[len(slots):]))
+        return found
 
     def recorded(self, stmt: Stmt) -> list[Record]:
         return self.records.get(id(stmt), [])
@@ -149,7 +190,9 @@ class _Sweeps:
     def forward(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            if isinstance(stmt, (Loop, While)):
+            if id(stmt) in self.schedules:
+                out += self.schedules[id(stmt)].forward(self._bodies(stmt))
+            elif isinstance(stmt, (Loop, While)):
                 out.append(replace(stmt, body=self.forward(stmt.body)))
             elif isinstance(stmt, If):
                 out.append(replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse)))
@@ -165,6 +208,8 @@ class _Sweeps:
         if isinstance(stmt, If):
             then, orelse = self.backward(stmt.then), self.backward(stmt.orelse)
             return (replace(stmt, then=then, orelse=orelse),) if then or orelse else ()
+        if id(stmt) in self.schedules:
+            return self.schedules[id(stmt)].backward(self._bodies(stmt))
         if isinstance(stmt, (Loop, While)):
             body = self.backward(stmt.body)
             return (Loop(reversed_range(stmt), body, stmt.source, label=stmt.label),) if body else ()
@@ -175,6 +220,30 @@ class _Sweeps:
         scope = Scope(self.names.is_tangent, self.names.fresh, self.place[id(stmt)].path)
         adjoint = (*linear.prep, *self._clear_scratch(linear.linear), *transpose(linear.linear, scope))
         return (*adjoint, *restore) if linear.after else (*restore, *adjoint)
+
+    def _bodies(self, loop: Stmt) -> Bodies:
+        body = children(loop)[0]
+        return Bodies(lambda: self.plain(body), lambda: self.forward(body), lambda: self.backward(body))
+
+    def plain(self, block: Block) -> Block:
+        """The block without records and snapshots; its loops go in parts where places in tapes are counted so."""
+        out: list[Stmt] = []
+        for stmt in block:
+            if id(stmt) in self.schedules:
+                out += self.schedules[id(stmt)].plain(self.plain(children(stmt)[0]))
+            else:
+                out.append(with_children(stmt, [self.plain(b) for b in children(stmt)]))
+        return tuple(out)
+
+    def finish(self, block: Block) -> Block:
+        """Versions of arrays moved to the room their loops have, and every statement an object of its own."""
+        if not self.schedules:
+            return block
+        return rebuild(tuple(map_accesses(s, self.moved) for s in block), lambda s: (replace(s),))
+
+    def moved(self, array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        slots = self.versions.get(array)
+        return index if slots is None else (*(i for _, i in slots), *index[len(slots):])
 
     def _clear_scratch(self, linear: Block) -> list[Stmt]:
         used = {n for s in linear for n in reads(s) | writes(s)}
@@ -187,12 +256,9 @@ def reversed_range(stmt: Loop | While) -> Range:
     if isinstance(stmt, While):
         return Range(f"{stmt.trips}_back", _scalar(stmt.trips) - 1, ix(-1), -1)
     r = stmt.range
-    if stmt.trips is not None:
-        trips = _scalar(stmt.trips)
-    elif abs(r.step) == 1:
-        return Range(r.var, r.stop - r.step, r.start - r.step, -r.step)
-    else:
-        trips = (r.stop - r.start + (r.step - (1 if r.step > 0 else -1))) // r.step
+    if stmt.trips is None:
+        return backwards(r)
+    trips = _scalar(stmt.trips)
     return Range(r.var, r.start + (trips - 1) * r.step, r.start - (1 if r.step > 0 else -1), -r.step)
 
 

@@ -11,7 +11,7 @@ from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Pop, Push, Range, Stmt, Store, View, axis, view_of
-from sdfgad.transform.expand import iteration_slots
+from sdfgad.transform.expand import Slots, iteration_slots
 
 Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
 
@@ -26,16 +26,20 @@ class Record:
     bytes: int | None
 
 
-def record(write: Access, array: Array, declare: Declare, source: SourceLine | None) -> Record:
-    """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown."""
+def record(write: Access, array: Array, declare: Declare, source: SourceLine | None,
+           around: Slots | None = None) -> Record:
+    """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown.
+
+    around: (room, place) for each loop around, where that is not one slot for each of its iterations.
+    """
     domain = _region(write)
     slots = iteration_slots((*write.site.path, *(domain or ())))
     if domain is None:
-        return _whole_array(write, array, declare, source)
+        return _whole_array(write, array, declare, source, around)
     if slots is None:
         return _growable(write, domain, array, source)
-    around = len(write.site.path)
-    ordered = [*slots[:around], *(slots[around + d] for d in _layout(domain, write))]
+    loops = len(write.site.path)
+    ordered = [*(around or slots[:loops]), *(slots[loops + d] for d in _layout(domain, write))]
     tape = declare("tape", tuple(n for n, _ in ordered), array.dtype)
     at = tuple(i for _, i in ordered)
     save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
@@ -61,10 +65,11 @@ def _region(write: Access) -> tuple[Range, ...] | None:
     return kept
 
 
-def _whole_array(write: Access, array: Array, declare: Declare, source: SourceLine | None) -> Record:
+def _whole_array(write: Access, array: Array, declare: Declare, source: SourceLine | None,
+                 around: Slots | None) -> Record:
     domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
     whole = Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)
-    return record(whole, array, declare, source)
+    return record(whole, array, declare, source, around)
 
 
 def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: SourceLine | None) -> Record:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Const, Expr, Index
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Block, If, Loop, Program, Range, Stmt
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.program import If, Loop, Program, Range, Stmt
+from sdfgad.ir.walk import rebuild
 
 _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (1, -1), "le": (-1, 0), "lt": (-1, -1)})
 """`a op b` for integers is `sign * (a - b) + shift >= 0`."""
@@ -19,17 +19,10 @@ def bound_loops(program: Program) -> Program:
 
     For loops that hold nothing but the condition, or loops around it that it does not depend on.
     """
-    return program.but(body=_block(program.body))
-
-
-def _block(block: Block) -> Block:
-    return tuple(_statement(s) for s in block)
+    return program.but(body=rebuild(program.body, lambda s: (_statement(s),)))
 
 
 def _statement(stmt: Stmt) -> Stmt:
-    if not children(stmt):
-        return stmt
-    stmt = with_children(stmt, [_block(b) for b in children(stmt)])
     while isinstance(stmt, Loop) and (better := _bounded(stmt)) is not None:
         stmt = better
     return _lifted(stmt) if isinstance(stmt, Loop) else stmt

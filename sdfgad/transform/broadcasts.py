@@ -5,7 +5,7 @@ matrices are sums and outer products.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -73,20 +73,22 @@ class _Flow:
         gone = set(names)
         self.known = {n: e for n, e in self.known.items() if n not in gone and gone.isdisjoint(expr_reads(e))}
 
-    def put(self, expr: Expr) -> Expr:
-        """The expression with known values in place of loads."""
+    def put(self, expr: Expr, changing: Collection[str] = ()) -> Expr:
+        """The expression with known values in place of loads, but for those made of what the statement changes."""
 
         def one(node: Expr) -> Expr | None:
-            if isinstance(node, Load) and node.array in self.known:
-                return _at(self.known[node.array], node.index)
+            form = self.known.get(node.array) if isinstance(node, Load) else None
+            if form is not None and isinstance(node, Load) and expr_reads(form).isdisjoint(changing):
+                return _at(form, node.index)
             return _simpler(node)
 
         return rewrite(expr, one)
 
     def map(self, stmt: Map) -> Iterator[Stmt]:
         body: list[Let | Store] = []
+        changing = writes(stmt)
         for part in stmt.body:
-            expr = self.put(part.expr)
+            expr = self.put(part.expr, changing)
             if isinstance(part, Let):
                 body.append(Let(part.name, expr))
                 continue

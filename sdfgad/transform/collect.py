@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from sdfgad.ir.expr import map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Block, Let, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.program import Let, Map, Program, Range, Store
+from sdfgad.ir.walk import rebuild
 
 
 def collect_sums(program: Program) -> Program:
@@ -15,17 +15,7 @@ def collect_sums(program: Program) -> Program:
 
     Different i now write different elements: they can run in parallel and keep the sum in a register.
     """
-    return program.but(body=_block(program.body))
-
-
-def _block(block: Block) -> Block:
-    return tuple(_statement(s) for s in block)
-
-
-def _statement(stmt: Stmt) -> Stmt:
-    if children(stmt):
-        return with_children(stmt, [_block(b) for b in children(stmt)])
-    return _collected(stmt) if isinstance(stmt, Map) else stmt
+    return program.but(body=rebuild(program.body, lambda s: (_collected(s) if isinstance(s, Map) else s,)))
 
 
 def _collected(stmt: Map) -> Map:

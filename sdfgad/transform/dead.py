@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdfgad.ir.program import Block, If, Loop, Map, Pop, Program, Push, Stmt, Store, While
-from sdfgad.ir.walk import children, reads, statements, with_children, writes
+from sdfgad.ir.walk import children, reads, rebuild, statements, writes
 
 
 def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
@@ -16,7 +16,8 @@ def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
     body = _prune(program.body, live)
     used = set(results) | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
     arrays = {name: a for name, a in program.arrays.items() if name in used}
-    return program.but(body=body, arrays=arrays)
+    constants = {name: value for name, value in program.constants.items() if name in arrays}
+    return program.but(body=body, arrays=arrays, constants=constants)
 
 
 def _touched(stmt: Stmt) -> frozenset[str]:
@@ -53,16 +54,11 @@ def _without_dead_stores(stmt: Map, live: set[str]) -> Map:
 
 
 def _prune(block: Block, live: set[str]) -> Block:
-    kept: list[Stmt] = []
-    for stmt in block:
+    def change(stmt: Stmt) -> Block:
         if isinstance(stmt, (Loop, While, If)):
-            inner = [_prune(b, live) for b in children(stmt)]
-            if any(_useful(b, stmt) for b in inner):
-                kept.append(with_children(stmt, inner))
-        elif not live.isdisjoint(_touched(stmt)):
-            kept.append(_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt)
-    return tuple(kept)
+            return (stmt,) if any(children(stmt)) else ()
+        if live.isdisjoint(_touched(stmt)):
+            return ()
+        return (_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt,)
 
-
-def _useful(block: Block, region: Stmt) -> bool:
-    return bool(block)
+    return rebuild(block, change)

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
+from sdfgad.analysis.formula import inverse
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
-from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
+from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
 
 
 def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
@@ -17,7 +19,7 @@ def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
     """
     while True:
         uses = _uses(program.body, frozenset(seen), program)
-        body = _block(program.body, uses)
+        body = rebuild_blocks(program.body, partial(_fused, uses=uses))
         if body == program.body:
             return program
         program = program.but(body=body)
@@ -36,8 +38,8 @@ def _uses(body: Block, seen: frozenset[str], program: Program) -> dict[str, int]
             if a.role == "transient" and n not in seen and writers.get(n) == 1 and readers.get(n) == 1}
 
 
-def _block(block: Block, uses: Mapping[str, int]) -> Block:
-    work: list[Stmt] = [with_children(s, [_block(b, uses) for b in children(s)]) for s in block]
+def _fused(work: list[Stmt], uses: Mapping[str, int]) -> Block:
+    """The rule inside one block."""
     k = 0
     while k < len(work):
         found = _consumer(work, k, uses)
@@ -58,7 +60,7 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, M
     store = maker.body[0]
     if store.array not in uses or store.op is not None:
         return None
-    place = _inverse(maker, store)
+    place = inverse(maker, store)
     for position in range(k + 1, len(work)):
         stmt = work[position]
         if store.array in reads(stmt):
@@ -68,21 +70,6 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, M
         if not changed.isdisjoint(expr_reads(store.expr)) or any(store.array in reads(s) for s in statements((stmt,))):
             return None
     return None
-
-
-def _inverse(maker: Map, store: Store) -> dict[str, tuple[int, Ix]] | None:
-    """For each domain variable, the dimension it decides alone and the offset there."""
-    place: dict[str, tuple[int, Ix]] = {}
-    names = {r.var for r in maker.domain}
-    for k, i in enumerate(store.index):
-        here = names & i.symbols
-        if len(here) > 1 or i.elems:
-            return None
-        for var in here:
-            if var in place or i.coefficient(var) != 1:
-                return None
-            place[var] = (k, i - var)
-    return place if len(place) == len(names) else None
 
 
 def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Map | None:

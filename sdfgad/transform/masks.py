@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import BlockLocal, block_locals
-from sdfgad.analysis.formula import Formula, Remake, formulas, repeatable
-from sdfgad.ir.expr import Expr, Load, index_elems, rewrite
+from sdfgad.analysis.formula import Formula, Remake, formulas, inverse, repeatable
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import range_elems, reads, rebuild, statements, writes
 from sdfgad.transform.expand import expand
@@ -37,12 +37,26 @@ def inline_masks(program: Program, seen: Iterable[str]) -> Program:
 
 
 def _may_compute(stmt: Stmt, name: str, formula: Formula) -> bool:
-    if not isinstance(stmt, Map) or id(stmt) not in formula.still or not formula.inputs.isdisjoint(writes(stmt)):
+    if not isinstance(stmt, Map) or id(stmt) not in formula.still or not _undisturbed(stmt, name, formula):
         return False
     elems = [e for p in stmt.body for e in index_elems(p.expr)]
     elems += [e for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems]
     return all(e.array != name for e in (*elems, *(e for r in stmt.domain for e in range_elems(r)))) and \
         not any(isinstance(p, Let) for p in stmt.body)
+
+
+def _undisturbed(stmt: Map, name: str, formula: Formula) -> bool:
+    """The map writes nothing the formula reads, other than the very element it has just read: z[i] = g(m[i], z[i])."""
+    changed = formula.inputs & writes(stmt)
+    if not changed:
+        return True
+    part = stmt.body[0]
+    if len(stmt.body) > 1 or not isinstance(part, Store) or part.op is not None or inverse(stmt, part) is None:
+        return False
+    uses = [n for n in loads(part.expr) if n.array == name]
+    inputs = [n for u in uses for n in loads(formula.at(u, formula.store.expr))]
+    return all(n.array not in changed or n.index == part.index for n in inputs) and \
+        not any(e.array in changed for e in index_elems(formula.store.expr))
 
 
 def _inlined(program: Program, name: str, formula: Formula, readers: list[Stmt]) -> Program:

@@ -1,11 +1,11 @@
 """Matrix products that share a factor are one product of a sum."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, loads
@@ -14,6 +14,7 @@ from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Range, Stmt,
 from sdfgad.ir.walk import children, reads, statements, with_children, writes
 from sdfgad.names import fresh
 from sdfgad.rules.nodes import transposed
+from sdfgad.transform.masked_products import TOUCHED, placed, united, within
 
 LEAST_COLUMNS = 8
 """With fewer columns of the factor in common the sum costs more than the product that is saved."""
@@ -94,12 +95,16 @@ class _Merger:
         name = fresh("sum", self.arrays)
         self.arrays[name] = Array(name, shape, dtype, source=first.source)
         held = self.arrays[name].whole
+        places = [(out[n].start[0] - out[0].start[0], right[n].start[0] - right[0].start[0]) for n in (1, 2)]
         sums: list[Stmt] = [_stored(held, (first.ins[0], second.ins[0]) if whole else (), None, first)]
         for n, stmt in enumerate(() if whole else (first, second)):
-            place = (out[n + 1].start[0] - out[0].start[0], right[n + 1].start[0] - right[0].start[0])
-            sums.append(_stored(_part(held, place, stmt.ins[0]), (stmt.ins[0],), "+", stmt))
+            sums.append(_stored(_part(held, places[n], stmt.ins[0]), (stmt.ins[0],), "+", stmt))
         ins = (held, _widened(first.ins[1], right[1], right[0]), *first.ins[2:])
-        return [*sums, replace(first, outs=(_widened(first.outs[0], out[1], out[0]),), ins=ins)]
+        touched = united([within(s.attrs.get(TOUCHED), place, s.ins[0], held)
+                          for s, place in zip((first, second), places, strict=True)])
+        attrs = _with_mask(first.attrs, touched)
+        outs = (_widened(first.outs[0], out[1], out[0]),)
+        return [*sums, replace(first, outs=outs, ins=ins, attrs=MappingProxyType(attrs))]
 
 
 def _is_product(stmt: Stmt) -> TypeGuard[Lib]:
@@ -134,8 +139,15 @@ def _flipped(stmt: Lib) -> Lib:
     """`C = A B` as `C^T = B^T A^T`."""
     names = {"conj_a": "conj_b", "conj_b": "conj_a"}
     a, b, *scale = stmt.ins
+    attrs = {names.get(n, n): v for n, v in stmt.attrs.items()}
+    if TOUCHED in attrs:
+        attrs[TOUCHED] = placed(attrs[TOUCHED], (ix(axis(2)), ix(axis(1)), ix(axis(0))))
     return replace(stmt, outs=(transposed(stmt.outs[0]),), ins=(transposed(b), transposed(a), *scale),
-                   attrs=MappingProxyType({names.get(n, n): v for n, v in stmt.attrs.items()}))
+                   attrs=MappingProxyType(attrs))
+
+
+def _with_mask(attrs: Mapping[str, Any], touched: Expr | None) -> dict[str, Any]:
+    return {n: v for n, v in attrs.items() if n != TOUCHED} | ({} if touched is None else {TOUCHED: touched})
 
 
 def _window(view: View) -> _Window | None:

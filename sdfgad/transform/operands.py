@@ -14,11 +14,12 @@ from sdfgad.analysis.polyhedron import Row
 from sdfgad.analysis.region import Region, between, row_index
 from sdfgad.errors import SourceLine
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, If, Lib, Map, Range, Stmt, Store, View, axis
 from sdfgad.names import fresh
 from sdfgad.rules.nodes import transposed
+from sdfgad.transform.masked_products import TOUCHED
 from sdfgad.transform.products import Summand, single, variables_of
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
@@ -72,6 +73,7 @@ class Operands:
         scale = self._absorbed(left, right, out, direct)
         a, b = self._operand(left), self._operand(right)
         ins, attrs = self._scaled(scale)
+        attrs |= self._touched(left, right)
         attrs |= {name: True for name, (_, conj) in (("conj_a", a), ("conj_b", b)) if conj}
         if direct is not None:
             attrs["accumulate"] = True
@@ -161,6 +163,14 @@ class Operands:
         name = self._fresh("scale", ())
         self.before.append(Map((), (Store(name, (), scale),), self.source))
         return (self.arrays[name].whole,), {}
+
+    def _touched(self, left: _Side, right: _Side) -> dict[str, Expr]:
+        """The masks of both operands, for data that zero times is not zero."""
+        rows = [*left.mask, *right.mask]
+        if not rows:
+            return {}
+        place = {v: ix(axis(d)) + self.boxes[v].low for d, v in enumerate(self.roles)}
+        return {TOUCHED: map_indices(reduce(algebra.both, map(_holds, rows)), lambda i: i.subs(place))}
 
     def _plain(self, side: _Side) -> tuple[View, bool] | None:
         """A side that is part of one array as it lies there, and whether it is taken conjugated."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.cover import fills
+from sdfgad.analysis.cover import covers
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, reads, statements, with_children
+from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, statements
 
 
 def remove_overwritten(program: Program) -> Program:
@@ -14,11 +14,11 @@ def remove_overwritten(program: Program) -> Program:
 
     Within one block; whatever the first map stores into other arrays stays.
     """
-    return program.but(body=_block(program.body, program.arrays))
+    return program.but(body=rebuild_blocks(program.body, lambda work: _kept(work, program.arrays)))
 
 
-def _block(block: Block, arrays: Mapping[str, Array]) -> Block:
-    work = [with_children(s, [_block(b, arrays) for b in children(s)]) if children(s) else s for s in block]
+def _kept(work: Sequence[Stmt], arrays: Mapping[str, Array]) -> Block:
+    """The rule inside one block."""
     kept: list[Stmt] = []
     for k, stmt in enumerate(work):
         body = tuple(p for p in stmt.body if not (isinstance(p, Store) and _overwritten(p.array, work[k + 1:], arrays))
@@ -42,6 +42,8 @@ def _overwritten(name: str, later: Sequence[Stmt], arrays: Mapping[str, Array]) 
         if any(name in reads(s) for s in statements((stmt,))):
             return False
         if name in all_writes((stmt,)):
-            stores = [p for p in stmt.body if isinstance(p, Store) and p.array == name] if isinstance(stmt, Map) else []
-            return len(stores) == 1 and stores[0].op is None and fills(stmt, stores[0], arrays[name])  # type: ignore[arg-type]
+            if not isinstance(stmt, Map):
+                return False
+            stores = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
+            return len(stores) == 1 and covers(stmt, stores[0], arrays[name])
     return False

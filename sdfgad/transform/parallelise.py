@@ -22,6 +22,7 @@ from sdfgad.ir.walk import (
     map_stmt_indices,
     range_elems,
     reads,
+    rebuild,
     rename_symbols,
     statements,
     with_children,
@@ -248,14 +249,11 @@ def _used_by_control(body: Block) -> set[str]:
 
 def _without(body: Block, idle: set[str]) -> Block:
     """The statements that write something other than idle arrays."""
-    out: list[Stmt] = []
-    for stmt in body:
-        if children(stmt):
-            stmt = with_children(stmt, [_without(b, idle) for b in children(stmt)])
-        elif isinstance(stmt, Map):
-            kept = tuple(p for p in stmt.body if isinstance(p, Let) or p.array not in idle)
-            if not any(isinstance(p, Store) for p in kept):
-                continue
-            stmt = replace(stmt, body=kept)
-        out.append(stmt)
-    return tuple(out)
+
+    def change(stmt: Stmt) -> Block:
+        if not isinstance(stmt, Map):
+            return (stmt,)
+        kept = tuple(p for p in stmt.body if isinstance(p, Let) or p.array not in idle)
+        return (replace(stmt, body=kept),) if any(isinstance(p, Store) for p in kept) else ()
+
+    return rebuild(body, change)

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sdfgad.analysis.block_local import covers
+from sdfgad.analysis.cover import covers
 from sdfgad.analysis.rows import Rows, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
-from sdfgad.ir.expr import Expr, Load, index_elems, rewrite
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, map_stmt_indices, reads, statements, with_children, writes
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, map_accesses, map_stmt_indices, reads, statements, with_children, writes
 from sdfgad.names import fresh
 
 
@@ -218,8 +217,7 @@ class _Splitter:
     def _local(self, run: Block, nested: bool) -> list[str]:
         """Temporaries that only this run looks at and that begin afresh each time."""
         here = Counter(n for s in statements(run) for n in reads(s) | writes(s))
-        indices = {e.array for m in maps_of(run) for p in m.body for e in index_elems(p.expr)}
-        names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed | indices
+        names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed
                  and self.arrays[n].role == "transient" and self.arrays[n].shape]
         return [n for n in names if not nested or self._fresh(n, run)]
 
@@ -282,20 +280,12 @@ def _private(array: Array, cuts: tuple[Cut, ...]) -> Array | None:
 
 def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
     """The statement with private arrays seen from the first row of the iteration."""
-    if not isinstance(stmt, Map):
-        return with_children(stmt, [tuple(_moved(s, private, cuts) for s in b) for b in children(stmt)])
 
     def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        if name not in private:
+            return index
         start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
         return tuple(i - start[d][1] if d in start else i for d, i in enumerate(index)
                      if d not in start or start[d][0].width > 1)
 
-    def load(node: Expr) -> Expr | None:
-        here = isinstance(node, Load) and node.array in private
-        return Load(node.array, place(node.array, node.index), node.dtype) if here else None  # type: ignore[union-attr]
-
-    body = tuple(
-        Let(p.name, rewrite(p.expr, load)) if isinstance(p, Let) else
-        Store(p.array, place(p.array, p.index) if p.array in private else p.index, rewrite(p.expr, load), p.op)
-        for p in stmt.body)
-    return replace(stmt, body=body)
+    return map_accesses(stmt, place)

@@ -11,7 +11,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Expr, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, Lib, Map, Program, Stmt, Store, View
-from sdfgad.ir.walk import children, reads, statements, with_children, writes
+from sdfgad.ir.walk import reads, rebuild_blocks, statements, writes
 from sdfgad.transform.products import terms
 
 
@@ -24,7 +24,7 @@ def fold_scales(program: Program, seen: Iterable[str]) -> Program:
     free = {n for n, a in program.arrays.items() if a.role == "transient"} - set(seen)
     touched = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
     work = _Folding(program, free, {n for n in free if touched[n] == 2})
-    return program.but(body=work.block(program.body))
+    return program.but(body=rebuild_blocks(program.body, work.block))
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class _Scaled:
 class _Folding:
     program: Program
     free: set[str]
-    passing: set[str]  # one statement makes them, one reads them
+    passing: set[str]  # one statement makes them, one reads them; fewer while products take originals of copies
 
-    def block(self, block: Block) -> Block:
-        work: list[Stmt] = [with_children(s, [self.block(b) for b in children(s)]) if children(s) else s for s in block]
+    def block(self, work: list[Stmt]) -> Block:
+        """The rule inside one block."""
         for k, stmt in enumerate(work):
             copy = _scaled(stmt)
             if copy is not None and copy.target in self.free and copy.op is None and self.is_whole(copy):
@@ -67,6 +67,8 @@ class _Folding:
             stmt = work[place]
             if _is_product(stmt):
                 work[place] = _with_original(stmt, copy)
+                if work[place] is not stmt:
+                    self.passing.discard(copy.source.array)
             if not needed.isdisjoint(n for s in statements((stmt,)) for n in writes(s)):
                 return
 

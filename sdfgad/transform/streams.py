@@ -7,7 +7,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Map, Program, Range, Stmt, Store, View
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.walk import rebuild
 
 LEAST_BYTES = 1 << 20
 """Smaller matrices stay in the cache, where BLAS is faster than a loop."""
@@ -19,20 +19,12 @@ def stream_products(program: Program) -> Program:
 
     A scaled copy of A, or an update of A row by row, can then be made in the same pass over memory.
     """
-    return program.but(body=_block(program.body, program.arrays))
+    return program.but(body=rebuild(program.body, lambda s: _streamed(s, program.arrays)))
 
 
-def _block(block: Block, arrays: Mapping[str, Array]) -> Block:
-    return tuple(s for stmt in block for s in _statement(stmt, arrays))
-
-
-def _statement(stmt: Stmt, arrays: Mapping[str, Array]) -> Block:
-    if children(stmt):
-        return (with_children(stmt, [_block(b, arrays) for b in children(stmt)]),)
-    return _streamed(stmt, arrays) if isinstance(stmt, Lib) and stmt.op == "matmul" else (stmt,)
-
-
-def _streamed(stmt: Lib, arrays: Mapping[str, Array]) -> Block:
+def _streamed(stmt: Stmt, arrays: Mapping[str, Array]) -> Block:
+    if not isinstance(stmt, Lib) or stmt.op != "matmul":
+        return (stmt,)
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
     matrix = a if len(a.shape) == 2 else b
     fixed = all(n.const is not None for n in matrix.shape) and stmt.attrs.keys() <= _ATTRIBUTES

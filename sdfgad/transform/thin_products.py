@@ -7,8 +7,8 @@ from math import prod
 
 from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
-from sdfgad.ir.program import Block, Lib, Map, Program, Range, Stmt, Store, View, axis
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.program import Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.walk import rebuild
 
 MOST_TERMS = 4
 _KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
@@ -22,20 +22,12 @@ def write_out_products(program: Program) -> Program:
 
     Dimensions of the result that stand for several of an array are taken apart.
     """
-    return program.but(body=_block(program.body))
+    return program.but(body=rebuild(program.body, lambda s: (_written_out(s) or s,)))
 
 
-def _block(block: Block) -> Block:
-    return tuple(_statement(s) for s in block)
-
-
-def _statement(stmt: Stmt) -> Stmt:
-    if children(stmt):
-        return with_children(stmt, [_block(b) for b in children(stmt)])
-    return _written_out(stmt) or stmt if isinstance(stmt, Lib) and stmt.op == "matmul" else stmt
-
-
-def _written_out(stmt: Lib) -> Map | None:
+def _written_out(stmt: Stmt) -> Map | None:
+    if not isinstance(stmt, Lib) or stmt.op != "matmul":
+        return None
     (out,), (a, b) = stmt.outs, stmt.ins
     terms = a.shape[-1].const
     elements = [n.const or 0 for n in out.shape]

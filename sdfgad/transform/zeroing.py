@@ -6,7 +6,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeGuard
 
-from sdfgad.analysis.block_local import covers
+import numpy as np
+
+from sdfgad.analysis.cover import covers, fills
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import ix
@@ -25,7 +27,7 @@ from sdfgad.ir.program import (
     While,
     axis,
 )
-from sdfgad.ir.walk import children, reads, statements, with_children, writes
+from sdfgad.ir.walk import children, reads, rebuild_blocks, statements, with_children, writes
 
 Box = tuple[tuple[int, int], ...]
 
@@ -37,7 +39,7 @@ def fold_zeroing(program: Program, results: Iterable[str]) -> Program:
     filling whole; and clearings after which nobody looks at the array again disappear.
     """
     outside = set(results) | set(program.arguments)
-    body = _within_block(program.body)
+    body = rebuild_blocks(program.body, _within_block)
     body = _around_loops(body, program, outside)
     body = _drop_last(body, outside)
     return program.but(body=body)
@@ -70,9 +72,8 @@ def _assigning(stmt: Map, part: Store) -> Map:
     return replace(stmt, body=tuple(replace(p, op=None) if p is part else p for p in stmt.body))
 
 
-def _within_block(block: Block) -> Block:
-    """The rule inside one block, inner blocks first."""
-    work: list[Stmt] = [with_children(s, [_within_block(b) for b in children(s)]) for s in block]
+def _within_block(work: list[Stmt]) -> Block:
+    """The rule inside one block."""
     k = 0
     while k < len(work):
         stmt = work[k]
@@ -115,7 +116,31 @@ def _filled(target: Stmt, name: str) -> tuple[Box | None, Stmt]:
     if isinstance(target, Lib) and target.attrs.get("accumulate") and all(v.array != name for v in target.ins):
         attrs = MappingProxyType({key: value for key, value in target.attrs.items() if key != "accumulate"})
         return _view_box(target.outs[0]), replace(target, attrs=attrs)
-    return None, target
+    return _filled_branch(target, name) if isinstance(target, If) else (None, target)
+
+
+def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:
+    """The same where the first branch accumulates into a box: the other one clears it itself."""
+    places = [k for k, s in enumerate(target.then) if _touches(s, name)]
+    if len(places) != 1 or name in reads(target) or isinstance(target.then[places[0]], If):
+        return None, target
+    box, assigning = _filled(target.then[places[0]], name)
+    if box is None:
+        return None, target
+    domain = tuple(Range(f"z{d}", ix(low), ix(high)) for d, (low, high) in enumerate(box))
+    zero = algebra.zero(_dtype_of(target.then[places[0]], name))
+    clearing = Map(domain, (Store(name, tuple(ix(r.var) for r in domain), zero),), target.source)
+    then = (*target.then[:places[0]], assigning, *target.then[places[0] + 1:])
+    return box, replace(target, then=then, orelse=(clearing, *target.orelse))
+
+
+def _dtype_of(stmt: Stmt, name: str) -> np.dtype:
+    """The type of the one array a map or a library call accumulates into."""
+    if isinstance(stmt, Lib):
+        return stmt.outs[0].dtype
+    store = _sole_accumulation(stmt, name)
+    assert store is not None
+    return store.expr.dtype
 
 
 def _view_box(view: View) -> Box | None:
@@ -177,7 +202,7 @@ def _around_loops(body: Block, program: Program, outside: set[str]) -> Block:
         first = next(s for s in home if _touches(s, name))
         store = _sole_accumulation(first, name)
         array = program.arrays[name]
-        if store is not None and isinstance(first, Map) and covers(first, replace(store, op=None), array) and \
+        if store is not None and isinstance(first, Map) and fills(first, store, array) and \
                 _ends_clear(home, array):
             body = _drop_clearings(body, home, name, first, store)
     return body

@@ -11,7 +11,7 @@ from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call
 from sdfgad.ir.program import Program, Stmt
 from sdfgad.ir.walk import statements
-from tests.support.build import BOOL, at, each, lit, loop, one, program, put, span
+from tests.support.build import BOOL, C16, F8, at, each, lit, loop, one, program, put, span
 
 X = np.linspace(0.1, 0.9, 6)
 ROW = span("j", 0, 6)
@@ -47,6 +47,14 @@ def test_too_many_operations_are_dear():
     for k in range(1, 15):
         e = e * (1.0 + k)
     assert not found(each(ROW, put("t", ("j",), e)), each(ROW, put("x", ("j",), at("t", "j"))), t=(6,))
+
+
+def test_a_modulus_is_cheap_and_a_complex_product_is_not():
+    z = at("z", "j", dtype=C16)
+    modulus, of_product = (Term(Call("abs", (e.expr,), F8)) for e in (z, z * z))
+    use = each(ROW, put("x", ("j",), at("t", "j")))
+    assert set(found(each(ROW, put("t", ("j",), modulus)), use, t=(6,), z=((6,), C16))) == {"t"}
+    assert not found(each(ROW, put("t", ("j",), of_product)), use, t=(6,), z=((6,), C16))
 
 
 def test_a_value_that_reads_itself_or_collects_has_none():

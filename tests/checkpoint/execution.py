@@ -100,7 +100,7 @@ class Execution:
         if mode.kind == "store all":
             run.records = {t: self.record(loop, real) for t in range(q.trips)}
         elif mode.kind == "binomial":
-            run.actions = actions(q.trips, mode.count)
+            run.actions = actions(segment_length(q.trips, mode.length), mode.count)
             self.until_turn(loop, run, real)
         else:
             length = segment_length(q.trips, mode.count) if mode.kind == "segments" else q.trips
@@ -111,15 +111,17 @@ class Execution:
         return run
 
     def until_turn(self, loop, run, real):
+        trips, length = self.p.loop[loop].trips, self.plan.modes[loop].length
         for a in run.actions:
             if a.kind == ADVANCE:
-                self.plain(loop, a.until - a.step)
+                self.plain(loop, (a.until - a.step) * length)
             elif a.kind == SNAPSHOT:
                 self.snapshot(loop, run, a.slot)
             elif a.kind == RESTORE:
                 self.restore(loop, run, a.slot)
             elif a.kind == TURN:
-                run.records[a.step] = self.record(loop, real)
+                part = range(a.step * length, min((a.step + 1) * length, trips))
+                run.records = {t: self.record(loop, real) for t in part}
                 return
 
     def reverse(self, loop, run):

@@ -10,6 +10,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const
 from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Array, Let, Map, Program, Range, Store
+from tests.support.oracle import sample
 
 F8, F4, C16, C8 = (np.dtype(n) for n in ("f8", "f4", "c16", "c8"))
 I8, B1 = np.dtype("i8"), np.dtype("?")
@@ -67,18 +68,6 @@ def program(body: Sequence[object], arguments: Mapping[str, tuple[tuple[int, ...
     arrays |= {n: Array(n, s, d) for n, (s, d) in (transients or {}).items()}
     arrays |= {n: Array(n, c.shape, c.dtype) for n, c in (constants or {}).items()}
     return Program("sample", arrays, tuple(arguments), tuple(body), constants=constants or {})  # type: ignore[arg-type]
-
-
-def sample(array: Array, seed: int) -> np.ndarray:
-    """Random contents that use the whole range of the dtype sensibly."""
-    rng = np.random.default_rng(seed)
-    kind = array.dtype.kind
-    if kind == "b":
-        return np.asarray(rng.random(array.shape) < 0.5)
-    if kind in "iu":
-        return np.asarray(rng.integers(0 if kind == "u" else -9, 10, array.shape)).astype(array.dtype)
-    real = rng.standard_normal(array.shape)
-    return np.asarray(real + 1j * rng.standard_normal(array.shape) if kind == "c" else real).astype(array.dtype)
 
 
 def agree(made: Program, values: Mapping[str, np.ndarray] | None = None, calls: int = 2,

@@ -41,3 +41,56 @@ def test_accuracy(name: str, dtype: str) -> None:
     assert error.max() <= MOST_ULP
     odd = ~usual
     np.testing.assert_allclose(y[odd], nearest[odd], rtol=0, atol=np.finfo(kind).tiny)
+
+
+def moduli(z: np.ndarray) -> np.ndarray:
+    """The compiled absolute value of every element."""
+    out = np.empty(z.shape, z.real.dtype)
+    value = call("abs", load("z", "i", dtype=z.dtype), dtype=out.dtype)
+    made = program((mapped([span("i", z.size)], store("y", ("i",), value)),),
+                   {"z": (z.shape, z.dtype), "y": (out.shape, out.dtype)})
+    compile_program(made)({"z": z, "y": out})
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_modulus_of_any_magnitude(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    kind = np.finfo(dtype)
+    last = float(np.log10(kind.max))
+    parts = 10.0 ** rng.uniform(np.log10(kind.tiny) - 15 * kind.resolution, last - 0.2, (2, 4003))
+    near = parts[0] * 10.0 ** rng.uniform(-3.0, 0.0, 4003)
+    real, imag = np.concatenate([parts[0], parts[0]]), np.concatenate([parts[1], -near])
+    z = (real + 1j * imag).astype(dtype)
+    wide = WIDER[z.real.dtype.name]
+    exact = np.hypot(z.real.astype(wide), z.imag.astype(wide))
+    error = np.abs(moduli(z).astype(wide) - exact) / np.spacing(exact.astype(z.real.dtype)).astype(wide)
+    assert error.max() <= 1.0
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_modulus_where_hypot_is_special(dtype: str) -> None:
+    kind = np.finfo(dtype)
+    edges = (0.0, -0.0, 1.0, -3.0, kind.max, kind.tiny, float(kind.smallest_subnormal), np.inf, -np.inf, np.nan)
+    z = np.array([complex(a, b) for a in edges for b in edges], dtype)
+    with np.errstate(all="ignore"):
+        want = np.hypot(z.real, z.imag)
+    np.testing.assert_allclose(moduli(z), want, rtol=2 * kind.eps, atol=float(kind.smallest_subnormal))
+
+
+def test_modulus_has_the_same_bits_next_to_a_product_of_its_parts() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=4003) + 1j * rng.normal(size=4003)
+    element = load("z", "i", dtype=z.dtype)
+    modulus, square = call("abs", element, dtype=np.dtype("f8")), call("mul", element, element)
+    both = call("mul", square, call("cast", modulus, dtype=z.dtype))
+    below = call("lt", modulus, load("h", "i"), dtype=np.dtype(bool))
+    chosen = call("select", below, both, square, dtype=z.dtype)
+    made = program((mapped([span("i", z.size)], store("y", ("i",), chosen)),),
+                   {"z": (z.shape, z.dtype), "h": (z.shape, np.dtype("f8")), "y": (z.shape, z.dtype)})
+    y = np.empty_like(z)
+    # Compared with the modulus itself none is less, with its upper neighbour each is.
+    compile_program(made)({"z": z, "h": moduli(z), "y": y})
+    np.testing.assert_allclose(y, z * z, rtol=1e-13)
+    compile_program(made)({"z": z, "h": np.nextafter(moduli(z), np.inf), "y": y})
+    np.testing.assert_allclose(y, z * z * np.abs(z), rtol=1e-13)

@@ -4,10 +4,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
+
+X = np.arange(6.0)
+A = np.ones((3, 4))
+I6 = np.array([0, 1, 2, 3, 4, 5])
+Z = np.ones(3, complex)
+TABLE = np.array([1.0, 2.0])
 
 Refusal = tuple[Callable[..., Any], tuple[Any, ...], int, str]
 

@@ -49,6 +49,12 @@ def statistics(x, A):
             counts, edges, weighted, np.corrcoef(A), np.interp(0.5, np.array([0.0, 1.0]), np.array([2.0, 3.0]))]
 
 
+@case(np.array([-0.5, 0.0, 0.1, 0.3, 0.6, 0.7, 0.30000000000000004, 0.8, 0.9, 1.0, 1.5]), A34)
+def histograms_of_part_of_the_values(x, A):
+    return [np.histogram(x, 10, range=(0.0, 1.0)), np.histogram(x, 10, (0.0, 1.0), weights=x * 2),
+            np.histogram(x[3:4], 4), np.histogram(A, 3), np.histogram(A, 3, weights=A)]
+
+
 @case(V6)
 def dtype_attributes(x):
     eps = np.finfo(x.dtype).eps

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.frontend import parse
+from sdfgad.ir.text import program_text
 from tests.frontend.checking import check
 from tests.frontend.programs import F6, I6, V4, V6, Z3, Case, collector
 
@@ -123,3 +125,14 @@ def data_integers_written(x, idx):
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)
+
+
+def test_whole_exponents_are_integers() -> None:
+    """Powers of complex numbers too: products instead of logarithms, with derivatives that are finite at zero."""
+    def powers(z, x):
+        return z ** 2, z ** (3 + 0j), z ** -1.0, z ** (2 + 1j), x ** 4.0, x ** 2.5, x ** np.inf
+
+    lines = program_text(parse(powers, (Z3, V4)).program).splitlines()
+    exponents = [line.split("**")[1].strip(" )") for line in lines if "**" in line]
+    assert exponents == ["2", "3", "-1", "(2+1j", "4", "2.5", "inf"]
+    check(powers, Z3, V4)

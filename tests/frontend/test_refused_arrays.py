@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.refusing import Refusal, check_refusal, collector
-
-X = np.arange(6.0)
-A = np.ones((3, 4))
-I6 = np.array([0, 1, 2, 3, 4, 5])
-Z = np.ones(3, complex)
-TABLE = np.array([1.0, 2.0])
+from tests.frontend.refusing import I6, TABLE, A, Refusal, X, Z, check_refusal, collector
 
 CASES: list[Refusal] = []
 refused = collector(CASES)

@@ -13,7 +13,9 @@ from npbench_suite.kernel import Kernel, load, names
 
 Arguments = dict[str, Any]
 SIZES = (0, 1, 2)
-STEP = 1e-4
+STEP, SMALLEST_STEP = 1e-4, 2e-6
+KINK = 1e-4
+"""Relative: slopes over a step and over half of it that differ by more are taken on different branches."""
 WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
 DIFFERENTIABLE = tuple(name for name in names() if load(name).gradient != "none")
 
@@ -97,12 +99,15 @@ def slope(kernel: Kernel, arguments: Mapping[str, Any], along: Mapping[str, Any]
 
     # Rounding of large outputs that cancel in the sum: a slope this far below them is noise.
     scale = 1e-5 * sum(float(np.sum(np.abs(output))) for output in outputs)
-    return Slope(richardson(value, STEP), scale)
+    return Slope(richardson(value, STEP, scale), scale)
 
 
-def richardson(value: Callable[[float], float], step: float) -> float:
-    """The slope of `value` at 0."""
+def richardson(value: Callable[[float], float], step: float, scale: float) -> float:
+    """The slope of `value` at 0; with a smaller step when the first one reaches beyond a kink. scale: see `Slope`."""
     def central(h: float) -> float:
         return (value(h) - value(-h)) / (2 * h)
 
-    return (4 * central(step / 2) - central(step)) / 3
+    wide, narrow = central(step), central(step / 2)
+    if abs(wide - narrow) > KINK * max(abs(wide), abs(narrow), scale) and step > SMALLEST_STEP:
+        return richardson(value, step / 10, scale)
+    return (4 * narrow - wide) / 3

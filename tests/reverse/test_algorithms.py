@@ -217,13 +217,25 @@ def steps_that_depend_on_data(x):
     return s * x[i % 6]
 
 
+def loops_named_like_those_of_passes(a, b):
+    total = np.zeros((4, 4, 4))
+    kept = np.zeros((4, 4))
+    for k in range(4):
+        for c0 in range(k + 1):
+            left = np.outer(a[k], b) @ a
+            total[k] += left @ (a * b[k - c0])
+            kept[k] = total[k] @ b
+    return total.sum() + (kept * kept).sum()
+
+
 CASES = [
     *((f, (X,)) for f in (
         temporary_in_steps_of_two, temporary_in_a_while_loop, table_filled_on_the_way, temporary_of_two_branches,
         newton_until_converged, runge_and_kutta, two_levels_in_turn, best_bracketing, recursion, bins,
         breaks_and_continues, complex_states, running_products, steps_that_depend_on_data)),
     *((f, (A,)) for f in (power_iteration, gram_and_schmidt, softmax, standardised)),
-    *((f, (A, B)) for f in (gauss_and_jordan, elimination_with_pivots, library_calls)),
+    *((f, (A, B)) for f in (gauss_and_jordan, elimination_with_pivots, library_calls,
+                              loops_named_like_those_of_passes)),
 ]
 every_algorithm = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
 

@@ -94,6 +94,27 @@ def test_no_mask_is_stored():
     np.testing.assert_allclose(sdfgad.grad(bins, wrt="x")(x, r), numerical_gradient(bins, [x, r]), rtol=1e-8, atol=1e-8)
 
 
+def escaping(x, y):
+    c = x + 1j * y
+    z = np.zeros(c.shape, dtype=np.complex128)
+    steps = np.zeros(c.shape, dtype=np.int64)
+    for n in range(6):
+        inside = abs(z) < 2.0
+        steps[inside] = n
+        z[inside] = z[inside] ** 2 + c[inside]
+    return np.sum(z.real * z.real + z.imag), steps
+
+
+def test_no_mask_of_what_it_changes_is_stored():
+    x, y = np.linspace(-1.7, 0.6, 12), np.linspace(-1.0, 0.9, 12)
+    plan = sdfgad.plan(escaping, x, y, output=0)
+    assert {i.array for i in plan.problem.items} == {"z"}
+    found = sdfgad.grad(escaping, output=0)(x, y)
+    for name, k in (("x", 0), ("y", 1)):
+        expected = numerical_gradient(lambda *a: escaping(*a)[0], [x, y], k)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-5)
+
+
 def test_neighbours_are_not_stored():
     plan = sdfgad.plan(drifting, X)
     stored = [i for i in plan.problem.items if plan.decisions[i.name] == "store"]

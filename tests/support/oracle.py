@@ -1,14 +1,16 @@
 """Oracles: numerical derivatives, and both modes of the engine run by the reference interpreter."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sdfgad.ir import interpret
-from sdfgad.ir.program import Program, View
+from sdfgad.ir.program import Array, Program, View
+from sdfgad.ir.text import program_text
 from sdfgad.pipeline import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
@@ -56,6 +58,33 @@ def execute(program: Program, arrays: Arrays) -> tuple[Any, dict[str, np.ndarray
     memory: dict[str, np.ndarray] = {}
     value = interpret.run(program, {n: np.array(a) for n, a in arrays.items()}, memory)
     return value, memory
+
+
+def sample(array: Array, seed: int) -> np.ndarray:
+    """Random contents that use the whole range of the dtype sensibly."""
+    rng = np.random.default_rng(seed)
+    kind = array.dtype.kind
+    if kind == "b":
+        return np.asarray(rng.random(array.shape) < 0.5)
+    if kind in "iu":
+        return np.asarray(rng.integers(0 if kind == "u" else -9, 10, array.shape)).astype(array.dtype)
+    real = rng.standard_normal(array.shape)
+    return np.asarray(real + 1j * rng.standard_normal(array.shape) if kind == "c" else real).astype(array.dtype)
+
+
+def check_same(before: Program, after: Program, given: Arrays = MappingProxyType({}), tolerance: float = 0.0,
+               keep: Iterable[str] | None = None) -> None:
+    """Both programs leave the same in their arguments, or those to `keep`, by the reference interpreter.
+
+    Arguments that are not `given` start with random contents.
+    """
+    start = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)} | dict(given)
+    expected, actual = ({n: np.array(a) for n, a in start.items()} for _ in range(2))
+    interpret.run(before, expected)
+    interpret.run(after, actual)
+    for name in before.arguments if keep is None else keep:
+        np.testing.assert_allclose(actual[name], expected[name], rtol=tolerance, atol=tolerance,
+                                   err_msg=f"{name}, after:\n{program_text(after)}")
 
 
 def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", recompute: frozenset[str] = frozenset(),

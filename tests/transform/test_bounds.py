@@ -6,11 +6,11 @@ import pytest
 
 from sdfgad.ir.expr import Call, call
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Loop, Program
 from sdfgad.ir.walk import statements
 from sdfgad.transform.bounds import bound_loops
 from tests.codegen.build_programs import B1, F8, I8, compare, index, load, mapped, num, program, span, store
+from tests.support.oracle import check_same
 
 STEPS = (span("i", 5), span("i", 4, -1, step=-1))
 
@@ -26,13 +26,7 @@ def made(cond: Call, i: object = STEPS[0], orelse: tuple = ()) -> Program:
 def check(before: Program) -> int:
     """The number of conditions that are left."""
     after = bound_loops(before)
-    results = []
-    for p in (before, after):
-        memory = {"y": np.zeros(60), "n": np.ones(()), "k": np.array([3, 0, 2, 5, 1, 4])}
-        run(p, memory)
-        results.append(memory)
-    for name in results[0]:
-        np.testing.assert_array_equal(results[0][name], results[1][name])
+    check_same(before, after, {"y": np.zeros(60), "n": np.ones(()), "k": np.array([3, 0, 2, 5, 1, 4])})
     return sum(isinstance(s, If) for s in statements(after.body))
 
 

@@ -1,25 +1,15 @@
 """Shifted sums turned round, before and after by the reference interpreter."""
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.ir.index import ix
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Map, Program
 from sdfgad.transform.collect import collect_sums
-from tests.codegen.build_programs import F8, I8, index, load, mapped, mul, program, sample, span, store
-
-
-def same(before: Program, after: Program) -> None:
-    values = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}
-    expected, actual = ({n: v.copy() for n, v in values.items()} for _ in range(2))
-    run(before, expected)
-    run(after, actual)
-    for name in before.arguments:
-        np.testing.assert_allclose(actual[name], expected[name], rtol=1e-13, atol=1e-13)
+from tests.codegen.build_programs import F8, I8, index, load, mapped, mul, program, span, store
+from tests.support.oracle import check_same
 
 
 def shifted(op: str = "+", start: int = 0, terms: int = 3) -> Program:
@@ -37,7 +27,7 @@ def test_every_term_reaches_its_element(op: str, start: int, terms: int) -> None
     assert isinstance(stmt, Map) and after.body != before.body
     # The variable with more values is the one that numbers the elements.
     assert injective_variables(stmt, Frame(after.arrays)) == {"i" if terms < 7 else "k"}
-    same(before, after)
+    check_same(before, after, tolerance=1e-13)
 
 
 def test_two_dimensions_inside_a_loop() -> None:
@@ -48,7 +38,7 @@ def test_two_dimensions_inside_a_loop() -> None:
                      {"a": ((5, 4), F8), "w": ((2, 3, 2), F8), "t": ((6, 2, 6), F8)})
     after = collect_sums(before)
     assert after.body != before.body
-    same(before, after)
+    check_same(before, after, tolerance=1e-13)
 
 
 @pytest.mark.parametrize(("target", "domain"), [

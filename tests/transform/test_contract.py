@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sdfgad.ir import interpret
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call
 from sdfgad.ir.program import Array, Lib, Loop, Map, Program, Range, Stmt
@@ -16,6 +14,7 @@ from sdfgad.ir.walk import statements
 from sdfgad.transform import contract as module
 from sdfgad.transform.contract import contract
 from tests.support.build import C16, F8, at, each, loop, position, put, span
+from tests.support.oracle import Arrays, check_same, sample
 
 N, M, K = 5, 6, 4
 
@@ -36,27 +35,12 @@ def products(p: Program) -> list[Lib]:
     return [s for s in statements(p.body) if isinstance(s, Lib)]
 
 
-def check(p: Program, expected: int, poison: Any = None) -> Program:
+def check(p: Program, expected: int, given: Arrays | None = None) -> Program:
     """The pass keeps the meaning; the number of products is as expected."""
     after = contract(p)
     assert len(products(after)) == expected, program_text(after)
-    rng = np.random.default_rng(1)
-    start = {n: _draw(rng, p.arrays[n]) for n in p.arguments}
-    if poison is not None:
-        poison(start)
-    results = []
-    for q in (p, after):
-        memory = {n: v.copy() for n, v in start.items()}
-        interpret.run(q, memory)
-        results.append(memory)
-    for name in start:
-        np.testing.assert_allclose(results[1][name], results[0][name], rtol=1e-12, err_msg=program_text(after))
+    check_same(p, after, given or {}, tolerance=1e-12)
     return after
-
-
-def _draw(rng: np.random.Generator, a: Array) -> np.ndarray:
-    values = rng.standard_normal(a.shape)
-    return values + 1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else values
 
 
 BOX = (span("i", 0, N), span("j", 0, M), span("k", 0, K))
@@ -137,14 +121,11 @@ TRIANGLES = {
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_a_triangular_operand_is_masked_not_multiplied_by_zero(name: str) -> None:
     ranges, (array, outside) = TRIANGLES[name]
-
-    def poison(memory: dict[str, np.ndarray]) -> None:
-        p, q = np.indices(memory[array].shape)
-        memory[array][outside(p, q)] = np.nan
-
     value = at("A", "i", "k") * at("B", "k", "j")
     p = program([each(ranges, put("C", ("i", "j"), value, "+"))], A=(N, N), B=(N, M), C=(N, M))
-    after = check(p, 1, poison)
+    poisoned = sample(p.arrays[array], 1)
+    poisoned[outside(*np.indices(poisoned.shape))] = np.nan
+    after = check(p, 1, {array: poisoned})
     assert all(a.shape == () or max(a.shape) <= N for n, a in after.arrays.items() if n.startswith("factor"))
 
 

@@ -5,6 +5,7 @@ import numpy as np
 
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Program, Stmt
 from sdfgad.ir.walk import all_writes, statements
 from sdfgad.transform.masks import inline_masks, number_scalars
@@ -71,3 +72,45 @@ def test_a_scalar_carried_from_iteration_to_iteration_stays():
     after = number_scalars(before, ("s",))
     assert loops(after) == 1
     same(before, after)
+
+
+def shrinking(index: Ix | str, *, spread: bool = False) -> Program:
+    """m = x < 0.8 ; x[j] = select(m[index], x / 2 + 0.1, x), in a loop; `spread`: m is also counted."""
+    inside = at("m", index, dtype=BOOL)
+    body = [each(ROW, put("m", ("j",), below(at("x", "j"), lit(0.8))))]
+    body += [each(ROW, put("c", ("j",), where(inside, lit(1.0), at("c", "j"))))] if spread else []
+    body += [each(ROW, put("x", ("j",), where(inside, at("x", "j") * 0.5 + 0.1, at("x", "j"))))]
+    total = (one("s", (), lit(0.0)), each(span("z", 0, 30), put("s", (), at("x", "z") * (position("z") + 2.0), "+")))
+    clear = each(ROW, put("c", ("j",), lit(0.0)))
+    return program({"x": X}, [clear, loop(BINS, *body), *total], m=((30,), BOOL), c=(30,))
+
+
+def test_a_mask_of_what_the_statement_itself_overwrites():
+    for before in (shrinking("j"), shrinking("j", spread=True)):
+        after = inline_masks(before, ("s", "c"))
+        assert "m" not in all_writes(after.body)
+        same(before, after)
+
+
+def test_not_when_another_element_is_overwritten_first():
+    before = shrinking(ix(29) - "j")
+    after = inline_masks(before, ("s", "c"))
+    assert "m" in all_writes(after.body)
+    same(before, after)
+
+
+def test_not_when_an_element_is_overwritten_twice():
+    inside = at("m", "j", dtype=BOOL)
+    both = [span("k", 0, 2), ROW]
+    first = put("x", ("j",), where(inside, at("x", "j") + 0.1, at("x", "j")))
+    body = (each(ROW, put("m", ("j",), below(at("x", "j"), lit(0.8)))), each(both, first))
+    before = program({"x": X}, [loop(BINS, *body), one("s", (), at("x", 3))], m=((30,), BOOL))
+    assert "m" in all_writes(inline_masks(before, ("s",)).body)
+
+
+def test_not_when_it_adds_to_what_it_compares():
+    inside = at("m", "j", dtype=BOOL)
+    body = (each(ROW, put("m", ("j",), below(at("x", "j"), lit(0.8)))),
+            each(ROW, put("x", ("j",), where(inside, lit(0.1), lit(0.0)), "+")))
+    before = program({"x": X}, [loop(BINS, *body), one("s", (), at("x", 3))], m=((30,), BOOL))
+    assert "m" in all_writes(inline_masks(before, ("s",)).body)

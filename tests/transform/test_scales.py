@@ -3,10 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sdfgad.ir import interpret
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View
 from sdfgad.ir.text import program_text
@@ -14,9 +12,10 @@ from sdfgad.rules.nodes import transposed
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.scales import fold_scales
 from tests.support.build import F8, at, each, put, span
+from tests.support.oracle import check_same
 
-GIVEN = {"A": (3, 4), "B": (4, 5), "C": (3, 5), "s": (), "r": ()}
-HELD = {"t": (3, 4), "p": (3, 5)}
+GIVEN = {"A": (3, 4), "B": (4, 5), "C": (3, 5), "D": (5, 2), "E": (3, 2), "s": (), "r": ()}
+HELD = {"t": (3, 4), "p": (3, 5), "q": (3, 5)}
 ARRAYS = {n: Array(n, s, F8, "transient" if n in HELD else "argument") for n, s in {**GIVEN, **HELD}.items()}
 
 
@@ -39,15 +38,7 @@ def check(*body: Stmt, statements: int) -> Program:
     p = Program("p", ARRAYS, tuple(GIVEN), tuple(body))
     after = remove_dead_code(fold_scales(p, GIVEN), tuple(GIVEN))
     assert len(after.body) == statements, program_text(after)
-    rng = np.random.default_rng(4)
-    start = {n: rng.standard_normal(s) for n, s in GIVEN.items()}
-    results = []
-    for q in (p, after):
-        memory = {n: v.copy() for n, v in start.items()}
-        interpret.run(q, memory)
-        results.append(memory)
-    for name in start:
-        np.testing.assert_allclose(results[1][name], results[0][name], rtol=1e-12)
+    check_same(p, after, tolerance=1e-12)
     return after
 
 
@@ -89,3 +80,7 @@ def test_a_result_that_is_looked_at_twice_or_not_all_used() -> None:
     check(product("p", "A", "B"), scaled("C", at("p", "i", "j"), "+", 2), statements=2)
     check(product("p", "A", "B"), scaled("B", at("B", "i", "j") * 2.0), scaled("C", at("p", "i", "j"), "+"),
           statements=2 + 1)
+
+
+def test_a_scaled_result_that_is_an_operand() -> None:
+    check(product("p", "A", "B"), scaled("q", -at("p", "i", "j")), product("E", "q", "D"), statements=2)

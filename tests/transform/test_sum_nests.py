@@ -8,11 +8,11 @@ import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
 from sdfgad.ir.walk import statements
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.sum_nests import factorise_sums
+from tests.support.oracle import check_same
 
 
 def self_energy(s, g, h, d, near):  # type: ignore[no-untyped-def]
@@ -90,13 +90,7 @@ def changed(fn: Callable, arguments: tuple) -> tuple[Program, Program]:
     """Before and after, which compute the same."""
     before = bound_loops(parse(fn, arguments).program)
     after = factorise_sums(before, ())
-    results = []
-    for p in (before, after):
-        memory = {n: v.copy() for n, v in zip(p.arguments, arguments, strict=True)}
-        run(p, memory)
-        results.append(memory)
-    for name in results[0]:
-        np.testing.assert_allclose(results[1][name], results[0][name], rtol=1e-12)
+    check_same(before, after, dict(zip(before.arguments, arguments, strict=True)), tolerance=1e-12)
     return before, after
 
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.index import Ix, floordiv, ix, mod
-from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Lib, Loop, Map, Program, View
 from sdfgad.transform import thin_products
 from sdfgad.transform.thin_products import write_out_products
-from tests.codegen.build_programs import C16, F8, program, sample, span
+from tests.codegen.build_programs import C16, F8, program, span
+from tests.support.oracle import check_same
 
 
 def view(array: str, shape: tuple, *index: Ix, dtype: np.dtype = F8) -> View:
@@ -27,12 +27,7 @@ ROW, COLUMN = ix("_0"), ix("_1")
 def check(stmt: Lib, shapes: dict) -> Program:
     before = program([Loop(span("t", 2), (stmt,))], shapes)
     after = write_out_products(before)
-    values = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}
-    expected, actual = ({n: v.copy() for n, v in values.items()} for _ in range(2))
-    run(before, expected)
-    run(after, actual)
-    for name in before.arguments:
-        np.testing.assert_allclose(actual[name], expected[name], rtol=1e-13, atol=1e-13)
+    check_same(before, after, tolerance=1e-13)
     return after
 
 

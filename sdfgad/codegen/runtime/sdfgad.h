@@ -6,12 +6,10 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <type_traits>
-#include <vector>
+#include "sdfgad_memory.h"
 
 // The C library has vector forms of these (4 ulp); without the attribute the compiler may not use them in loops.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
@@ -99,6 +97,8 @@ template <class T> inline T mod(T a, T b) {
         } else return T(a % b);
     }
 }
+// mod for indices: nearly all are in range, and a remainder costs more than to see that.
+inline int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
 template <class T> inline T mul(T a, T b) { return a * b; }
@@ -184,8 +184,32 @@ template <class T> inline T fmin(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
     else return a < b ? a : b;
 }
+// x * x + y with the same bits wherever it stands: nothing is left for the compiler to contract or not.
+template <class T> inline T square_plus(T x, T y) {
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+    return std::fma(x, x, y);
+#else
+    return x * x + y;
+#endif
+}
+// The length of (x, y) without branches, so that loops vectorise: within 1 ulp, no overflow or underflow on the way.
+inline double modulus(double x, double y) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    x = std::abs(x), y = std::abs(y);
+    const double larger = pick<double>(x > y, x, y);
+    const bool big = larger > 0x1p500, small = larger < 0x1p-500;
+    const double scale = pick<double>(big, 0x1p-600, pick<double>(small, 0x1p600, 1.0));
+    const double back = pick<double>(big, 0x1p600, pick<double>(small, 0x1p-600, 1.0));
+    const double a = x * scale, b = y * scale;
+    return pick<double>((x == inf) | (y == inf), inf, std::sqrt(square_plus(a, b * b)) * back);
+}
+inline float modulus(float x, float y) {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    const double a = x, b = y;  // squares and their sum stay in range
+    return pick<float>((std::abs(x) == inf) | (std::abs(y) == inf), inf, float(std::sqrt(square_plus(a, b * b))));
+}
 template <class T> inline auto abs(T x) {
-    if constexpr (is_complex<T>) return std::hypot(x.real(), x.imag());
+    if constexpr (is_complex<T>) return modulus(x.real(), x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::abs(x);
     else if constexpr (std::is_signed_v<T>) return T(x < 0 ? 0 - std::make_unsigned_t<T>(x) : x);
     else return x;
@@ -254,61 +278,8 @@ template <class To, class From> inline To cast(From x) {
     else return static_cast<To>(x);
 }
 
-// The tape outgrew its limit: leaves the program, the caller reports it.
-struct Overflow {};
 // A matrix that has no inverse or is not positive definite.
 struct Singular {};
-
-// Growable stacks of entries. Blocks are kept between calls; `used` counts what entries hold, not what blocks hold.
-class Tapes {
-public:
-    int64_t limit = std::numeric_limits<int64_t>::max(), used = 0, peak = 0;
-
-    void reset() { used = peak = 0; for (auto &tape : tapes_) { tape.block = 0; tape.entries.clear(); tape.fill = 0; } }
-
-    void *push(size_t tape, int64_t bytes) {
-        if (tape >= tapes_.size()) tapes_.resize(tape + 1);
-        used += bytes;
-        if (used > limit) throw Overflow{};
-        peak = std::max(peak, used);
-        return tapes_[tape].push((bytes + 63) / 64 * 64);
-    }
-    void *pop(size_t tape, int64_t bytes) {
-        used -= bytes;
-        return tapes_[tape].pop();
-    }
-
-private:
-    static constexpr int64_t kBlock = int64_t(1) << 22;
-    struct Block { std::unique_ptr<char[]> data; int64_t size; };
-    struct Entry { size_t block; int64_t offset; };
-    struct Tape {
-        std::vector<Block> blocks;
-        std::vector<Entry> entries;
-        size_t block = 0;
-        int64_t fill = 0;
-
-        void *push(int64_t bytes) {
-            while (block < blocks.size() && fill + bytes > blocks[block].size) { ++block; fill = 0; }
-            if (block == blocks.size()) {
-                int64_t size = std::max(kBlock, bytes);
-                blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
-                fill = 0;
-            }
-            entries.push_back({block, fill});
-            fill += bytes;
-            return blocks[block].data.get() + entries.back().offset;
-        }
-        void *pop() {
-            Entry last = entries.back();
-            entries.pop_back();
-            block = last.block;
-            fill = last.offset;
-            return blocks[block].data.get() + fill;
-        }
-    };
-    std::deque<Tape> tapes_;
-};
 
 }  // namespace sg
 

@@ -76,30 +76,42 @@ inline void gemv_(CBLAS_TRANSPOSE t, int m, int n, c scale, const c *a, int lda,
     cblas_cgemv(CblasRowMajor, t, m, n, &scale, a, lda, x, ix, &beta, y, iy);
 }
 
-// BLAS takes a scale of zero to mean that the operands do not matter; NaN and infinity in them do.
+// BLAS takes a scale of zero to mean that the operands do not matter; NaN and infinity in them do. A few rows at a time
+// are worked out: product(first, rows, out).
+constexpr int64_t kUnscaled = int64_t(1) << 15;
 template <class T, class F>
-inline void unscaled(int64_t m, int64_t n, T *x, int64_t x0, int64_t x1, bool add, T scale, F product) {
-    std::vector<T> held(m * n);
-    product(held.data());
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) x[i * x0 + j * x1] = (add ? x[i * x0 + j * x1] : T(0)) + scale * held[i * n + j];
+inline void unscaled(Memory &memory, int64_t m, int64_t n, T *x, int64_t x0, int64_t x1, bool add, T scale, F product) {
+    const int64_t most = std::min(m, std::max<int64_t>(1, kUnscaled / n));
+    Workspace<T> held(memory, most * n);
+    for (int64_t first = 0; first < m; first += most) {
+        const int64_t rows = std::min(most, m - first);
+        product(first, rows, held.data());
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < n; j++) {
+                T &out = x[(first + i) * x0 + j * x1];
+                out = (add ? out : T(0)) + scale * held[i * n + j];
+            }
+    }
 }
 
 // x (m, n) = scale * a (m, k) @ b (k, n), or += with `add`.
 template <class T>
-inline void gemm(int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, const T *b, int64_t b0, int64_t b1,
-                 T *x, int64_t x0, int64_t x1, bool add, T scale = T(1)) {
+inline void gemm(Memory &memory, int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, const T *b,
+                 int64_t b0, int64_t b1, T *x, int64_t x0, int64_t x1, bool add, T scale = T(1)) {
     if (m <= 0 || n <= 0) return;
     if (k <= 0) {
         for (int64_t i = 0; i < m && !add; i++)
             for (int64_t j = 0; j < n; j++) x[i * x0 + j * x1] = T(0);
         return;
     }
-    if (scale == T(0)) return unscaled(m, n, x, x0, x1, add, scale, [=](T *held) {
-        gemm(m, n, k, a, a0, a1, b, b0, b1, held, n, 1, false);
-    });
+    if (scale == T(0)) {
+        const auto some = [=, &memory](int64_t first, int64_t rows, T *out) {
+            gemm(memory, rows, n, k, a + first * a0, a0, a1, b, b0, b1, out, n, 1, false);
+        };
+        return unscaled(memory, m, n, x, x0, x1, add, scale, some);
+    }
     Layout lx = layout(m, n, x0, x1);
-    if (lx.trans == CblasTrans) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add, scale);
+    if (lx.trans == CblasTrans) return gemm(memory, n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add, scale);
     Layout la = layout(m, k, a0, a1), lb = layout(k, n, b0, b1);
     if (m >= n)
         shared(m, m * n * k, [=](int64_t i, int64_t rows) {
@@ -115,16 +127,19 @@ inline void gemm(int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_
 
 // y (m) = scale * a (m, n) @ x (n), or += with `add`. Negative strides are for vectors that run backwards.
 template <class T>
-inline void gemv(int64_t m, int64_t n, const T *a, int64_t a0, int64_t a1, const T *x, int64_t x0, T *y, int64_t y0,
-                 bool add, T scale = T(1)) {
+inline void gemv(Memory &memory, int64_t m, int64_t n, const T *a, int64_t a0, int64_t a1, const T *x, int64_t x0, T *y,
+                 int64_t y0, bool add, T scale = T(1)) {
     if (m <= 0) return;
     if (n <= 0) {
         for (int64_t i = 0; i < m && !add; i++) y[i * y0] = T(0);
         return;
     }
-    if (scale == T(0)) return unscaled(m, 1, y, y0, 1, add, scale, [=](T *held) {
-        gemv(m, n, a, a0, a1, x, x0, held, 1, false);
-    });
+    if (scale == T(0)) {
+        const auto some = [=, &memory](int64_t first, int64_t rows, T *out) {
+            gemv(memory, rows, n, a + first * a0, a0, a1, x, x0, out, 1, false);
+        };
+        return unscaled(memory, m, 1, y, y0, 1, add, scale, some);
+    }
     Layout la = layout(m, n, a0, a1);
     bool plain = la.trans == CblasNoTrans;
     // BLAS counts a negative increment from the far end.
@@ -152,10 +167,18 @@ inline void getrs_(int n, int r, const z *a, int lda, const int *p, z *b, int ld
 inline void getrs_(int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
     LAPACKE_cgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
 }
-inline int getri_(int n, double *a, int lda, const int *p) { return LAPACKE_dgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
-inline int getri_(int n, float *a, int lda, const int *p) { return LAPACKE_sgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
-inline int getri_(int n, z *a, int lda, const int *p) { return LAPACKE_zgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
-inline int getri_(int n, c *a, int lda, const int *p) { return LAPACKE_cgetri(LAPACK_COL_MAJOR, n, a, lda, p); }
+inline int getri_(int n, double *a, int lda, const int *p, double *work, int size) {
+    return LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
+}
+inline int getri_(int n, float *a, int lda, const int *p, float *work, int size) {
+    return LAPACKE_sgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
+}
+inline int getri_(int n, z *a, int lda, const int *p, z *work, int size) {
+    return LAPACKE_zgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
+}
+inline int getri_(int n, c *a, int lda, const int *p, c *work, int size) {
+    return LAPACKE_cgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
+}
 inline int potrf_(int n, double *a, int lda) { return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
 inline int potrf_(int n, float *a, int lda) { return LAPACKE_spotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
 inline int potrf_(int n, z *a, int lda) { return LAPACKE_zpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
@@ -184,11 +207,16 @@ template <class T> inline void gesv(int64_t n, int64_t count, T *a, int64_t lead
     if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
     if (count > 0) getrs_(int(n), int(count), a, int(std::max(lead, n)), pivots, b, int(std::max(b_lead, n)));
 }
-template <class T> inline void getri(int64_t n, T *a, int64_t lead, int32_t *pivots) {
+template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
-    if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
-    getri_(int(n), a, int(std::max(lead, n)), pivots);
+    const int rows = int(std::max(lead, n));
+    if (getrf_(int(n), a, rows, pivots) != 0) throw Singular{};
+    T best;  // with size -1 the routine says what it would like
+    getri_(int(n), a, rows, pivots, &best, -1);
+    const int64_t size = std::max(n, int64_t(std::real(best)));
+    Workspace<T> work(memory, size);
+    getri_(int(n), a, rows, pivots, work.data(), int(size));
 }
 // Lower factor in place; the strict upper triangle stays as it is.
 template <class T> inline void potrf(int64_t n, T *a, int64_t lead) {

@@ -1,0 +1,110 @@
+"""What it takes to run iterations of a loop again: the state to save before one, and what must be intact besides.
+
+An array is *exposed* when an iteration may look at an element before it has filled it. Of the exposed arrays, those
+that the loop overwrites after it looked at them belong to the state; the others are there again as long as nothing
+that comes after the loop destroys them.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sdfgad.analysis.access import AFTER, Access, Site, overwrites, reads_of, run_range, writes_of
+from sdfgad.analysis.cover import covers
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, reads, statements
+
+
+@dataclass(frozen=True)
+class Restart:
+    """state: arrays to save before an iteration, by name. others: reads of what has to survive the rest of the run."""
+
+    state: tuple[str, ...]
+    others: tuple[Access, ...]
+
+
+def restarts(program: Program, loops: Iterable[Loop | While], place: Mapping[int, Site],
+             needed: Iterable[Access], local: Mapping[str, tuple[Range, ...]]) -> dict[int, Restart]:
+    """For each loop (`id`) that may run again.
+
+    needed: what the reverse sweep reads. local: the loops around each array that lives within one run of their body.
+    """
+    needed = tuple(needed)
+    parts = {id(loop): _Part(program, loop, place, needed, local) for loop in loops}
+    again = [a for part in parts.values() for a in part.others()]
+    return {key: part.restart((*needed, *again)) for key, part in parts.items()}
+
+
+class _Part:
+    """One loop and what happens in it."""
+
+    def __init__(self, program: Program, loop: Loop | While, place: Mapping[int, Site], needed: Iterable[Access],
+                 local: Mapping[str, tuple[Range, ...]]) -> None:
+        self.site = place[id(loop)]
+        inside = list(statements(loop.body))
+        afresh = {n for n, path in local.items() if run_range(loop) in path}
+        self.exposed = exposed(loop.body, program.arrays) - afresh
+        self.writes: dict[str, list[Access]] = {}
+        for stmt in inside:
+            for a in writes_of(stmt, place[id(stmt)]):
+                self.writes.setdefault(a.array, []).append(a)
+        own = [a for stmt in inside for a in _all_reads(stmt, place[id(stmt)])]
+        own += [a for a in needed if self.holds(a)]
+        self.reads = [a for a in own if a.array in self.exposed]
+        self.state = {a.array for a in self.reads if self.destroys(a)}
+
+    def holds(self, a: Access) -> bool:
+        return self.site.order < a.site.order < self.site.leave
+
+    def destroys(self, read: Access) -> bool:
+        return any(overwrites(read, w) for w in self.writes.get(read.array, ()))
+
+    def others(self) -> list[Access]:
+        """What running again reads besides the state, as reads at the end of the loop."""
+        depth = len(self.site.path)
+        return [Access(a.array, a.index, (*a.site.path[depth:], *a.domain), self.site, AFTER)
+                for a in self.reads if a.array not in self.state]
+
+    def restart(self, reads_elsewhere: Iterable[Access]) -> Restart:
+        """A value from before the loop that the loop destroys comes back with the state, too."""
+        before = {a.array for a in reads_elsewhere if a.array in self.writes and not self.holds(a) and self.destroys(a)}
+        self.state |= before
+        return Restart(tuple(sorted(self.state)), tuple(self.others()))
+
+
+def _all_reads(stmt: Stmt, site: Site) -> list[Access]:
+    """What a statement reads, the scalars included by which a loop ends."""
+    found = reads_of(stmt, site)
+    known = {a.array for a in found}
+    return found + [Access(n, (), (), site, AFTER) for n in sorted(reads(stmt) - known)]
+
+
+def exposed(block: Block, arrays: Mapping[str, Array]) -> frozenset[str]:
+    """Arrays that one run of a block may look at before it has filled them."""
+    found: set[str] = set()
+    _visit(block, frozenset(), arrays, found)
+    return frozenset(found)
+
+
+def _visit(block: Block, filled: frozenset[str], arrays: Mapping[str, Array], found: set[str]) -> frozenset[str]:
+    """Adds to `found`; gives the arrays filled at the end."""
+    for stmt in block:
+        found |= reads(stmt) - filled
+        ends = [_visit(inner, filled, arrays, found) for inner in children(stmt)]
+        if isinstance(stmt, If):
+            filled = ends[0] & ends[1]
+        elif isinstance(stmt, Loop) and stmt.until is None and stmt.range.trips:
+            filled = ends[0]
+        else:
+            filled |= _filled(stmt, arrays)
+    return filled
+
+
+def _filled(stmt: Stmt, arrays: Mapping[str, Array]) -> frozenset[str]:
+    """Arrays of which a statement replaces every element."""
+    if isinstance(stmt, Map):
+        return frozenset(p.array for p in stmt.body
+                         if isinstance(p, Store) and covers(stmt, p, arrays[p.array]))
+    if isinstance(stmt, Lib) and not stmt.attrs.get("accumulate"):
+        return frozenset(v.array for v in stmt.outs if v == arrays[v.array].whole)
+    return frozenset()

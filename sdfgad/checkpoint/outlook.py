@@ -1,0 +1,116 @@
+"""What a report tells of a plan beyond its decisions: whom it is for, what else was possible, when memory is used."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array or number the program takes."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class About:
+    """The call a plan was made for. symbols: its integer arguments. threads: 0 is as many as OpenMP likes."""
+
+    file: str = ""
+    wrt: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    device: str = "cpu"
+    threads: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LoopRow:
+    """What happens to a loop. trips: 0 when nobody knows. bytes: what it keeps between the sweeps, snapshots included.
+    extra_seconds: None when nobody knows."""
+
+    name: str
+    trips: int
+    decision: str
+    bytes: int
+    snapshot_bytes: int
+    extra_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A block of the schedule and the bytes in use in it, by array."""
+
+    block: str
+    phase: str
+    live: Mapping[str, int]
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.live.values())
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """The fastest plan within `limit_bytes`. time_factor: over one forward sweep."""
+
+    limit_bytes: int
+    peak_bytes: int
+    time_factor: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """floor_bytes: the smallest peak there is. *seconds: estimates of a forward sweep, of a call under this plan, and
+    of one that stores everything. extra_seconds: of what is computed again, by name of item. timeline: bytes in use as
+    the solver's model has them. front: other plans, from the fastest to the smallest; whole: not the neighbours only.
+    """
+
+    floor_bytes: int
+    forward_seconds: float
+    seconds: float
+    store_all_seconds: float
+    extra_seconds: Mapping[str, float] = field(default_factory=dict)
+    loops: tuple[LoopRow, ...] = ()
+    timeline: tuple[Moment, ...] = ()
+    front: tuple[FrontPoint, ...] = ()
+    whole: bool = False
+
+    @property
+    def time_factor(self) -> float:
+        """Time of a call over one forward sweep."""
+        return self.seconds / self.forward_seconds
+
+    @property
+    def store_all_factor(self) -> float:
+        return self.store_all_seconds / self.forward_seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `read_outlook` reads it back."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One call: the most bytes its arrays took, growable tapes included, and how long it took."""
+
+    peak_bytes: int
+    seconds: float
+
+
+def read_about(raw: Mapping[str, Any]) -> About:
+    """What `asdict` made of an `About`."""
+    arguments = tuple(Argument(**{**a, "shape": tuple(a["shape"])}) for a in raw["arguments"])
+    return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments})
+
+
+def read_outlook(raw: Mapping[str, Any]) -> Outlook:
+    """What `Outlook.to_dict` made."""
+    return Outlook(**{**raw, "loops": tuple(LoopRow(**p) for p in raw["loops"]),
+                      "timeline": tuple(Moment(**m) for m in raw["timeline"]),
+                      "front": tuple(FrontPoint(**p) for p in raw["front"])})

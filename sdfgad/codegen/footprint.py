@@ -1,0 +1,122 @@
+"""What native code holds besides the arrays its caller passes: known before any code is generated.
+
+Lowering adds arrays to a program: workspaces of library calls, partial sums of the threads. Some arrays live on the
+stack of each thread, and a few routines take room of their own while they run.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.library_forms import library_forms
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
+from sdfgad.ir.walk import all_reads, all_writes, statements
+
+_INVERSE_PANEL = 64
+"""Columns LAPACK's inverse works on at once."""
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A program as it is lowered: library calls in final form, pieces of the schedule, all containers."""
+
+    program: Program
+    items: tuple[Item, ...]
+    arrays: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """own: bytes of each array the code keeps for itself. thread: bytes on the stack of each thread. workspace: the
+    most that library routines hold at once, per thread when they run in parallel."""
+
+    own: Mapping[str, int]
+    thread: int
+    workspace: int
+    parallel_workspace: int
+    private: int = 0
+    """Bytes of all arrays that belong to one iteration, each once."""
+
+    def beyond(self, program: Program, threads: int) -> dict[str, int]:
+        """What comes on top of the arrays of the program, each counted once: bytes by what it is for."""
+        found = {f"{n} (of the code)": size for n, size in self.own.items() if n not in program.arrays}
+        found["copies for threads"] = max(0, threads * self.thread - self.private)
+        found["library workspaces"] = max(self.workspace, threads * self.parallel_workspace)
+        return {n: size for n, size in found.items() if size}
+
+    def bytes(self, threads: int) -> int:
+        """All of it."""
+        return sum(self.own.values()) + threads * self.thread + max(self.workspace, threads * self.parallel_workspace)
+
+
+def scheduled(program: Program) -> Scheduled:
+    """The pieces a program is lowered to."""
+    program = library_forms(program)
+    scheduler = Scheduler(program.arrays)
+    return Scheduled(program, scheduler.block(Frame(program.arrays), program.body), scheduler.arrays)
+
+
+def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:
+    """What the native code of a program holds; the caller passes its arguments, `results` and constants."""
+    made = scheduled(program)
+    passed = {*program.arguments, *results, *program.constants}
+    pieces = list(_pieces(made.items))
+    private = {n for p in pieces for n in private_arrays(p)}
+    used = {n for p in pieces for n in all_reads(p.body) | all_writes(p.body)} - private - passed
+    # Numbers live in registers or next to the code.
+    own = {n: made.arrays[n].bytes for n in sorted(used) if made.arrays[n].shape}
+    rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in pieces]
+    return Footprint(own, thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
+                     max((b for k, b in rooms if k), default=0),
+                     sum(program.arrays[n].bytes for n in private & program.arrays.keys()))
+
+
+def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:
+    """The most that arrays of one iteration take on the stack of a thread."""
+    sizes = (sum(arrays[n].bytes for n in private_arrays(p) if arrays[n].shape) for p in _pieces(items))
+    return max(sizes, default=0)
+
+
+def private_arrays(piece: Group | Kernel) -> set[str]:
+    """Containers that belong to one iteration of a piece or of a loop in it."""
+    inner = {n for s in statements(piece.body) if isinstance(s, Loop) for n in s.private}
+    return inner | set(piece.private) if isinstance(piece, Kernel) else inner
+
+
+def library_bytes(block: Block) -> int:
+    """The most that a library routine called by the block takes for itself."""
+    return max((_ROOMS[s.op](s) for s in statements(block) if isinstance(s, Lib) and s.op in _ROOMS), default=0)
+
+
+def _pieces(items: tuple[Item, ...]) -> Iterator[Group | Kernel]:
+    for item in items:
+        if isinstance(item, Region):
+            for part in item.parts:
+                yield from _pieces(part)
+        else:
+            yield item
+
+
+def _largest(extent: Ix) -> int:
+    return most_trips(Range("_", ix(0), extent), {}) or 0
+
+
+def _transform(stmt: Lib) -> int:
+    """Roots of unity; for lengths that are no power of two the padded convolution as well."""
+    n, size = _largest(stmt.ins[0].shape[-1]), 1
+    if n & (n - 1) == 0:
+        return (n // 2 + 1) * stmt.outs[0].dtype.itemsize
+    while size < 2 * n - 1:
+        size *= 2
+    return (size // 2 + 1 + n + 2 * size) * stmt.outs[0].dtype.itemsize
+
+
+def _inverse(stmt: Lib) -> int:
+    return _INVERSE_PANEL * _largest(stmt.outs[0].shape[0]) * stmt.outs[0].dtype.itemsize
+
+
+_ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({"fft": _transform, "getri": _inverse})

@@ -1,0 +1,218 @@
+"""From a limit in bytes to the gradient program that keeps it: ask the solver, emit its plan, weigh what was emitted.
+
+The solver works on a model of the memory; the emitted program says exactly what it needs. Where the two differ, the
+solver is asked again for as much less.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from sdfgad.analysis.cost import work_of
+from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
+from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
+from sdfgad.checkpoint.problem import Problem
+from sdfgad.checkpoint.roofline import Machine, this_machine
+from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
+from sdfgad.checkpoint.schedule import STORE as PIN_STORE
+from sdfgad.checkpoint.schedule_plan import SchedulePlan
+from sdfgad.checkpoint.solve import Bounds, Planner
+from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
+from sdfgad.ir.program import Program
+from sdfgad.memory import format_bytes
+from sdfgad.names import loop_name
+from sdfgad.reverse.problem import open_loops, schedule_of, seconds_of
+from sdfgad.reverse.sweeps import Gradient
+
+ATTEMPTS = 6
+"""Plans tried for one limit before the smallest one is taken."""
+MOST_ONLINE = 64
+"""Snapshots of a loop of unknown length."""
+NO_MODES: Mapping[str, Mode] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Emission:
+    """A gradient program as the sweeps give it, and what it keeps. finish: makes the final program and its problem."""
+
+    made: Gradient
+    modes: Mapping[str, Mode]
+    finish: Callable[[Gradient], tuple[Program, Problem]] = field(repr=False)
+
+    @cached_property
+    def _finished(self) -> tuple[Program, Problem]:
+        return self.finish(self.made)
+
+    @property
+    def whole(self) -> Program:
+        return self._finished[0]
+
+    @property
+    def problem(self) -> Problem:
+        return self._finished[1]
+
+    @property
+    def recomputed(self) -> frozenset[str]:
+        return frozenset(k.name for k in self.made.kept if k.again)
+
+    @cached_property
+    def peak(self) -> int:
+        """Bytes of all arrays; growable tapes are not in it."""
+        stored = [i for i in self.problem.items if i.name not in self.recomputed]
+        return self.problem.base_bytes + sum(i.bytes or 0 for i in stored)
+
+    def seconds(self, machine: Machine) -> float:
+        """Estimated time of one run."""
+        return seconds_of(work_of(self.whole.body, self.whole.arrays), machine)
+
+
+Emit = Callable[[frozenset[str], Mapping[str, Mode]], Emission]
+
+
+@dataclass
+class Choice:
+    """The search for one gradient. pins: array -> "store" or "recompute", loop variable -> "snapshot"."""
+
+    emit: Emit
+    limit: int | None
+    pins: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def stored(self) -> Emission:
+        """Everything stored but what costs nothing to compute where it is read."""
+        plain = self.emit(frozenset(), NO_MODES)
+        light = frozenset(k.name for k in plain.made.kept if k.light) - self._pinned(plain.made, PIN_STORE)
+        return self.emit(light, NO_MODES) if light else plain
+
+    @cached_property
+    def machine(self) -> Machine:
+        return this_machine()
+
+    @cached_property
+    def question(self) -> ScheduleProblem:
+        """What the solver is asked."""
+        return schedule_of(self.stored.problem, self.stored.made, self.machine, self._pins())
+
+    @cached_property
+    def floor(self) -> Emission:
+        """The smallest gradient program the planner knows of."""
+        smallest = Planner(self.question).smallest()
+        if self.pins:
+            if smallest is None:
+                named = ", ".join(f"{pin}={name!r}" for name, pin in self.pins.items())
+                raise UsageError(f"the pins {named} contradict each other", code="SG205")
+            return self.emitted(smallest)
+        return self.stored if smallest is None else min((self.emitted(smallest), self.stored), key=lambda e: e.peak)
+
+    def best(self) -> tuple[Emission, Plan]:
+        """The fastest program within the limit, and its plan; MemoryLimitError when there is none."""
+        if not self.pins and (self.limit is None or self.stored.peak <= self.limit):
+            return self.stored, self.plan(self.stored, None)
+        for schedule in self._schedules():
+            try:
+                found = self.emitted(schedule)
+            except PlanNotExecutable:
+                break
+            if self.limit is None or found.peak <= self.limit:
+                return found, self.plan(found, schedule)
+            self._excess += found.peak - self.limit
+        if self.floor.peak <= (self.limit or 0):
+            return self.floor, self.plan(self.floor, None, "the smallest there is")
+        raise self._too_small()
+
+    _excess: int = 0
+
+    def _schedules(self) -> Iterator[SchedulePlan]:
+        """The solver's plans, for less and less memory as `_excess` grows."""
+        for _ in range(ATTEMPTS):
+            bound = None if self.limit is None else self.limit - self._excess
+            plan = Planner(self.question).fastest(Bounds(peak=bound))
+            if plan is None:
+                return
+            yield replace(plan, limit_bytes=self.limit)
+
+    def emitted(self, schedule: SchedulePlan) -> Emission:
+        """The program a schedule asks for; PlanNotExecutable when it cannot be made."""
+        again = frozenset(i.name for i in self.question.items) - schedule.stored
+        modes = {name: mode for name, mode in schedule.modes.items() if mode.kind != STORE_ALL}
+        return self.emit(self.stored.recomputed | again, modes)
+
+    def online(self, found: Emission) -> tuple[Emission, Plan] | None:
+        """The same program where loops of unknown length keep a few snapshots; None when that does not fit either.
+
+        Half of what the program leaves of the limit is for snapshots, half for the tapes of one part.
+        """
+        states = {name: size for name, size in open_loops(found.made).items() if name not in found.modes}
+        free = (self.limit or 0) - found.peak
+        if not states or free <= 0:
+            return None
+        most = free // 2 // max(1, sum(states.values()))
+        count = min(MOST_ONLINE, most - most % 2)
+        if count < 2:
+            return None
+        taken = self.emit(found.recomputed, {**found.modes, **dict.fromkeys(states, Mode(ONLINE, count))})
+        if taken.peak > (self.limit or 0):
+            return None
+        return taken, self.plan(taken, None, "snapshots, as the tape of a loop of unknown length outgrew the limit")
+
+    def plan(self, found: Emission, schedule: SchedulePlan | None, policy: str = "") -> Plan:
+        """What a program keeps, as a plan."""
+        decisions = {i.name: RECOMPUTE if i.name in found.recomputed else STORE for i in found.problem.items}
+        if schedule is not None:
+            policy = "the fastest within the limit" if self.limit is not None else "as pinned"
+        return Plan(found.problem, decisions, self.limit, policy or "store, but for what is as cheap to recompute",
+                    dict(found.modes), schedule, self.stored.peak)
+
+    def _too_small(self) -> MemoryLimitError:
+        sizes = {**self.floor.problem.base,
+                 **{i.name: i.bytes or 0 for i in self.floor.problem.items if i.name not in self.floor.recomputed}}
+        largest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
+        blamed = self._blamed()
+        because = f", because of the pins {', '.join(blamed)}" if blamed else ""
+        return MemoryLimitError(
+            f"the gradient of {self.floor.problem.target} needs at least {format_bytes(self.floor.peak)}, the limit is "
+            f"{format_bytes(self.limit or 0)}{because}",
+            minimum_bytes=self.floor.peak, limit_bytes=self.limit, help=f"raise memory_limit to {self.floor.peak}",
+            floor=tuple(f"{n} {format_bytes(b)}" for n, b in largest[:8]))
+
+    def _pins(self) -> dict[str, str]:
+        """The pins by name of item and loop."""
+        found: dict[str, str] = {}
+        problem = self.stored.problem
+        for name, pin in self.pins.items():
+            if pin == SNAPSHOT:
+                hits = [n for n in problem.loops if name in (n, n.split("@")[0], loop_name(n.split("@")[0]))]
+            else:
+                hits = [i.name for i in problem.items if name in (i.name, i.array)
+                        and i.name not in self.stored.recomputed]
+            if not hits and not self._already(name, pin):
+                loops = (loop_name(n.split("@")[0]) for n in problem.loops)
+                known = sorted(set(loops)) if pin == SNAPSHOT else sorted({i.array for i in problem.items})
+                raise UsageError(f"{pin}={name!r}: nothing of this name is kept", code="SG205",
+                                 help=f"known: {', '.join(known) or 'none'}")
+            fixed = [i.name for i in problem.items if i.name in hits and not i.recomputable]
+            if pin == RECOMPUTE and fixed:
+                raise UsageError(f"{pin}={name!r}: what {', '.join(fixed)} held cannot be made again", code="SG205")
+            found |= dict.fromkeys(hits, pin)
+        return found
+
+    def _blamed(self) -> list[str]:
+        """The pins without which the limit can be kept: each alone if one is enough, else all."""
+        def fits(pins: Mapping[str, str]) -> bool:
+            return Choice(self.emit, self.limit, pins).floor.peak <= (self.limit or 0)
+        if not self.pins or not fits({}):
+            return []
+        guilty = [n for n in self.pins if fits({k: v for k, v in self.pins.items() if k != n})]
+        return [f"{self.pins[n]}={n!r}" for n in guilty or self.pins]
+
+    def _already(self, name: str, pin: str) -> bool:
+        """Whether what the pin asks for is so without it."""
+        return pin == RECOMPUTE and any(name in (i.name, i.array) for i in self.stored.problem.items)
+
+    def _pinned(self, made: Gradient, pin: str) -> frozenset[str]:
+        """Kept values that a pin names, by their own name or the user's."""
+        arrays = made.program.arrays
+        return frozenset(k.name for k in made.kept for n, p in self.pins.items()
+                         if p == pin and n in (k.name, arrays[k.array].label or k.array))

@@ -1,0 +1,242 @@
+"""What else could be done: the floor, the plans to either side, the whole front; and what a plan costs by the model."""
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from math import isqrt
+
+from sdfgad.analysis.cost import work_of
+from sdfgad.checkpoint.modes import STORE_ALL, Mode, price
+from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Moment, Outlook
+from sdfgad.checkpoint.plan import Plan
+from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
+from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
+from sdfgad.checkpoint.solve import Bounds, Planner
+from sdfgad.checkpoint.verify import Verdict, verify
+from sdfgad.config import config, settings
+from sdfgad.errors import PlanNotExecutable, UsageError
+from sdfgad.planning import Choice, Emission
+from sdfgad.reverse.problem import open_loops, seconds_of
+
+PATIENCE = 2.0
+"""Seconds one question to the solver may take for a report."""
+HURRY = 4.0
+"""Seconds after which a report does without further neighbours."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A gradient program, and how the solver's model sees it."""
+
+    choice: Choice
+    emission: Emission
+    plan: Plan
+
+    @cached_property
+    def schedule(self) -> SchedulePlan:
+        return self.plan.schedule or _by_hand(self.choice.question, self.emission)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        return verify(self.schedule.problem, self.schedule)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Of one call: what storing everything takes, and what the plan takes beyond that."""
+        question = self.schedule.problem
+        base = verify(question, store_everything(question)).seconds
+        return self.choice.stored.seconds(self.choice.machine) + self.verdict.seconds - base
+
+    def point(self) -> FrontPoint:
+        return FrontPoint(self.emission.peak, self.emission.peak, self.seconds / forward_seconds(self.choice))
+
+
+def told(plan: Plan, choice: Choice, emission: Emission, about: About) -> Plan:
+    """The plan with what a report needs; the solver is asked again only when somebody reads it."""
+    plain = replace(plan, about=about)
+    return replace(plain, look=lambda: outlook_of(Found(choice, emission, plain)))
+
+
+def forward_seconds(choice: Choice) -> float:
+    """Of one forward sweep that keeps nothing."""
+    swept = choice.stored.made.swept
+    return max(seconds_of(work_of(swept.body, swept.arrays), choice.machine), 1e-12)
+
+
+def outlook_of(found: Found, whole: tuple[FrontPoint, ...] | None = None) -> Outlook:
+    """Everything a report tells about a plan. whole: the front, where it is known; else the points to either side."""
+    choice, schedule = found.choice, found.schedule
+    began = time.monotonic()
+    with config(solver_time_limit=min(PATIENCE, settings().solver_time_limit)):
+        floor = _floor(found)
+        beside = tuple(_neighbours(found, floor, began + HURRY)) if whole is None else whole
+    return Outlook(floor.emission.peak, forward_seconds(choice), found.seconds,
+                   choice.stored.seconds(choice.machine), _extra_seconds(schedule),
+                   (*_loop_rows(schedule), *_open_rows(found.emission)),
+                   tuple(_timeline(found)), beside, whole is not None)
+
+
+def _extra_seconds(schedule: SchedulePlan) -> dict[str, float]:
+    """Of making each item again, in one call."""
+    found: dict[str, float] = {}
+    for rebuild in schedule.rebuilds:
+        item = schedule.problem.item[rebuild.item]
+        once = item.recipe.seconds if item.recipe else 0.0
+        found[item.name] = found.get(item.name, 0.0) + once * schedule.problem.visits(item.loop)
+    return found
+
+
+def front(choice: Choice, points: int) -> list[Found]:
+    """Executable plans, none of which is both smaller and faster than another, from the fastest to the smallest."""
+    schedules = Planner(choice.question).front(Bounds(), max(points - 1, 2)) if choice.question.items else []
+    found = [f for s in schedules if (f := _emitted(choice, s)) is not None]
+    found += [] if choice.pins else [_as_found(choice, choice.stored)]
+    found += [_floor(f) for f in found[-1:]]
+    return _spread(_undominated(found), points)
+
+
+def _spread(found: list[Found], points: int) -> list[Found]:
+    """So many of them, both ends among them."""
+    if len(found) <= points:
+        return found
+    return [found[round(k * (len(found) - 1) / max(1, points - 1))] for k in range(points)]
+
+
+def plans_on_front(choice: Choice, about: About, points: int) -> list[Plan]:
+    """The front as plans, each with its own outlook, which holds the whole front."""
+    if points < 1:
+        raise UsageError(f"points={points}: a front has one point at least", code="SG205")
+    found = front(choice, points)
+    whole = tuple(f.point() for f in found)
+    return [replace(f.plan, about=about, look=partial(outlook_of, f, whole)) for f in found]
+
+
+def _undominated(found: list[Found]) -> list[Found]:
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda f: (f.seconds, f.emission.peak)):
+        if not kept or one.emission.peak < kept[-1].emission.peak:
+            kept.append(one)
+    return kept
+
+
+def _as_found(choice: Choice, emission: Emission, schedule: SchedulePlan | None = None) -> Found:
+    plan = replace(choice.plan(emission, schedule), limit_bytes=emission.peak, policy="a point on the front")
+    return Found(choice, emission, plan)
+
+
+def _emitted(choice: Choice, schedule: SchedulePlan | None) -> Found | None:
+    """The program of a schedule; None when the emission cannot follow it."""
+    if schedule is None:
+        return None
+    try:
+        emission = choice.emitted(schedule)
+    except PlanNotExecutable:
+        return None
+    return _as_found(choice, emission, replace(schedule, limit_bytes=emission.peak))
+
+
+def _floor(found: Found) -> Found:
+    """The smallest program known; this very one when nothing else can be made."""
+    choice = found.choice
+    try:
+        smallest = choice.floor if choice.question.items else choice.stored
+    except (PlanNotExecutable, UsageError):
+        return found
+    return _as_found(choice, smallest) if smallest.peak < found.emission.peak else found
+
+
+def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPoint]:
+    """The fastest plans within twice the bytes, and within half of them or half of the way to the floor; the ends where
+    those are no different."""
+    choice, peak = found.choice, found.emission.peak
+    if not choice.question.items:
+        return
+    ahead = () if choice.pins else (_as_found(choice, choice.stored),)
+    for faster in (_fastest_within(choice, 2 * peak, deadline) if 2 * peak < choice.stored.peak else None, *ahead):
+        if faster is not None and faster.emission.peak > peak and faster.seconds < found.seconds:
+            yield faster.point()
+            break
+    within = max(peak // 2, isqrt(peak * floor.emission.peak))
+    for smaller in (_fastest_within(choice, within, deadline), floor):
+        if smaller is not None and smaller.emission.peak < peak:
+            yield smaller.point()
+            break
+
+
+def _fastest_within(choice: Choice, limit: int, deadline: float) -> Found | None:
+    """None when time is up, too."""
+    if time.monotonic() > deadline:
+        return None
+    return _emitted(choice, Planner(choice.question).fastest(Bounds(peak=limit)))
+
+
+def _by_hand(question: ScheduleProblem, emission: Emission) -> SchedulePlan:
+    """What an emission does, in the words of the solver's problem."""
+    stored = frozenset(question.item) - emission.recomputed
+    rebuilds = tuple(Rebuild(i.name, b) for i in question.items if i.name not in stored for b in i.needed)
+    modes = {p.name: emission.modes.get(p.name, Mode(STORE_ALL)) for p in question.loops}
+    return SchedulePlan(question, stored, rebuilds, modes)
+
+
+def _loop_rows(schedule: SchedulePlan) -> Iterator[LoopRow]:
+    for loop in schedule.problem.loops:
+        mode = schedule.modes[loop.name]
+        extra = price(mode, loop).seconds * schedule.problem.visits(loop.parent)
+        held = sum(size for _, size in _held(schedule, loop, 1))
+        yield LoopRow(loop.name, loop.trips, str(mode), held, loop.state_bytes, extra)
+
+
+def _open_rows(emission: Emission) -> Iterator[LoopRow]:
+    """Loops of unknown length that keep snapshots; the solver's model does not know them."""
+    for name, size in open_loops(emission.made).items():
+        if name in emission.modes:
+            mode = emission.modes[name]
+            yield LoopRow(name, 0, str(mode), mode.count * size, size, None)
+
+
+def _timeline(found: Found) -> Iterator[Moment]:
+    """The bytes the model has in use in each block, by array, and the tables of loops that it does not know."""
+    schedule, emission = found.schedule, found.emission
+    known = found.choice.stored.problem.base
+    tables = sum(b for n, b in emission.problem.base.items() if n in emission.whole.constants and n not in known)
+    for block, live in zip(schedule.problem.blocks, found.verdict.live, strict=True):
+        sizes = Counter({f"snapshots of {row.name}": row.bytes for row in _open_rows(emission)})
+        sizes["tables of loops"] = tables
+        for name, size in live.items():
+            for part, share in _parts(schedule, name, size):
+                sizes[part] += share
+        yield Moment(block.name, block.phase, {n: b for n, b in sorted(sizes.items()) if b})
+
+
+def _parts(schedule: SchedulePlan, name: str, size: int) -> Iterator[tuple[str, int]]:
+    """What the verifier calls by one name, by array."""
+    problem = schedule.problem
+    kind, _, rest = name.rpartition(" ")
+    if kind == "kept of loop":
+        yield from _held(schedule, problem.loop[rest], 1)
+    elif kind == "running segment of loop":
+        loop = problem.loop[rest]
+        yield from _records(schedule, loop, price(schedule.modes[rest], loop).working_records)
+    elif kind == "value":
+        yield problem.item[rest].array, size
+    else:
+        yield name, size
+
+
+def _held(schedule: SchedulePlan, loop: ScheduledLoop, times: int) -> Iterator[tuple[str, int]]:
+    """What runs of a loop keep from the forward sweep, by array."""
+    cost = price(schedule.modes[loop.name], loop)
+    if cost.snapshots:
+        yield f"snapshots of {loop.name}", times * cost.snapshots * loop.state_bytes
+    yield from _records(schedule, loop, times * cost.held_records)
+
+
+def _records(schedule: SchedulePlan, loop: ScheduledLoop, count: int) -> Iterator[tuple[str, int]]:
+    for item in schedule.problem.items:
+        if item.loop == loop.name and item.name in schedule.stored and count:
+            yield item.array, count * item.stored_bytes
+    for inner in schedule.problem.children(loop.name):
+        yield from _held(schedule, inner, count)

@@ -1,0 +1,86 @@
+"""Values that only a sum reads: added up where they are computed, not stored first."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_reads, all_writes, expr_reads, reads
+from sdfgad.transform.spelling import only_store
+
+
+def sum_directly(program: Program, keep: Iterable[str]) -> Program:
+    """map i: x[i] = f(i) ; map j: v += x[j]   ->   map j: v += f(j)
+
+    Where nobody reads x afterwards, whatever it held before; f may read the element it replaces. An argument that is
+    written nowhere else need not be copied any more.
+    """
+    body: list[Stmt] = list(program.body)
+    kept = frozenset(keep)
+    for k in range(len(body) - 1, -1, -1):
+        for name in sorted(reads(body[k]) - kept):
+            _move(body, k, name)
+    body = [s for s in body if s is not _GONE]
+    return program.but(body=tuple(body)) if len(body) != len(program.body) else program
+
+
+_GONE: Stmt = Map((), ())
+
+
+def _move(body: list[Stmt], k: int, name: str) -> None:
+    """Replace the elements of an array in the sum at position k by what they were set to, if nobody else reads them."""
+    total = body[k]
+    before = [n for n in range(k) if name in all_reads((body[n],)) | all_writes((body[n],))]
+    if not before or not isinstance(total, Map) or name in all_reads(tuple(body[k + 1:])):
+        return
+    made = body[before[-1]]
+    source = only_store(made) if isinstance(made, Map) else None
+    sum_ = only_store(total)
+    if not isinstance(made, Map) or source is None or source.op is not None or source.array != name or sum_ is None:
+        return
+    between = all_writes(tuple(body[before[-1] + 1:k + 1]))
+    needs = expr_reads(source.expr) | {e.array for e in index_elems(source.expr)}
+    fused = _fused(total, sum_, made, source)
+    if fused is not None and needs.isdisjoint(between):
+        body[k], body[before[-1]] = fused, _GONE
+
+
+def _fused(total: Map, sum_: Store, made: Map, source: Store) -> Map | None:
+    """The sum of the elements as they are computed; None when it is another selection of them, or more than a sum."""
+    own = {ix(r.var) for r in total.domain}
+    found = [e for e in loads(sum_.expr) if e.array == source.array]
+    inside = {e.array for i in sum_.index for e in i.elems} | {e.array for e in index_elems(sum_.expr)}
+    if sum_.op != "+" or len(found) != 1 or source.array in inside or any(i.symbols for i in sum_.index):
+        return None
+    (load,) = found
+    if not set(load.index) <= own or len(set(load.index)) != len(load.index) or len(own) != len(load.index):
+        return None
+    names = _same_box(load.index, total, source.index, made)
+    if names is None:
+        return None
+    value = algebra.cast(map_indices(source.expr, lambda i: i.subs(names)), load.dtype)
+    return replace(total, body=(replace(sum_, expr=_with(sum_.expr, load, value)),))
+
+
+def _same_box(at: Sequence[Ix], total: Map, place: Sequence[Ix], made: Map) -> dict[str, Ix] | None:
+    """The variables of the one map in those of the other, when both go over the same elements once."""
+    first, second = _by_index(made.domain), _by_index(total.domain)
+    if len(place) != len(made.domain) or set(place) != set(first):
+        return None
+    for here, there in zip(place, at, strict=True):
+        a, b = first[here], second[there]
+        if (a.start.const, a.stop.const, a.step) != (b.start.const, b.stop.const, b.step) or a.start.const is None \
+                or a.stop.const is None:
+            return None
+    return {first[here].var: there for here, there in zip(place, at, strict=True)}
+
+
+def _by_index(domain: Sequence[Range]) -> dict[Ix, Range]:
+    return {ix(r.var): r for r in domain}
+
+
+def _with(e: Expr, load: Load, value: Expr) -> Expr:
+    return rewrite(e, lambda node: value if node == load else None)

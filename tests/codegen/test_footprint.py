@@ -1,0 +1,87 @@
+"""What native code holds is known before it is generated, to the byte."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.arguments import bind
+from sdfgad.codegen.footprint import footprint
+from sdfgad.errors import MemoryLimitError
+from sdfgad.pipeline import Wish, derive
+
+SQUARE = np.eye(100) * 4 + np.arange(1e4).reshape(100, 100) / 1e4
+ROWS = np.linspace(0.0, 1.0, 600 * 700).reshape(600, 700)
+
+
+def inverse(a):
+    return np.sum(np.linalg.inv(a) ** 2)
+
+
+def cube(a):
+    return np.sum(a[::2, ::2] @ a[::-2, ::-2])
+
+
+def shares(x):
+    e = np.exp(x - np.max(x, axis=1)[:, None])
+    s = e / np.sum(e, axis=1)[:, None]
+    return np.sum(s * s)
+
+
+def spectrum(x):
+    return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+
+def ordered(x):
+    return np.sum(np.sort(x) * np.arange(x.size))
+
+
+def histogram(x):
+    return np.sum(np.histogram(x, bins=8, weights=x * x)[0] ** 2)
+
+
+def grown(x):
+    y = x * 1.5
+    while np.max(y) < 50.0:
+        y = y + 0.5 * y * y
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(("fn", "argument"), [
+    (inverse, SQUARE), (cube, SQUARE), (shares, ROWS), (spectrum, np.linspace(0.0, 1.0, 512)),
+    (spectrum, np.linspace(0.0, 1.0, 500)), (ordered, ROWS[0, ::-1].copy()), (histogram, ROWS.reshape(-1))],
+    ids=["inverse", "packed", "rows", "powers of two", "other lengths", "sort", "partial sums"])
+def test_the_footprint_is_what_is_measured(fn, argument):
+    bound = bind(fn, (argument,), {})
+    made = derive(fn, bound, Wish((next(iter(bound.leaves)),), reduce="sum"))
+    with sdfgad.config(num_threads=2):
+        assert made.measured(bound).program == footprint(made.program, made.keep).bytes(2)
+
+
+def test_parts_of_a_footprint():
+    bound = bind(shares, (ROWS,), {})
+    made = derive(shares, bound, Wish(("x",), reduce="sum"))
+    found = footprint(made.program, made.keep)
+    assert found.thread > 0 and found.bytes(4) - found.bytes(2) == 2 * found.thread
+    assert not set(found.own) & {*made.program.arguments, *made.keep}
+
+
+def test_growable_tapes_are_not_in_it():
+    bound = bind(grown, (ROWS[0],), {})
+    made = derive(grown, bound, Wish(("x",), reduce="sum"))
+    held = made.measured(bound).program - footprint(made.program, made.keep).bytes(1)
+    assert held >= made.compiled().tape_peak > 0
+
+
+def test_memory_the_system_does_not_have_is_an_error():
+    def far(x):
+        t = np.zeros(1 << 46)
+        for k in range(3):
+            t[k * x.size:(k + 1) * x.size] = t[k] + x * x
+        return np.sum(t[:3] * x[:3])
+
+    x = np.ones(8)
+    bound = bind(far, (x,), {})
+    made = derive(far, bound, Wish(("x",), reduce="sum"))
+    with pytest.raises(MemoryLimitError, match="not available"):
+        made.measured(bound)

@@ -1,0 +1,40 @@
+"""Sums into elements that data chooses: each block of terms has a copy of the targets when terms are many."""
+from __future__ import annotations
+
+import numpy as np
+
+import sdfgad
+from sdfgad.arguments import bind
+from sdfgad.codegen.lower import lower
+from sdfgad.pipeline import Wish, derive
+
+RNG = np.random.default_rng(3)
+
+
+def weigh(x, place):
+    out = np.zeros(7)
+    np.add.at(out, place, x * x)
+    return np.sum(out * out)
+
+
+def copies(count: int) -> bool:
+    x, place = RNG.random(count), RNG.integers(0, 7, count)
+    lowered = lower(derive(weigh, bind(weigh, (x, place), {}), Wish(("x",))).program)
+    return any("partial" in name and a.shape[1:] == (7,) for name, a in lowered.sdfg.arrays.items())
+
+
+def test_copies_are_for_many_terms():
+    assert copies(200_000)
+    assert not copies(500)
+
+
+def test_sums_are_the_same_at_every_number_of_threads():
+    x, place = RNG.random(200_001), RNG.integers(-7, 7, 200_001)
+    made = []
+    for threads in (1, 2, 3):
+        with sdfgad.config(num_threads=threads):
+            made.append(sdfgad.grad(weigh, wrt="x")(x, place))
+    np.testing.assert_array_equal(made[0], made[1])
+    np.testing.assert_array_equal(made[0], made[2])
+    out = np.bincount(place % 7, x * x, 7)
+    np.testing.assert_allclose(made[0], 4.0 * x * out[place], rtol=1e-12)

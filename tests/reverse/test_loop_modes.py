@@ -1,0 +1,205 @@
+"""Loops that start again from snapshots: every mode gives the gradient of the loop that is wholly recorded."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sdfgad.analysis.access import sites
+from sdfgad.arguments import bind
+from sdfgad.checkpoint.modes import BINOMIAL, INVERSE, ONLINE, RESTART, SEGMENTS, Mode
+from sdfgad.errors import PlanNotExecutable
+from sdfgad.frontend import parse
+from sdfgad.ir import interpret
+from sdfgad.ir.program import Loop, While
+from sdfgad.ir.walk import statements
+from sdfgad.pipeline import Wish, prepare_program, resolve_outputs, tidy
+from sdfgad.reverse.loop_modes import loop_names, most_trips
+from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.expand import iteration_slots
+
+MOST_PLANS = 40
+
+
+def burgers(u, v, steps):
+    for _ in range(steps):
+        un, vn = u.copy(), v.copy()
+        u[1:-1] = un[1:-1] - 0.1 * un[1:-1] * (un[1:-1] - un[:-2]) + 0.1 * vn[2:]
+        v[1:-1] = vn[1:-1] - 0.1 * un[1:-1] * (vn[1:-1] - vn[:-2])
+    return (u * u + v).sum()
+
+
+def triangle_of_steps(x, n):
+    """The inner loop gets longer; values from before and after both loops are needed."""
+    y = x * 1.0
+    for i in range(n):
+        z = y * y
+        for _ in range(1, i + 3):
+            y[1:] = np.sin(y[1:]) * y[:-1] + z[1:]
+        y = y * np.cos(z)
+    w = np.exp(y)
+    y[:] = 0.5
+    return (w * y * x).sum()
+
+
+def forcing_spoilt_afterwards(x, f):
+    """Running the loop again reads what a later statement overwrites."""
+    for t in range(5):
+        x[:] = x * x * f[t] + f[t + 1]
+    f[:] = 0.0
+    return (x * x).sum()
+
+
+def forcing_spoilt_by_the_outer_loop(x, f):
+    for _ in range(3):
+        for t in range(4):
+            x[:] = np.sin(x) * f[t] + x
+        f[:] = f * x[:5]
+    return (x * x).sum()
+
+
+def history(x):
+    """Each step adds a row that later steps read: nothing of it is ever overwritten."""
+    rows = np.zeros((7, x.size))
+    rows[0] = x
+    for t in range(1, 7):
+        rows[t] = np.sin(rows[t - 1]) * rows[max(t - 2, 0)] + x
+    return (rows * rows).sum()
+
+
+def needed_from_before(x):
+    """A product before the loop needs what the loop overwrites in its last steps."""
+    y = np.sin(x)
+    p = y * y * x
+    for t in range(5):
+        y[t + 1] = y[t] * y[t + 1] + p[t]
+    return (y * p).sum()
+
+
+def backwards_in_twos(x):
+    for t in range(11, 0, -2):
+        x[1:] = x[1:] * np.cos(x[:-1]) + 0.01 * t
+    return (x**3).sum()
+
+
+def branches_and_counters(x):
+    s = 0.5
+    for t in range(6):
+        k = 0
+        while s < 1.0 and k < 3:
+            s = s * 1.3 + 0.1 * x[t] * x[t]
+            k += 1
+        if s > 0.9:
+            s = s * x[t]
+        x[t + 1] = x[t + 1] * s
+    return (x * x).sum() + s * s
+
+
+def until_settled(x):
+    y = x * 1.0
+    e, n = 1.0, 0
+    while e > 1e-4 and n < 60:
+        z = np.sin(y) * y * 0.95 + 0.2 * x
+        e = ((z - y) ** 2).sum()
+        y[1:] = z[1:]
+        n += 1
+    return (y * y * x).sum() * n
+
+
+def settling_again_and_again(x):
+    y = x * 1.0
+    for t in range(3):
+        e = 1.0
+        while e > 1e-3 * (t + 1):
+            e = e * 0.5 * y[0] ** 2
+            y = np.cos(y) * x
+        x[:] = x * y
+    return (y * x).sum()
+
+
+def data() -> np.ndarray:
+    return np.random.default_rng(3).uniform(0.3, 1.1, 8)
+
+
+CASES = [
+    (burgers, (data(), data()[::-1].copy(), 7)), (triangle_of_steps, (data(), 4)),
+    (forcing_spoilt_afterwards, (data(), data())), (forcing_spoilt_by_the_outer_loop, (data()[:5], data()[:5])),
+    (history, (data(),)), (needed_from_before, (data(),)), (backwards_in_twos, (data(),)),
+    (branches_and_counters, (data(),)), (until_settled, (data(),)), (settling_again_and_again, (data(),)),
+]
+every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
+
+
+def derived(fn, args, modes=None) -> tuple[Gradient, tuple[str, ...]]:
+    bound = bind(fn, args, {})
+    parsed = parse(fn, tuple(bound.values.values()))
+    outputs = resolve_outputs(parsed, Wish((), None, "sum"))
+    wrt = tuple(parsed.traced[n] for n in bound.leaves if n in parsed.traced and np.ndim(bound.leaves[n]))
+    program = prepare_program(parsed.program, outputs).but(returns=outputs)
+    return gradient(program, Request(wrt, outputs), frozenset(), modes or {}), wrt
+
+
+def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
+    program = tidy(made.program, made.results) if tidied else made.program
+    given = dict(zip(wrt, (a.copy() for a in args if np.ndim(a)), strict=True))
+    memory: dict[str, np.ndarray] = {}
+    interpret.run(program, {n: a for n, a in given.items() if n in program.arrays}, memory)
+    return [memory[made.gradients[n]] for n in wrt]
+
+
+def offered(made: Gradient) -> list[list[tuple[str, Mode | None]]]:
+    names, place = loop_names(made.swept), sites(made.swept.body)
+    found = []
+    for loop in statements(made.swept.body):
+        trips = most_trips(loop, place[id(loop)].path) if isinstance(loop, Loop) else None
+        if isinstance(loop, Loop) and trips is not None and trips > 1:
+            modes = [Mode(SEGMENTS, k) for k in {1, 2, 3, trips}]
+            if loop.range.trips:
+                modes += [Mode(BINOMIAL, c, n) for n in (1, 2, 3) for c in (1, 2, 3) if c <= -(-trips // n)]
+                modes.append(Mode(RESTART))
+            found.append([(names[id(loop)], m) for m in (None, *modes)])
+        elif isinstance(loop, While) and iteration_slots(place[id(loop)].path) is not None:
+            found.append([(names[id(loop)], m) for m in (None, *(Mode(ONLINE, c) for c in (2, 4, 6, 64)))])
+    return found
+
+
+@every_program
+@pytest.mark.parametrize("tidied", [False, True], ids=["as emitted", "tidied"])
+def test_every_mode_gives_the_same_gradient(fn, args, tidied):
+    made, wrt = derived(fn, args)
+    expected = gradients(made, wrt, args, tidied)
+    plans = list(itertools.product(*offered(made)))
+    assert len(plans) > 4
+    if len(plans) > MOST_PLANS:
+        chosen = np.random.default_rng(5).choice(len(plans), MOST_PLANS, replace=False)
+        plans = [plans[k] for k in chosen]
+    for plan in plans:
+        modes = {name: mode for name, mode in plan if mode is not None}
+        found = gradients(derived(fn, args, modes)[0], wrt, args, tidied)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=str(modes))
+
+
+def test_tapes_have_room_for_one_segment():
+    whole = derived(*CASES[0])[0]
+    parts = derived(*CASES[0], {only_loop(): Mode(SEGMENTS, 4)})[0]
+    rooms = [max(n.shape[0] for n in p.program.arrays.values() if n.name.startswith(("un", "tape")) and n.shape)
+             for p in (whole, parts)]
+    assert rooms == [7, 2]
+
+
+@pytest.mark.parametrize("mode", [Mode(INVERSE), Mode(SEGMENTS, 99), Mode(BINOMIAL, 8), Mode(BINOMIAL, 0)], ids=str)
+def test_what_cannot_be_done_is_refused(mode):
+    with pytest.raises(PlanNotExecutable, match="cannot be run as"):
+        derived(*CASES[0], {only_loop(): mode})
+
+
+def test_a_loop_that_does_not_exist_is_refused():
+    with pytest.raises(PlanNotExecutable, match="there is no loop nobody@1"):
+        derived(*CASES[0], {"nobody@1": Mode(SEGMENTS, 2)})
+
+
+def only_loop() -> str:
+    """The name of the loop of `burgers`."""
+    return offered(derived(*CASES[0])[0])[0][0][0]

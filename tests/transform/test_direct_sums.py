@@ -1,0 +1,59 @@
+"""Values are added up where they are computed when nobody else reads them."""
+from __future__ import annotations
+
+import pytest
+
+from sdfgad.ir.program import Array, Program, Stmt
+from sdfgad.ir.text import program_text
+from sdfgad.transform.direct_sums import sum_directly
+from tests.support.build import F8, at, each, put, span
+from tests.support.oracle import check_same
+
+GIVEN = {"x": (4, 4), "y": (4, 4), "v": (), "w": ()}
+ARRAYS = {n: Array(n, s, F8, "argument") for n, s in GIVEN.items()}
+X, Y = at("x", "i", "j"), at("y", "i", "j")
+BOX = (span("i", 0, 4), span("j", 0, 4))
+MADE = each(BOX, put("x", ("i", "j"), X * 2.0 + Y))
+TOTAL = each(BOX, put("v", (), X, "+"))
+
+
+def check(*body: Stmt, statements: int, keep: tuple[str, ...] = ("y", "v", "w")) -> None:
+    """What is kept has the same values; so many statements are left."""
+    p = Program("p", ARRAYS, tuple(GIVEN), tuple(body))
+    after = sum_directly(p, keep)
+    assert len(after.body) == statements, program_text(after)
+    check_same(p, after, tolerance=1e-12, keep=keep)
+
+
+def test_an_array_updated_in_place() -> None:
+    check(MADE, TOTAL, statements=1)
+
+
+def test_other_names_and_another_order() -> None:
+    turned = each((span("a", 0, 4), span("b", 0, 4)), put("v", (), at("x", "b", "a") * at("y", "a", "b"), "+"))
+    check(MADE, turned, statements=1)
+
+
+def test_one_after_the_other() -> None:
+    again = each(BOX, put("x", ("i", "j"), X * Y))
+    check(MADE, again, TOTAL, statements=2)
+
+
+@pytest.mark.parametrize("body", [
+    (MADE, TOTAL, each(BOX, put("w", (), X, "+"))),
+    (MADE, each(BOX, put("w", (), X, "+")), TOTAL),
+    (MADE, each(BOX, put("y", ("i", "j"), Y * 3.0)), TOTAL),
+    (each((span("i", 0, 3), span("j", 0, 4)), put("x", ("i", "j"), Y)), TOTAL),
+    (MADE, each((span("i", 0, 4),), put("v", (), at("x", "i", "i"), "+"))),
+    (MADE, each(BOX, put("v", (), X * at("x", "j", "i"), "+"))),
+    (MADE, each((span("k", 0, 2), *BOX), put("v", (), X, "+"))),
+    (each(BOX, put("x", ("i", "j"), Y, "+")), TOTAL),
+    (each(BOX, put("x", ("i", "j"), Y * at("v"))), TOTAL),
+], ids=["read later", "read between", "changed between", "a part", "diagonal", "two places", "several times",
+        "accumulated", "reads the sum"])
+def test_left_alone(body: tuple[Stmt, ...]) -> None:
+    check(*body, statements=len(body))
+
+
+def test_what_somebody_sees_is_stored() -> None:
+    check(MADE, TOTAL, statements=2, keep=("x", "y", "v", "w"))

@@ -40,8 +40,10 @@ and then updating it in place.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
-* Devices: CPU. `memory_limit` refuses a gradient that would pass it; it does not plan recomputation yet. Growable tapes
-  (loops without a known bound) are not in the predicted peak.
+* Devices: CPU.
+* Under a `memory_limit`, counted loops start again from snapshots; a loop without a known bound does so once its tape,
+  which is not in the predicted peak, has outgrown what the plan leaves of the limit. A loop that may end early is
+  recorded for as long as it could run. Arrays live throughout a call, and tapes of triangular loops are boxes.
 
 """
 

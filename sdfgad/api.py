@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class GradFunction:
 
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
                  memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
-                 value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = ()) -> None:
+                 value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = (),
+                 spill: str | PathLike[str] | None = None) -> None:
         _check_options(fn, reduce, device, plan)
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
@@ -43,6 +45,7 @@ class GradFunction:
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
         self._limit, self._plan = memory_limit, plan
+        self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self._known: dict[Any, Derivative] = {}
         self._lock = threading.Lock()
@@ -96,7 +99,7 @@ class GradFunction:
             if key not in self._known:
                 limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
                 wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
-                            self._plan, self._pins)
+                            self._plan, self._pins, self._spill)
                 self._known[key] = derive(self.fn, bound, wish)
             return self._known[key]
 
@@ -107,7 +110,8 @@ class GradFunction:
 
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
-         store: Names = (), recompute: Names = (), snapshot: Names = ()) -> Any:
+         store: Names = (), recompute: Names = (), snapshot: Names = (),
+         spill: str | PathLike[str] | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
@@ -119,13 +123,14 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
     several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
+    spill: a folder for snapshots, which then take no memory; its files have no name and are gone after the call.
 
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
     UnsupportedError, UsageError, MemoryLimitError.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
-        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot}
+        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
@@ -137,13 +142,14 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
-         recompute: Names = (), snapshot: Names = (), **keywords: Any) -> Plan:
+         recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
+         **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
 
     Options as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`, `to_html`, `save`.
     """
     made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
-                        store=store, recompute=recompute, snapshot=snapshot)
+                        store=store, recompute=recompute, snapshot=snapshot, spill=spill)
     return made.plan(*args, **keywords)
 
 

@@ -45,6 +45,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG301": "the memory limit is below what the gradient needs at the least",
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",
+    "SG304": "the disk for snapshots is full",
     "SG311": "the plan cannot be executed",
     "SG401": "the gradient disagrees with the reference",
     "SG402": "a NaN appeared in the gradient",

@@ -24,7 +24,8 @@ _RESERVED = frozenset(
 )
 
 
-_LOOP = re.compile(r"k|row|column|here|strip|block|_\d*|cell\d+|[cempw]\d+(_\d+)?|[a-z]+\d+_")
+_LOOP = re.compile(r"k|row|column|here|strip|block|kept|_\d*|cell\d+|[cempw]\d+(_\d+)?|[a-z]+\d+_"
+                   r"|.+_(part|round|slot|again|back)")
 """Variables of the loops that passes make up. An index moved into such a loop must not mean another variable there."""
 
 

@@ -35,6 +35,7 @@ from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
 from sdfgad.transform.collect import collect_sums
@@ -68,7 +69,7 @@ TAPE_FULL = "SG302"
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a program. seeds: the caller gives the cotangents of the outputs."""
+    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots."""
 
     wrt: tuple[str, ...]
     output: Any = None
@@ -78,6 +79,7 @@ class Wish:
     limit: int | None = None
     plan: Plan | None = None
     pins: Mapping[str, str] = field(default_factory=dict)
+    spill: str | None = None
 
 
 @dataclass
@@ -103,8 +105,8 @@ class Derivative:
 
     @property
     def keep(self) -> tuple[str, ...]:
-        """Arrays that outlive the call: gradients, and what the value needs."""
-        return tuple(dict.fromkeys((*self.made.results, *_arrays_of(self.program.returns))))
+        """Arrays that outlive the call: gradients, and what the value needs; and those on disk."""
+        return _kept_arrays(self.made, self.program)
 
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
@@ -143,7 +145,7 @@ class Derivative:
         if self.wish.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
-        memory = prepare(self.program, self.parsed, bound, donate, self.keep, code.written)
+        memory = prepare(self.program, self.parsed, bound, donate, self.keep, code.written, self.wish.spill)
         memory.update(zip(self.made.seeds, seeds, strict=True))
         _execute(code, memory)
         return memory
@@ -155,7 +157,8 @@ class Derivative:
 
     def _usage(self, memory: Mapping[str, np.ndarray], bound: Bound, seeds: tuple[np.ndarray, ...]) -> Usage:
         given = {array: bound.leaves[leaf] for leaf, array in self.parsed.traced.items()}
-        return usage_of(self.compiled(), memory, {**given, **dict(zip(self.made.seeds, seeds, strict=True))})
+        held = {n: v for n, v in memory.items() if self.program.arrays[n].role != "disk"}
+        return usage_of(self.compiled(), held, {**given, **dict(zip(self.made.seeds, seeds, strict=True))})
 
     def _gradient(self, name: str, memory: Mapping[str, np.ndarray], bound: Bound) -> Any:
         made = self.made.gradients[self.parsed.traced[name]]
@@ -173,7 +176,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     outputs = resolve_outputs(parsed, wish)
     program = prepare_program(parsed.program, outputs)
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
-                      wish.value, wish.reduce is not None)
+                      wish.value, wish.reduce is not None, wish.spill is not None)
 
     returning = _returning(program, outputs, wish)
     code = key_of(program_text(returning), repr(request))
@@ -182,20 +185,25 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
         return Emission(gradient(returning, request, recompute, modes), modes, finish)
 
     def finish(made: Gradient) -> tuple[Program, Problem]:
-        whole = tidy(made.program, (*made.results, *_arrays_of(made.program.returns)))
+        whole = tidy(made.program, _kept_arrays(made, made.program))
         problem = problem_of(parsed.program, whole, made, _copies(whole, bound), code)
         return whole, problem.with_base(_of_the_code(made, whole))
 
-    choice = Choice(emit, wish.limit, wish.pins)
+    choice = Choice(emit, wish.limit, wish.pins, wish.spill is not None)
     found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
     return Derivative(parsed, found.whole, found.made, outputs, plan, wish, choice)
 
 
+def _kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
+    """Arrays the native code gets from outside, besides arguments."""
+    on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
+    return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *on_disk)))
+
+
 def _of_the_code(made: Gradient, whole: Program) -> dict[str, int]:
     """Bytes the native code takes beside the arrays of the program."""
-    results = (*made.results, *_arrays_of(whole.returns))
-    return footprint(whole, results).beyond(whole, thread_count() or os.cpu_count() or 1)
+    return footprint(whole, _kept_arrays(made, whole)).beyond(whole, thread_count() or os.cpu_count() or 1)
 
 
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
@@ -299,8 +307,8 @@ def build(program: Program, results: tuple[str, ...]) -> Executable:
 
 
 def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
-            results: tuple[str, ...], written: frozenset[str]) -> dict[str, np.ndarray]:
-    """The arrays of one call: inputs (copied when written), and room for results."""
+            results: tuple[str, ...], written: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
+    """The arrays of one call: inputs (copied when written), and room for results and on disk."""
     memory: dict[str, np.ndarray] = {}
     for leaf, array in parsed.traced.items():
         if array not in program.arrays:
@@ -311,7 +319,7 @@ def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[st
     for name in results:
         if name not in memory:
             a = program.arrays[name]
-            memory[name] = room().empty(a.shape, a.dtype)
+            memory[name] = on_disk(a, spill) if a.role == "disk" else room().empty(a.shape, a.dtype)
     return memory
 
 

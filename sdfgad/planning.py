@@ -78,12 +78,17 @@ class Choice:
     emit: Emit
     limit: int | None
     pins: Mapping[str, str] = field(default_factory=dict)
+    spill: bool = False
+    """Whether snapshots lie on disk."""
+    light: bool = True
+    """Whether values that cost nothing to compute where they are read are left to that."""
 
     @cached_property
     def stored(self) -> Emission:
         """Everything stored but what costs nothing to compute where it is read."""
         plain = self.emit(frozenset(), NO_MODES)
-        light = frozenset(k.name for k in plain.made.kept if k.light) - self._pinned(plain.made, PIN_STORE)
+        light = frozenset(k.name for k in plain.made.kept if k.light and self.light)
+        light -= self._pinned(plain.made, PIN_STORE)
         return self.emit(light, NO_MODES) if light else plain
 
     @cached_property
@@ -93,11 +98,20 @@ class Choice:
     @cached_property
     def question(self) -> ScheduleProblem:
         """What the solver is asked."""
-        return schedule_of(self.stored.problem, self.stored.made, self.machine, self._pins())
+        return schedule_of(self.stored.problem, self.stored.made, self.machine, self._pins(), self.spill)
 
     @cached_property
     def floor(self) -> Emission:
-        """The smallest gradient program the planner knows of."""
+        """The smallest gradient program the planner knows of.
+
+        To compute values where they are read may keep others alive, so without that it may be smaller.
+        """
+        own = self._smallest()
+        if not (self.light and self.stored.recomputed):
+            return own
+        return min((own, replace(self, light=False)._smallest()), key=lambda e: e.peak)
+
+    def _smallest(self) -> Emission:
         smallest = Planner(self.question).smallest()
         if self.pins:
             if smallest is None:
@@ -148,7 +162,7 @@ class Choice:
         free = (self.limit or 0) - found.peak
         if not states or free <= 0:
             return None
-        most = free // 2 // max(1, sum(states.values()))
+        most = MOST_ONLINE if self.spill else free // 2 // max(1, sum(states.values()))
         count = min(MOST_ONLINE, most - most % 2)
         if count < 2:
             return None

@@ -134,8 +134,9 @@ class Model:
         return {loop.name: self._held(loop) for loop in self.problem.children(None)}
 
     def _held(self, loop: ScheduledLoop) -> Any:
-        snapshots = [cost.snapshots * loop.state_bytes * self.byte * chosen for chosen, cost in self._prices[loop.name]]
-        return _sum([*snapshots, *self._records(loop, 0)])
+        fixed = [(cost.snapshots * loop.state_bytes + cost.table) * self.byte * chosen
+                 for chosen, cost in self._prices[loop.name]]
+        return _sum([*fixed, *self._records(loop, 0)])
 
     def _records(self, loop: ScheduledLoop, which: int) -> list[Any]:
         """Records held (which = 0) or working (1)."""

@@ -58,12 +58,16 @@ class Mode:
 
 @dataclass(frozen=True)
 class Price:
-    """held = snapshots q + held_records w; working = working_records w; seconds: beyond one forward sweep."""
+    """held = snapshots q + held_records w + table; working = working_records w; seconds: beyond one forward sweep.
+
+    table: bytes of the table that says what happens when.
+    """
 
     snapshots: int
     held_records: int
     working_records: int
     seconds: float
+    table: int = 0
 
 
 def price(mode: Mode, loop: ScheduledLoop) -> Price:
@@ -84,13 +88,14 @@ def segment_length(trips: int, count: int) -> int:
 
 def _binomial(loop: ScheduledLoop, mode: Mode) -> Price:
     parts, count = segment_length(loop.trips, mode.length), mode.count
-    copied = copies(parts, count) * loop.snapshot_seconds if loop.snapshot_seconds else 0.0
-    return Price(count, mode.length, 0, advances(parts, count) * mode.length * loop.seconds + copied)
+    copied = copies(parts, count) if loop.snapshot_seconds or loop.row_bytes else 0
+    seconds = advances(parts, count) * mode.length * loop.seconds + copied * loop.snapshot_seconds
+    return Price(count, mode.length, 0, seconds, (copied + 1) * loop.row_bytes)
 
 
 def _restart(loop: ScheduledLoop, mode: Mode) -> Price:
     seconds = loop.trips * (loop.trips + 1) // 2 * loop.seconds + (loop.trips + 1) * loop.snapshot_seconds
-    return Price(1, 0, 1, seconds)
+    return Price(1, 0, 1, seconds, (loop.trips + 1) * loop.row_bytes)
 
 
 def _inverse(loop: ScheduledLoop, mode: Mode) -> Price:
@@ -135,7 +140,7 @@ def offered_modes(loop: ScheduledLoop, pin: str | None = None) -> tuple[Mode, ..
 
 def _cost(mode: Mode, loop: ScheduledLoop) -> tuple[float, ...]:
     p = price(mode, loop)
-    return (p.snapshots * loop.state_bytes, p.held_records, p.held_records + p.working_records, p.seconds)
+    return (p.snapshots * loop.state_bytes + p.table, p.held_records, p.held_records + p.working_records, p.seconds)
 
 
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

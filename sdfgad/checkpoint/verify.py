@@ -202,7 +202,8 @@ class _Walk:
     def held(self, loop: str) -> int:
         """Bytes one run of a loop keeps from its forward sweep for its reverse."""
         cost = price(self.plan.modes[loop], self.problem.loop[loop])
-        return cost.snapshots * self.problem.loop[loop].state_bytes + cost.held_records * self.record(loop)
+        snapshots = cost.snapshots * self.problem.loop[loop].state_bytes
+        return snapshots + cost.held_records * self.record(loop) + cost.table
 
     def record(self, loop: str) -> int:
         """Bytes one recorded iteration keeps."""

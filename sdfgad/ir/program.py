@@ -20,7 +20,10 @@ from sdfgad.ir.index import Ix, ix
 
 @dataclass(frozen=True)
 class Array:
-    """A container: `shape` in elements (empty for a scalar), C order. `role`: "argument" belongs to the call."""
+    """A container: `shape` in elements (empty for a scalar), C order.
+
+    role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own.
+    """
 
     name: str
     shape: tuple[int, ...]

@@ -37,6 +37,8 @@ from sdfgad.reverse.naming import Names
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.expand import Slots, iteration_slots
 
+COLUMNS = ("load", "save", "start", "stop", "turn", "redo")
+ROW_BYTES = 8 * len(COLUMNS)
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 
@@ -45,7 +47,8 @@ _BOOL = np.dtype(bool)
 class Schedule:
     """How one loop runs. room: iterations whose records are kept at a time; at: the place of the current one there.
 
-    snapshots: array of snapshots for each array of the state. around: room and place in the loops around.
+    snapshots: array of snapshots for each array of the state. around: room and place in the loops around. role: of the
+    snapshots, which may lie on disk.
     """
 
     loop: Loop
@@ -56,6 +59,7 @@ class Schedule:
     trips: int
     snapshots: dict[str, Array] = field(default_factory=dict)
     around: Slots = ()
+    role: str = "transient"
 
     @property
     def room(self) -> int:
@@ -84,7 +88,7 @@ class Schedule:
         for name in restart.state:
             a = self.names.arrays[name]
             self.snapshots[name] = self.names.declare(f"saved_{name}", (*(n for n, _ in self.around), count,
-                                                                      *a.shape), a.dtype)
+                                                                      *a.shape), a.dtype, self.role)
 
     def forward(self, bodies: Bodies) -> Block:
         return self._forward_segments(bodies) if self.mode.kind == SEGMENTS else self._forward_table(bodies)
@@ -216,7 +220,7 @@ class _Table:
         self.counter = f"{schedule.loop.range.var}_round"
         self.rows = Range(self.counter, ix(0), ix(len(rows)))
         self.columns: dict[str, str] = {}
-        for column in ("load", "save", "start", "stop", "turn", "redo"):
+        for column in COLUMNS:
             array = schedule.names.declare(f"{schedule.loop.range.var}_{column}_{phase}", (len(rows),), _INTEGER)
             schedule.constants[array.name] = np.array([row[column] for row in rows], _INTEGER)
             self.columns[column] = array.name
@@ -271,8 +275,8 @@ def most_trips(loop: Loop, path: tuple[Range, ...]) -> int | None:
 
 
 def schedules_of(program: Program, place: Mapping[int, Site], modes: Mapping[str, Mode], names: Names,
-                 constants: dict[str, np.ndarray]) -> dict[int, Schedule | OnlineSchedule]:
-    """The loops that are not wholly recorded, by `id`. `constants` receives the tables."""
+                 constants: dict[str, np.ndarray], role: str = "transient") -> dict[int, Schedule | OnlineSchedule]:
+    """The loops that are not wholly recorded, by `id`. `constants` receives the tables. role: of the snapshots."""
     if not modes:
         return {}
     named = loop_names(program)
@@ -290,10 +294,10 @@ def schedules_of(program: Program, place: Mapping[int, Site], modes: Mapping[str
         # Outer loops come first, so their rooms are known.
         around = scheduled_slots(path, rooms)
         if isinstance(loop, While) and mode.kind == ONLINE and around is not None and is_possible_online(mode):
-            found[id(loop)] = OnlineSchedule(loop, mode, names, around)
+            found[id(loop)] = OnlineSchedule(loop, mode, names, around, role)
         elif isinstance(loop, Loop) and around is not None and variables[loop.range.var] == 1:
             found[id(loop)] = _schedule(loop, mode, path, names, constants, named[id(loop)])
-            found[id(loop)].around = around
+            found[id(loop)].around, found[id(loop)].role = around, role
         else:
             raise PlanNotExecutable(f"loop {named[id(loop)]} cannot be run as {mode}")
     return found

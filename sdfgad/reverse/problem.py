@@ -21,11 +21,13 @@ from sdfgad.checkpoint.schedule import (
 )
 from sdfgad.ir.program import Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
-from sdfgad.reverse.loop_modes import loop_names, most_trips
+from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.transform.expand import iteration_slots
 
+DISK_BYTES_PER_SECOND = 5e8
+"""Of an ordinary solid-state disk."""
 OPERATIONS_PER_ELEMENT = 8
 """Of a value that is computed again, as far as nobody counted."""
 
@@ -44,7 +46,7 @@ def problem_of(primal: Program, whole: Program, made: Gradient, copied: frozense
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
                           around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path))))
     tapes = {k.tape for k in made.kept if not k.again}
-    base = {n: a.bytes for n, a in whole.arrays.items() if n not in tapes}
+    base = {n: a.bytes for n, a in whole.arrays.items() if n not in tapes and a.role != "disk"}
     base.update({f"{n} (copy)": whole.arrays[n].bytes for n in sorted(copied)})
     return Problem(primal.name, tuple(items), base, tuple(around.names.values()), code)
 
@@ -110,11 +112,12 @@ class _Timeline:
         return len(self.blocks) - 1
 
 
-def schedule_of(problem: Problem, made: Gradient, machine: Machine,
-                pins: Mapping[str, str]) -> ScheduleProblem:
+def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mapping[str, str],
+                spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
-    Every array of the base lives throughout, as the code generator has it.
+    Every array of the base lives throughout, as the code generator has it. Snapshots that lie on disk (spill) take no
+    memory but time.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
@@ -126,7 +129,7 @@ def schedule_of(problem: Problem, made: Gradient, machine: Machine,
         time.blocks.append(ScheduledBlock("forward 0", FORWARD, problem.base))
     forward = list(time.blocks)
     backward = [ScheduledBlock(f"reverse of {b.name}", REVERSE, b.base, b.loop) for b in reversed(forward)]
-    scheduled = tuple(_scheduled_loops(made, loops, wanted, machine))
+    scheduled = tuple(_scheduled_loops(made, loops, wanted, machine, spill))
     found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, loops) for i in items)
     return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, dict(pins))
 
@@ -145,8 +148,8 @@ def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machi
                          line=item.line, because=item.because)
 
 
-def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str],
-                     machine: Machine) -> Iterator[ScheduledLoop]:
+def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str], machine: Machine,
+                     spill: bool) -> Iterator[ScheduledLoop]:
     chosen = {name: loop for name, loop in loops.loops.items() if name in wanted}
     found = restarts(made.swept, chosen.values(), loops.place, made.reads, made.local)
     arrays = made.swept.arrays
@@ -154,8 +157,11 @@ def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str],
         path = loops.place[id(loop)].path
         state = sum(arrays[n].bytes for n in found[id(loop)].state)
         work = work_of(loop.body, arrays, (*path, loop.range))
-        yield ScheduledLoop(name, loops.trips[name], state, seconds_of(work, machine), loops.innermost(path),
-                            machine.seconds(0, 2 * state), None, bool(loop.range.trips))
+        around = loops.innermost(path)
+        # The table is there once, however often an inner loop runs.
+        copying = machine.seconds(0, 2 * state) + (state / DISK_BYTES_PER_SECOND if spill else 0)
+        yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, seconds_of(work, machine), around, copying,
+                            None, bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 
 def open_loops(made: Gradient) -> dict[str, int]:

@@ -38,7 +38,7 @@ class Request:
 
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
     value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
-    output (`reverse/results.py`).
+    output (`reverse/results.py`). spill: snapshots of loops lie on disk.
     """
 
     wrt: tuple[str, ...]
@@ -46,6 +46,7 @@ class Request:
     seeds: str = "ones"
     value: bool = False
     total: bool = False
+    spill: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
                                              source=a.source, label=a.label)
     place = sites(program.body)
     constants = dict(program.constants)
-    schedules = schedules_of(program, place, modes, names, constants)
+    role = "disk" if request.spill else "transient"
+    schedules = schedules_of(program, place, modes, names, constants, role)
     facts = _facts(program, names, storage, place, schedules)
     sweeps = _Sweeps(names, facts, place, storage, schedules)
     forward = sweeps.finish(sweeps.forward(program.body))

@@ -32,6 +32,7 @@ class OnlineSchedule:
     mode: Mode
     names: Names
     around: Slots
+    role: str = "transient"
     snapshots: dict[str, Array] = field(default_factory=dict)
     counters: dict[str, Array] = field(default_factory=dict)
 
@@ -40,7 +41,8 @@ class OnlineSchedule:
         outside = tuple(n for n, _ in self.around)
         for name in restart.state:
             a = self.names.arrays[name]
-            self.snapshots[name] = self.names.declare(f"saved_{name}", (*outside, self.mode.count, *a.shape), a.dtype)
+            self.snapshots[name] = self.names.declare(f"saved_{name}", (*outside, self.mode.count, *a.shape), a.dtype,
+                                                      self.role)
         for stem in ("used", "stride"):
             self.counters[stem] = self.names.declare(f"{self.loop.trips}_{stem}", outside, _INTEGER)
         self.counters["total"] = self.names.declare(f"{self.loop.trips}_total", (), _INTEGER)

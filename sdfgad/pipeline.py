@@ -21,7 +21,7 @@ from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.footprint import footprint
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
-from sdfgad.errors import DtypeError, MemoryLimitError, OutputError, PlanNotExecutable, UnusedArgumentWarning
+from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
@@ -60,26 +60,12 @@ from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.zeroing import fold_zeroing
+from sdfgad.wish import Wish, resolve_outputs
 
 _log = getLogger("sdfgad")
 
 TAPE_FULL = "SG302"
 """Code of the error of a growable tape that reached its limit."""
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots."""
-
-    wrt: tuple[str, ...]
-    output: Any = None
-    reduce: str | None = None
-    value: bool = False
-    seeds: bool = False
-    limit: int | None = None
-    plan: Plan | None = None
-    pins: Mapping[str, str] = field(default_factory=dict)
-    spill: str | None = None
 
 
 @dataclass
@@ -111,12 +97,7 @@ class Derivative:
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
-        try:
-            memory = self._call(bound, donate, seeds)
-        except MemoryLimitError as error:
-            if error.code != TAPE_FULL or donate or not self._take_snapshots():
-                raise
-            memory = self._call(bound, donate, seeds)
+        memory = self._call(bound, donate, seeds)
         if self.wish.limit is not None:
             check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.wish.limit)
         grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
@@ -140,7 +121,15 @@ class Derivative:
         return self._usage(self._call(bound, donate, seeds), bound, seeds)
 
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
-        """The arrays of one call, after it."""
+        """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
+        try:
+            return self._execute(bound, donate, seeds)
+        except MemoryLimitError as error:
+            if error.code != TAPE_FULL or donate or not self._take_snapshots():
+                raise
+            return self._execute(bound, donate, seeds)
+
+    def _execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()
         if self.wish.limit is not None:
             # What lies free beside the call would break the limit as well.
@@ -247,45 +236,6 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
     """The value of a reduced objective is made of the outputs; of a plain one it is what the function returns."""
     return program.but(returns=tuple(outputs)) if wish.reduce or wish.output is not None else program
-
-
-def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[View, ...]:
-    """The views to differentiate; OutputError when the choice is not clear."""
-    if wish.output is None:
-        found = [v for v in views_of(parsed.program.returns) if v.dtype.kind in "fc"]
-        if not found:
-            raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
-    else:
-        entries = wish.output if isinstance(wish.output, (tuple, list)) else (wish.output,)
-        found = [_one_output(parsed, entry) for entry in entries]
-    if not wish.reduce and not wish.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
-        raise OutputError("the output is not one real scalar",
-                          help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
-    return tuple(found)
-
-
-def _one_output(parsed: Parsed, entry: Any) -> View:
-    returns = parsed.program.returns
-    if isinstance(entry, str):
-        if entry not in parsed.traced:
-            raise OutputError(f"output={entry!r}: no array argument of this name", help=_candidates(parsed))
-        view = parsed.program.arrays[parsed.traced[entry]].whole
-    else:
-        parts = returns if isinstance(returns, (tuple, list)) else (returns,)
-        if not isinstance(entry, int) or not -len(parts) <= entry < len(parts) or not isinstance(parts[entry], View):
-            raise OutputError(f"output={entry!r}: no returned array at this position", help=_candidates(parsed))
-        view = parts[entry]
-    if view.dtype.kind not in "fc":
-        raise DtypeError(f"output={entry!r} is of type {view.dtype.name}: nothing to differentiate")
-    return view
-
-
-def _candidates(parsed: Parsed) -> str:
-    names = [f"output={n!r} (updated in place)" for n, a in parsed.traced.items() if a in parsed.mutated]
-    returns = parsed.program.returns
-    if isinstance(returns, (tuple, list)):
-        names += [f"output={k} (returned)" for k, r in enumerate(returns) if isinstance(r, View)]
-    return "candidates: " + (", ".join(names) or "none; return a value or update an argument in place")
 
 
 def _arrays_of(tree: Any) -> tuple[str, ...]:

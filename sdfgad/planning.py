@@ -5,7 +5,7 @@ solver is asked again for as much less.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -124,28 +124,24 @@ class Choice:
         """The fastest program within the limit, and its plan; MemoryLimitError when there is none."""
         if not self.pins and (self.limit is None or self.stored.peak <= self.limit):
             return self.stored, self.plan(self.stored, None)
-        for schedule in self._schedules():
+        bound = self.limit
+        for _ in range(ATTEMPTS):
+            schedule = Planner(self.question).fastest(Bounds(peak=bound))
+            if schedule is None:
+                break
+            schedule = replace(schedule, limit_bytes=self.limit)
             try:
                 found = self.emitted(schedule)
             except PlanNotExecutable:
+                # Values that can be computed again one by one, but not together.
                 break
             if self.limit is None or found.peak <= self.limit:
                 return found, self.plan(found, schedule)
-            self._excess += found.peak - self.limit
+            # What the model does not see is much the same for a plan nearby; and the next one has to be another.
+            bound = min(self.limit - (found.peak - schedule.peak_bytes), schedule.peak_bytes - 1)
         if self.floor.peak <= (self.limit or 0):
             return self.floor, self.plan(self.floor, None, "the smallest there is")
         raise self._too_small()
-
-    _excess: int = 0
-
-    def _schedules(self) -> Iterator[SchedulePlan]:
-        """The solver's plans, for less and less memory as `_excess` grows."""
-        for _ in range(ATTEMPTS):
-            bound = None if self.limit is None else self.limit - self._excess
-            plan = Planner(self.question).fastest(Bounds(peak=bound))
-            if plan is None:
-                return
-            yield replace(plan, limit_bytes=self.limit)
 
     def emitted(self, schedule: SchedulePlan) -> Emission:
         """The program a schedule asks for; PlanNotExecutable when it cannot be made."""

@@ -13,6 +13,8 @@ from sdfgad.frontend import parse
 from tests.support.oracle import numerical_gradient, program_gradient, program_tangent
 
 FILE = Path(__file__).parents[2] / "shared" / "traps" / "traps.py"
+if not FILE.exists():
+    pytest.skip("the traps do not lie beside this checkout", allow_module_level=True)
 
 
 def load() -> ModuleType:

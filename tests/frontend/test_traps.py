@@ -10,7 +10,6 @@ import pytest
 
 from tests.frontend.checking import check
 
-
 FILE = Path(__file__).resolve().parents[3] / "shared" / "traps" / "traps.py"
 if not FILE.exists():
     pytest.skip("the traps do not lie beside this checkout", allow_module_level=True)

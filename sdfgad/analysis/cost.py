@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
-from sdfgad.analysis.access import extent_bound, interval_env
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, reads, writes
@@ -15,11 +14,12 @@ UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have."""
 CACHE_BYTES = 1 << 20
 """Arrays that fit in here are not counted as moved."""
-_HEAVY: Mapping[str, int] = MappingProxyType({
+WEIGHTS: Mapping[str, int] = MappingProxyType({
     **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
                      "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt",
                      "pow"), 20),
-    "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8})
+    "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8, "select": 2})
+"""Elementary operations of a function; of any other, one."""
 _PRODUCT_SPEED = 8
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
@@ -81,14 +81,27 @@ def _size(view: View) -> float:
 
 
 def _trips(domain: tuple[Range, ...], path: tuple[Range, ...]) -> float:
-    """The expected number of points; extents that vary count half of their largest value."""
+    """The number of points of a domain, in the middle of the loops around."""
+    middle: dict[str, int] = {}
+    for r in path:
+        _enter(r, middle)
     points = 1.0
-    for k, r in enumerate(domain):
-        most = r.trips if r.trips is not None else extent_bound(r, interval_env((*path, *domain[:k])))
-        points *= UNKNOWN_TRIPS if most is None else most if r.trips is not None else max(1, most / 2)
+    for r in domain:
+        points *= _enter(r, middle)
     return points
+
+
+def _enter(r: Range, middle: dict[str, int]) -> int:
+    """Iterations of a range where the variables around it are in their middle, and its own middle."""
+    known = middle.keys() >= r.start.symbols | r.stop.symbols
+    if (*r.start.elems, *r.stop.elems) or not known:
+        middle[r.var] = UNKNOWN_TRIPS // 2
+        return UNKNOWN_TRIPS
+    trips = range(r.start.evaluate(middle), r.stop.evaluate(middle), r.step)
+    middle[r.var] = trips[len(trips) // 2] if trips else trips.start
+    return len(trips)
 
 
 def operations(e: Expr) -> int:
     """Elementary operations of one evaluation."""
-    return sum(_HEAVY.get(n.fn, 1) for n in walk(e) if isinstance(n, Call))
+    return sum(WEIGHTS.get(n.fn, 1) for n in walk(e) if isinstance(n, Call))

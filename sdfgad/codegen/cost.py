@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
+from sdfgad.analysis.cost import WEIGHTS
 from sdfgad.codegen.cpp import most_trips, range_bounds
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.index import Bounds
@@ -11,11 +11,6 @@ from sdfgad.ir.program import Block, Loop, Map, Range
 from sdfgad.ir.walk import children
 
 UNKNOWN_TRIPS = 16
-_HEAVY: Mapping[str, int] = MappingProxyType({
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
-                     "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt",
-                     "pow"), 20),
-    "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8, "select": 2})
 
 
 def map_work(stmt: Map, bounds: Mapping[str, Bounds]) -> float:
@@ -49,4 +44,4 @@ def domain_points(domain: tuple[Range, ...], bounds: Mapping[str, Bounds]) -> fl
 
 def expr_work(e: Expr) -> int:
     """Operations of one evaluation."""
-    return sum(1 if isinstance(n, Load) else _HEAVY.get(n.fn, 1) for n in walk(e) if isinstance(n, (Load, Call)))
+    return sum(1 if isinstance(n, Load) else WEIGHTS.get(n.fn, 1) for n in walk(e) if isinstance(n, (Load, Call)))

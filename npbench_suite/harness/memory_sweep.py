@@ -36,16 +36,20 @@ PROCESS_SECONDS = 600
 
 @dataclass(frozen=True)
 class Point:
-    """One limit. predicted, measured: bytes at the peak; time: over that of storing everything; error: largest
-    difference from its gradient, over the largest entry."""
+    """One limit. predicted, measured: bytes at the peak; time, said: over that of storing everything, as measured and
+    as the plan has it; error: largest difference from its gradient, over the largest entry; solver: what it says of
+    its answer, and its seconds."""
 
     percent: int
     limit: int
     predicted: int
     measured: int
     time: float
+    said: float
     error: float
     decision: str
+    solver: str = ""
+    solver_seconds: float = 0.0
 
     @property
     def kept(self) -> bool:
@@ -93,8 +97,10 @@ def _point(kernel: Kernel, arguments: Mapping[str, Any], percent: int, limit: in
     plan = limited.measure(*arguments.values())
     error = float(np.max(np.abs(found - expected), initial=0.0) / max(np.max(np.abs(expected), initial=0.0), 1e-300))
     modes = ", ".join(str(mode) for mode in plan.modes.values())
-    return Point(percent, limit, plan.predicted.peak_bytes, plan.measured.peak_bytes, median(ratios), error,
-                 modes or "store all")
+    report = plan.schedule.solver if plan.schedule else None
+    return Point(percent, limit, plan.predicted.peak_bytes, plan.measured.peak_bytes, median(ratios),
+                 plan.outlook.seconds / plan.outlook.store_all_seconds, error, modes or "store all",
+                 report.status if report else "", report.seconds if report else 0.0)
 
 
 def _gradient(kernel: Kernel, limit: int | None) -> Any:
@@ -118,14 +124,19 @@ def _seconds(gradient: Any, arguments: Mapping[str, Any]) -> float:
 
 def table(sweeps: Sequence[Sweep], preset: str) -> str:
     """The results as Markdown."""
-    head = ("| program | floor | store all | limit | predicted | measured | kept | time | error | how |\n"
-            "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- |\n")
+    head = ("| program | floor | store all | limit | predicted | measured | kept | time | said | error | solver | how |\n"
+            "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- | --- |\n")
     lines = [f"| {s.kernel} | {_mb(s.floor)} | {_mb(s.store_all)} | {p.percent} % | {_mb(p.predicted)} | "
-             f"{_mb(p.measured)} | {'yes' if p.kept else 'NO'} | {p.time:.2f} | {p.error:.0e} | {p.decision} |"
+             f"{_mb(p.measured)} | {'yes' if p.kept else 'NO'} | {p.time:.2f} | {p.said:.2f} | {p.error:.0e} | "
+             f"{_solved(p)} | {p.decision} |"
              for s in sweeps for p in s.points]
     idle = ", ".join(s.kernel for s in sweeps if not s.points)
     return (f"Preset {preset}, bytes in MB, time over that of storing everything.\n\n{head}" + "\n".join(lines)
             + f"\n\nNothing to plan: {idle or 'none'}.\n")
+
+
+def _solved(p: Point) -> str:
+    return f"{p.solver}, {p.solver_seconds:.2f} s" if p.solver else ""
 
 
 def _mb(size: int) -> str:

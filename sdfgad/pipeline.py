@@ -178,7 +178,10 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
         problem = problem_of(parsed.program, whole, made, _copies(whole, bound), code)
         return whole, problem.with_base(_of_the_code(made, whole))
 
-    choice = Choice(emit, wish.limit, wish.pins, wish.spill is not None)
+    def forward() -> Program:
+        return optimise(returning, tuple(v.array for v in (*outputs, *views_of(returning.returns))))
+
+    choice = Choice(emit, forward, wish.limit, wish.pins, wish.spill is not None)
     found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
     return Derivative(parsed, found.whole, found.made, outputs, plan, wish, choice)

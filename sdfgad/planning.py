@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from sdfgad.analysis.cost import work_of
+from sdfgad.analysis.cost import seconds_of
 from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
 from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
@@ -23,7 +23,7 @@ from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.ir.program import Program
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
-from sdfgad.reverse.problem import open_loops, schedule_of, seconds_of
+from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
 
 ATTEMPTS = 6
@@ -65,7 +65,7 @@ class Emission:
 
     def seconds(self, machine: Machine) -> float:
         """Estimated time of one run."""
-        return seconds_of(work_of(self.whole.body, self.whole.arrays), machine)
+        return seconds_of(self.whole.body, self.whole.arrays, machine.seconds)
 
 
 Emit = Callable[[frozenset[str], Mapping[str, Mode]], Emission]
@@ -73,9 +73,13 @@ Emit = Callable[[frozenset[str], Mapping[str, Mode]], Emission]
 
 @dataclass
 class Choice:
-    """The search for one gradient. pins: array -> "store" or "recompute", loop variable -> "snapshot"."""
+    """The search for one gradient. pins: array -> "store" or "recompute", loop variable -> "snapshot".
+
+    forward: makes the program that runs forward only and keeps nothing.
+    """
 
     emit: Emit
+    forward: Callable[[], Program] = field(repr=False)
     limit: int | None
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: bool = False
@@ -98,7 +102,12 @@ class Choice:
     @cached_property
     def question(self) -> ScheduleProblem:
         """What the solver is asked."""
-        return schedule_of(self.stored.problem, self.stored.made, self.machine, self._pins(), self.spill)
+        return schedule_of(self.stored.problem, self.stored.made, self.plain, self.machine, self._pins(), self.spill)
+
+    @cached_property
+    def plain(self) -> Program:
+        """The forward sweep that keeps nothing."""
+        return self.forward()
 
     @cached_property
     def floor(self) -> Emission:
@@ -211,7 +220,7 @@ class Choice:
     def _blamed(self) -> list[str]:
         """The pins without which the limit can be kept: each alone if one is enough, else all."""
         def fits(pins: Mapping[str, str]) -> bool:
-            return Choice(self.emit, self.limit, pins).floor.peak <= (self.limit or 0)
+            return Choice(self.emit, self.forward, self.limit, pins).floor.peak <= (self.limit or 0)
         if not self.pins or not fits({}):
             return []
         guilty = [n for n in self.pins if fits({k: v for k, v in self.pins.items() if k != n})]

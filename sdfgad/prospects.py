@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isqrt
 
-from sdfgad.analysis.cost import work_of
+from sdfgad.analysis.cost import seconds_of
 from sdfgad.checkpoint.modes import STORE_ALL, Mode, price
 from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Moment, Outlook
 from sdfgad.checkpoint.plan import Plan
@@ -19,7 +19,7 @@ from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.config import config, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
 from sdfgad.planning import Choice, Emission
-from sdfgad.reverse.problem import open_loops, seconds_of
+from sdfgad.reverse.problem import open_loops
 
 PATIENCE = 2.0
 """Seconds one question to the solver may take for a report."""
@@ -62,8 +62,7 @@ def told(plan: Plan, choice: Choice, emission: Emission, about: About) -> Plan:
 
 def forward_seconds(choice: Choice) -> float:
     """Of one forward sweep that keeps nothing."""
-    swept = choice.stored.made.swept
-    return max(seconds_of(work_of(swept.body, swept.arrays), choice.machine), 1e-12)
+    return max(seconds_of(choice.plain.body, choice.plain.arrays, choice.machine.seconds), 1e-12)
 
 
 def outlook_of(found: Found, whole: tuple[FrontPoint, ...] | None = None) -> Outlook:

@@ -72,8 +72,9 @@ def sweep(kernel: Kernel, preset: str) -> Sweep:
     """Run a program under every limit; no points when there is nothing to plan."""
     arguments = kernel.initialize(**kernel.sizes(preset))
     free = _gradient(kernel, None)
-    plan = free.plan(*arguments.values())
-    most, least = plan.predicted.peak_bytes, plan.outlook.floor_bytes
+    plan = free.measure(*arguments.values())
+    # Growable tapes are not in what is predicted.
+    most, least = max(plan.predicted.peak_bytes, plan.measured.peak_bytes), plan.outlook.floor_bytes
     if least > most * (1 - WORTH_BYTES):
         return Sweep(kernel.name, least, most, 0.0, ())
     expected = _flat(free(*arguments.values()))
@@ -108,8 +109,9 @@ def _gradient(kernel: Kernel, limit: int | None) -> Any:
 
 
 def _flat(gradients: Any) -> np.ndarray:
-    several = gradients if isinstance(gradients, tuple) else (gradients,)
-    return np.concatenate([np.ravel(g) for g in several])
+    if isinstance(gradients, (tuple, list)):
+        return np.concatenate([_flat(g) for g in gradients])
+    return np.ravel(gradients)
 
 
 def _once(gradient: Any, arguments: Mapping[str, Any]) -> float:

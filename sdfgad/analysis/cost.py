@@ -1,71 +1,151 @@
-"""Rough work of a block: elementary operations and bytes moved, for the planner's estimates of time."""
+"""How long a block takes: the rough work of each statement, by what sets its pace, for the planner's estimates.
+
+Operations are counted as the generated code does them: what an expression contains twice is computed once, and loads
+and stores count. `checkpoint/roofline` turns work into seconds.
+"""
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, replace
 from math import prod
 from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Load, walk
-from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Range, Stmt, Store, View, While
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, reads, writes
 
 UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have."""
-CACHE_BYTES = 1 << 20
-"""Arrays that fit in here are not counted as moved."""
+NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 22
+"""Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
+WORTH_SHARING = 1 << 16
+"""A map is worth the fork of a parallel region from this many elementary operations on."""
+FEW_POINTS = 8
+"""A map over fewer points has nothing to do at once."""
 WEIGHTS: Mapping[str, int] = MappingProxyType({
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
-                     "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt",
-                     "pow"), 20),
-    "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8, "select": 2})
+    **dict.fromkeys(("exp", "exp2", "log", "log2", "log10"), 30),
+    **dict.fromkeys(("expm1", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
+                     "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt", "pow"), 60),
+    "hypot": 20, "div": 10, "sqrt": 12, "floordiv": 12, "mod": 12, "select": 2})
 """Elementary operations of a function; of any other, one."""
-_PRODUCT_SPEED = 8
+_PRODUCT_SPEED = 4
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """flops: elementary operations. moved: bytes read from and written to memory."""
+    """Elementary operations: `shared` by all threads, `vector` on one thread, `scalar` one after the other.
 
-    flops: float = 0.0
+    moved: bytes read from and written to memory; near: to the shared cache. statements: begun. forks: parallel
+    regions.
+    """
+
+    shared: float = 0.0
+    vector: float = 0.0
+    scalar: float = 0.0
     moved: float = 0.0
+    near: float = 0.0
+    statements: float = 0.0
+    forks: float = 0.0
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.flops + other.flops, self.moved + other.moved)
+        return Work(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def times(self, count: float) -> Work:
-        return Work(self.flops * count, self.moved * count)
+        return Work(*(a * count for a in astuple(self)))
+
+    @property
+    def operations(self) -> float:
+        return self.shared + self.vector + self.scalar
+
+    def on_all_threads(self) -> Work:
+        """The same inside one parallel region."""
+        return replace(self, shared=self.shared + self.vector, vector=0.0, forks=1.0)
 
 
-def work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...] = ()) -> Work:
-    """The work of one run of a block inside the loops of `path`."""
-    total = Work()
+Clock = Callable[[Work], float]
+"""Seconds of some work that is done at once."""
+
+
+def seconds_of(block: Block, arrays: Mapping[str, Array], clock: Clock, path: tuple[Range, ...] = ()) -> float:
+    """The time of one run of a block inside the loops of `path`, statement by statement."""
+    total = 0.0
+    warm: set[str] = set()
     for stmt in block:
-        if isinstance(stmt, Loop):
-            total += work_of(stmt.body, arrays, (*path, stmt.range)).times(_trips((stmt.range,), path))
+        if isinstance(stmt, Loop) and not _shared(stmt, arrays, path):
+            total += seconds_of(stmt.body, arrays, clock, (*path, stmt.range)) * _trips((stmt.range,), path)
         elif isinstance(stmt, While):
-            total += work_of(stmt.body, arrays, path).times(UNKNOWN_TRIPS)
-        elif children(stmt):
+            total += seconds_of(stmt.body, arrays, clock, path) * UNKNOWN_TRIPS
+        elif isinstance(stmt, If):
             # One of two blocks runs; nobody knows which.
-            total += max((work_of(b, arrays, path) for b in children(stmt)), key=lambda w: w.flops + w.moved)
+            total += max(seconds_of(b, arrays, clock, path) for b in children(stmt))
         else:
-            total += _statement(stmt, arrays, path)
+            total += clock(_work_of((stmt,), arrays, path, frozenset(warm)))
+        warm |= reads(stmt) | writes(stmt)
     return total
 
 
-def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...]) -> Work:
+def _shared(loop: Loop, arrays: Mapping[str, Array], path: tuple[Range, ...]) -> bool:
+    """Whether the threads share its iterations."""
+    return loop.parallel and _work_of((loop,), arrays, path).operations >= WORTH_SHARING
+
+
+def _work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...],
+             warm: frozenset[str] = frozenset()) -> Work:
+    """The work of a block that runs as one piece. warm: arrays that statements before it have touched."""
+    total = Work()
+    for stmt in block:
+        if isinstance(stmt, Loop):
+            inside = _work_of(stmt.body, arrays, (*path, stmt.range), warm).times(_trips((stmt.range,), path))
+            total += inside.on_all_threads() if stmt.parallel else inside
+        elif children(stmt):
+            total += max((_work_of(b, arrays, path, warm) for b in children(stmt)), key=lambda w: w.operations)
+        else:
+            total += _statement(stmt, arrays, path, warm)
+    return total
+
+
+def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...], warm: frozenset[str]) -> Work:
     if isinstance(stmt, Map):
-        points = _trips(stmt.domain, path)
-        flops = points * sum(1 + operations(p.expr) for p in stmt.body)
-        size = {p.array: p.expr.dtype.itemsize for p in stmt.body if isinstance(p, Store)}
-        size |= {n.array: n.dtype.itemsize for p in stmt.body for n in walk(p.expr) if isinstance(n, Load)}
-        touched = {n: min(points * b, arrays[n].bytes) for n, b in size.items() if arrays[n].bytes > CACHE_BYTES}
-        return Work(flops, sum(touched.values()))
+        return _map(stmt, arrays, _trips(stmt.domain, path), warm)
     if isinstance(stmt, Lib):
-        moved = sum(arrays[n].bytes for n in reads(stmt) | writes(stmt) if arrays[n].bytes > CACHE_BYTES)
-        return Work(_library(stmt), moved)
+        return Work(shared=_library(stmt), statements=1) + _traffic(
+            {n: arrays[n].bytes for n in reads(stmt) | writes(stmt)}, arrays, warm)
     return Work()
+
+
+def _map(stmt: Map, arrays: Mapping[str, Array], points: float, warm: frozenset[str]) -> Work:
+    nodes = {n for p in stmt.body for n in walk(p.expr)}
+    loads = {n for n in nodes if isinstance(n, Load)}
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    done = points * (sum(WEIGHTS.get(n.fn, 1) * _width(n) for n in nodes if isinstance(n, Call))
+                     + sum(_width(n) for n in loads) + sum(_width(p.expr) for p in stores))
+    # What is written is read into the cache first.
+    moved = (_traffic({n.array: points * n.dtype.itemsize for n in loads}, arrays, warm)
+             + _traffic({p.array: points * p.expr.dtype.itemsize for p in stores}, arrays, warm).times(2))
+    if points < FEW_POINTS:
+        return moved + Work(scalar=done, statements=1)
+    if done < WORTH_SHARING:
+        return moved + Work(vector=done, statements=1)
+    return moved + Work(shared=done, statements=1, forks=1)
+
+
+def _traffic(size: Mapping[str, float], arrays: Mapping[str, Array], warm: frozenset[str]) -> Work:
+    """Bytes touched of each array, by where they come from."""
+    moved = near = 0.0
+    for name, touched in size.items():
+        whole = arrays[name].bytes
+        bytes_ = min(touched, whole)
+        if whole > CACHE_BYTES and not (name in warm and bytes_ <= CACHE_BYTES):
+            moved += bytes_
+        elif whole > NEAR_BYTES:
+            near += bytes_
+    return Work(moved=moved, near=near)
+
+
+def _width(e: Expr) -> float:
+    """Over that of a number of eight bytes: so many fewer fit in a vector."""
+    return max(1, e.dtype.itemsize) / 8
 
 
 def _library(stmt: Lib) -> float:
@@ -101,7 +181,3 @@ def _enter(r: Range, middle: dict[str, int]) -> int:
     middle[r.var] = trips[len(trips) // 2] if trips else trips.start
     return len(trips)
 
-
-def operations(e: Expr) -> int:
-    """Elementary operations of one evaluation."""
-    return sum(WEIGHTS.get(n.fn, 1) for n in walk(e) if isinstance(n, Call))

@@ -1,7 +1,8 @@
 """How long a computation takes on this machine: the larger of its arithmetic and its memory traffic.
 
-Williams, Waterman, Patterson: Roofline (CACM 52, 2009). The two constants are measured once per machine and thread
-count, in well under a second, and kept in the cache folder.
+Williams, Waterman, Patterson: Roofline (CACM 52, 2009), with the cache that all cores share as a second memory and
+with what it takes to begin a statement. The constants are measured once per machine and thread count, in well under a
+second, and kept in the cache folder.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,31 +22,48 @@ from typing import Any
 import numpy as np
 import platformdirs
 
+from sdfgad.analysis.cost import Work
 from sdfgad.config import settings, thread_count
 
-SCHEMA = "sdfgad.machine/1"
+SCHEMA = "sdfgad.machine/2"
 STREAM_ELEMENTS = 1 << 22
 """32 MB per array: beyond the caches of one core."""
-CHUNK_ELEMENTS = 1 << 11
-"""16 kB: stays in the first cache, so that arithmetic is what is measured."""
-REPEATS = 5
-SANE_BYTES, SANE_FLOPS = (1e8, 1e14), (1e7, 1e16)
+CHUNKS = (1 << 8, 1 << 10)
+"""Elements: three arrays of them stay in the first cache, so that arithmetic is what is measured; the difference
+between the two is free of what a call costs."""
+TOUCHES = 7
+"""Elementary operations a compiled nest does in the time NumPy takes for an element of a sum: its two loads, its store
+and its addition, and what the units for arithmetic do beside them when an expression has more to do."""
+ROUNDS = 1000
+REPEATS = 7
+SANE_BYTES, SANE_OPERATIONS = (1e8, 1e14), (1e7, 1e16)
+SCALAR = 1 / 3
+"""Speed of operations that wait for each other, over that of vectors."""
+NEAR_SPEED = 5
+"""Speed of the cache that all cores share, over that of memory."""
+STATEMENT_SECONDS, FORK_SECONDS = 1.2e-8, 1.5e-6
+"""To begin a loop nest; to begin and end a parallel region whose threads are awake."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """bytes_per_second: streamed to and from memory. flops_per_second: elementary operations on arrays in cache."""
+    """bytes_per_second: streamed to and from memory by all threads. operations_per_second: elementary operations on
+    arrays in cache, loads and stores among them, by one thread. threads: how many work together."""
 
     bytes_per_second: float
-    flops_per_second: float
+    operations_per_second: float
+    threads: int = 1
     measured: bool = True
 
-    def seconds(self, flops: float, moved: float) -> float:
-        """Time of a computation that does so many operations and moves so many bytes."""
-        return max(flops / self.flops_per_second, moved / self.bytes_per_second)
+    def seconds(self, work: Work) -> float:
+        """Time of some work."""
+        operations = work.shared / self.threads + work.vector + work.scalar / SCALAR
+        busy = max(operations / self.operations_per_second,
+                   (work.moved + work.near / NEAR_SPEED) / self.bytes_per_second)
+        return busy + work.statements * STATEMENT_SECONDS + work.forks * FORK_SECONDS * (self.threads > 1)
 
 
-FALLBACK = Machine(8e9, 2e9, measured=False)
+FALLBACK = Machine(8e9, 1e10, measured=False)
 """One core of an ordinary machine; only ratios matter to a plan."""
 
 
@@ -96,7 +115,7 @@ def read(file: Path) -> Machine | None:
 
 def _if_sane(machine: Machine) -> Machine | None:
     sane = (SANE_BYTES[0] <= machine.bytes_per_second <= SANE_BYTES[1]
-            and SANE_FLOPS[0] <= machine.flops_per_second <= SANE_FLOPS[1])
+            and SANE_OPERATIONS[0] <= machine.operations_per_second <= SANE_OPERATIONS[1] and machine.threads >= 1)
     return machine if sane else None
 
 
@@ -112,33 +131,36 @@ def _keep(file: Path, machine: Machine) -> None:
 
 
 def measure(threads: int = 1) -> Machine:
-    """Time a streaming copy and arithmetic in cache with NumPy; the fallback when the result is absurd.
-
-    Both run on one thread. Arithmetic grows with the threads, memory traffic with at most four of them, which is where
-    the channels of ordinary machines are busy.
-    """
+    """Time streaming copies on all threads and sums in cache on one, with NumPy; the fallback when the result is
+    absurd."""
     try:
-        moved = _bytes_per_second() * min(threads, 4)
-        found = Machine(moved, _flops_per_second() * threads)
-    except MemoryError:
+        found = Machine(_bytes_per_second(threads), _operations_per_second(), threads)
+    except (MemoryError, RuntimeError):
         return FALLBACK
     return _if_sane(found) or FALLBACK
 
 
-def _bytes_per_second() -> float:
-    source, target = np.ones(STREAM_ELEMENTS), np.empty(STREAM_ELEMENTS)
-    return 2 * source.nbytes / _fastest(lambda: np.copyto(target, source))
+def _bytes_per_second(threads: int) -> float:
+    """NumPy lets other threads run while it copies."""
+    elements = max(STREAM_ELEMENTS // threads, CHUNKS[-1])
+    pairs = [(np.ones(elements), np.empty(elements)) for _ in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = _fastest(lambda: list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs)))
+    return 2 * threads * elements * 8 / seconds
 
 
-def _flops_per_second() -> float:
-    x, y = np.full(CHUNK_ELEMENTS, 1.0), np.full(CHUNK_ELEMENTS, 0.5)
-    rounds = 200
+def _operations_per_second() -> float:
+    few, many = (_seconds_of_sums(n) for n in CHUNKS)
+    return ROUNDS * TOUCHES * (CHUNKS[1] - CHUNKS[0]) / max(many - few, 1e-12)
+
+
+def _seconds_of_sums(elements: int) -> float:
+    x, y, total = np.full(elements, 1.0), np.full(elements, 0.5), np.empty(elements)
 
     def work() -> None:
-        for _ in range(rounds):
-            np.multiply(x, y, out=y)
-            np.add(y, x, out=y)
-    return 2 * rounds * CHUNK_ELEMENTS / _fastest(work)
+        for _ in range(ROUNDS):
+            np.add(x, y, out=total)
+    return _fastest(work)
 
 
 def _fastest(work: Callable[[], object]) -> float:

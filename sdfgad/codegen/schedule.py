@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sdfgad.analysis.cost import WORTH_SHARING
 from sdfgad.codegen.cost import block_work, map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.parallel import share
@@ -19,8 +20,7 @@ from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, W
 from sdfgad.ir.walk import children, statements
 from sdfgad.names import fresh
 
-PARALLEL_WORK = 1 << 16
-"""A map is worth the fork of a parallel region from this many elementary operations on."""
+PARALLEL_WORK = WORTH_SHARING
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
 

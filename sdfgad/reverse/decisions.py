@@ -1,8 +1,9 @@
 """Keep how comparisons turned out instead of the values compared, where the derivative needs no more than that."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild, statements
 from sdfgad.names import fresh
 
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+MIRRORED = MappingProxyType({"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"})
+"""Each comparison, and what it is with its operands exchanged."""
 MOST_BITS = 8
 _BYTE, _BOOL = np.dtype(np.uint8), np.dtype(bool)
 
@@ -49,15 +51,29 @@ def _comparisons(stmt: Stmt, facts: Needed, lost: frozenset[str]) -> list[Expr]:
     if any(r.step != 1 or r.trips is None or r.start.const is None for r in stmt.domain):
         return []
     parts = [p.expr for s in linear.linear if isinstance(s, Map) and s.domain == stmt.domain for p in s.body]
-    found = list(dict.fromkeys(n for e in parts for n in walk(e) if _compares(n)))
+    found = _once(n for e in parts for n in walk(e) if isinstance(n, Call) and _compares(n))
     inside = {n.array for c in found for n in loads(c)} & lost
     outside = set().union(*(reads(_undecided(s)) for s in linear.linear)) if linear.linear else set()
     nested = any(_compares(n) for c in found for n in walk(c) if n != c)
     return found if inside - outside and len(found) <= MOST_BITS and not nested else []
 
 
+def _once(comparisons: Iterable[Call]) -> list[Expr]:
+    """Each comparison once, whichever way round it stands."""
+    found: dict[Expr, None] = {}
+    for c in comparisons:
+        if _mirror(c) not in found:
+            found[c] = None
+    return list(found)
+
+
+def _mirror(c: Call) -> Call:
+    """The same comparison from the other side."""
+    return Call(MIRRORED[c.fn], tuple(reversed(c.args)), c.dtype)
+
+
 def _compares(n: Expr) -> bool:
-    return isinstance(n, Call) and n.fn in COMPARISONS and bool(loads(n))
+    return isinstance(n, Call) and n.fn in MIRRORED and bool(loads(n))
 
 
 def _undecided(stmt: Stmt) -> Stmt:
@@ -89,7 +105,8 @@ def _tables(block: Block, codes: frozenset[str]) -> Iterator[tuple[Stmt, Mapping
         if isinstance(part, Store) and part.array in codes:
             code = Load(part.array, part.index, _BYTE)
             casts = (n.args[0] for n in walk(part.expr) if isinstance(n, Call) and n.fn == "cast")
-            yield after, {c: _bit(code, k) for k, c in enumerate(filter(_compares, casts))}
+            found = [c for c in casts if isinstance(c, Call) and _compares(c)]
+            yield after, {way: _bit(code, k) for k, c in enumerate(found) for way in (c, _mirror(c))}
 
 
 def _bit(code: Load, k: int) -> Expr:

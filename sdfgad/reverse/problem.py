@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from sdfgad.analysis.access import Site, run_range, sites
-from sdfgad.analysis.cost import Work, work_of
+from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
@@ -28,6 +28,8 @@ from sdfgad.transform.expand import iteration_slots
 
 DISK_BYTES_PER_SECOND = 5e8
 """Of an ordinary solid-state disk."""
+BYTES_PER_ELEMENT = 8
+"""Of most arrays."""
 OPERATIONS_PER_ELEMENT = 8
 """Of a value that is computed again, as far as nobody counted."""
 
@@ -112,9 +114,11 @@ class _Timeline:
         return len(self.blocks) - 1
 
 
-def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mapping[str, str],
+def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machine, pins: Mapping[str, str],
                 spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
+
+    plain: what a forward sweep that records nothing comes to in the end, which says how long iterations take.
 
     Every array of the base lives throughout, as the code generator has it. Snapshots that lie on disk (spill) take no
     memory but time.
@@ -129,7 +133,7 @@ def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mappin
         time.blocks.append(ScheduledBlock("forward 0", FORWARD, problem.base))
     forward = list(time.blocks)
     backward = [ScheduledBlock(f"reverse of {b.name}", REVERSE, b.base, b.loop) for b in reversed(forward)]
-    scheduled = tuple(_scheduled_loops(made, loops, wanted, machine, spill))
+    scheduled = tuple(_scheduled_loops(made, plain, loops, wanted, machine, spill))
     found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, loops) for i in items)
     return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, dict(pins))
 
@@ -141,27 +145,37 @@ def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machi
     if born is None or time.blocks[born].loop != region:
         born = next((k for k, b in enumerate(time.blocks) if b.loop == region), 0)
     size = (item.bytes or 0) // max(1, loops.visits(kept.path))
-    recipe = Recipe(machine.seconds(item.cost * OPERATIONS_PER_ELEMENT, size), scratch=size) \
-        if item.recomputable else None
+    again = Work(shared=item.cost * OPERATIONS_PER_ELEMENT) + _copied(size, size)
+    recipe = Recipe(machine.seconds(again), scratch=size) if item.recomputable else None
+    copies = _copied(size, item.bytes or 0).times(2)
     return ScheduledItem(item.name, item.array, size, "", 0, born, (2 * forward - 1 - born,), region, recipe,
-                         store_only=recipe is None, store_seconds=machine.seconds(0, 2 * size), file=item.file,
+                         store_only=recipe is None, store_seconds=machine.seconds(copies), file=item.file,
                          line=item.line, because=item.because)
 
 
-def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str], machine: Machine,
+def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: frozenset[str], machine: Machine,
                      spill: bool) -> Iterator[ScheduledLoop]:
     chosen = {name: loop for name, loop in loops.loops.items() if name in wanted}
     found = restarts(made.swept, chosen.values(), loops.place, made.reads, made.local)
-    arrays = made.swept.arrays
+    arrays, place = made.swept.arrays, sites(plain.body)
+    final = {s.range.var: s for s in statements(plain.body) if isinstance(s, Loop)}
     for name, loop in chosen.items():
         path = loops.place[id(loop)].path
         state = sum(arrays[n].bytes for n in found[id(loop)].state)
-        work = work_of(loop.body, arrays, (*path, loop.range))
+        last = final.get(loop.range.var)
+        once = seconds_of(loop.body, arrays, machine.seconds, (*path, loop.range)) if last is None else \
+            seconds_of(last.body, plain.arrays, machine.seconds, (*place[id(last)].path, last.range))
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
-        copying = machine.seconds(0, 2 * state) + (state / DISK_BYTES_PER_SECOND if spill else 0)
-        yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, seconds_of(work, machine), around, copying,
+        copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
+        yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, once, around, copying,
                             None, bool(loop.range.trips), 0 if around else ROW_BYTES)
+
+
+def _copied(size: int, room: int) -> Work:
+    """To copy so many bytes from or to an array that takes `room` in all."""
+    moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES))
+    return moved + (Work(moved=2 * size) if room > CACHE_BYTES else Work(near=2 * size * (room > NEAR_BYTES)))
 
 
 def open_loops(made: Gradient) -> dict[str, int]:
@@ -173,7 +187,3 @@ def open_loops(made: Gradient) -> dict[str, int]:
     found = restarts(made.swept, chosen, place, made.reads, made.local)
     return {named[id(s)]: sum(made.swept.arrays[n].bytes for n in found[id(s)].state) for s in chosen}
 
-
-def seconds_of(work: Work, machine: Machine) -> float:
-    """Time of some work on a machine."""
-    return machine.seconds(work.flops, work.moved)

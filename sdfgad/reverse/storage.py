@@ -52,7 +52,8 @@ class Storage:
     """The program with versioned arrays. versions: leading dimensions per array. rebuild: arrays to make again, at the
     start of the reverse of their block; inline: values to compute again where they are read. light: block-local arrays
     that may be, and are as cheap to compute as to store; heavy: others that can be made again. paths: the loops around
-    each block-local array."""
+    each block-local array. codes: arrays that only say how comparisons turned out; nobody but the reverse sweep reads
+    them."""
 
     program: Program
     versions: Mapping[str, int]
@@ -62,6 +63,7 @@ class Storage:
     light: frozenset[str] = frozenset()
     heavy: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
+    codes: frozenset[str] = frozenset()
 
 
 def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str]) -> Storage:
@@ -74,7 +76,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     facts = _facts(program, active, inline=bits)
     victims = _recorded_arrays(program, facts, place)
     again = rebuildable(program, local, facts.reads, place)
-    light = _light(program, active, local, victims, bits)
+    light = _light(program, active, seen, local, victims, bits)
     impossible = sorted(recompute - ((set(again) | light) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
@@ -98,7 +100,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     heavy = {n: local[n].cost for n in again if n not in light}
     inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
-    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths)
+    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes)
 
 
 def _decided(program: Program, active: frozenset[str], seen: frozenset[str]) -> tuple[Program, frozenset[str]]:
@@ -136,30 +138,24 @@ def _expected(ranges: tuple[Range, ...]) -> float:
     return math.prod(FEW if n is None or n > FEW**4 else n for n in extents)
 
 
-def _light(program: Program, active: frozenset[str], local: Mapping[str, BlockLocal],
+def _light(program: Program, active: frozenset[str], seen: frozenset[str], local: Mapping[str, BlockLocal],
            victims: Mapping[str, int], bits: Again) -> frozenset[str]:
     """The values kept that are no dearer to compute where they are read, and that need little else kept instead."""
     known = formulas(program, local)
     chosen = frozenset(known) & frozenset(victims)
-    place = sites(program.body)
+    sizes = _kept_bytes(program, active, seen, bits) if chosen else {}
     while chosen:
         inline = replace(bits, known=known, chosen=chosen)
-        left = _recorded_arrays(program, _facts(program, active, inline=inline), place)
-        poor = {n for n in chosen if n in left}
-        for name in set(left) - set(victims):
+        instead = _kept_bytes(program, active, seen, inline)
+        poor = {n for n in chosen if n in instead}
+        for name in set(instead) - set(victims):
             users = {n for n in chosen if name in reach(known, n)}
-            if _size(program, local, name) > LITTLE * sum(_size(program, local, n) for n in users):
+            if instead[name] > LITTLE * sum(sizes[n] for n in users):
                 poor |= users
         if not poor:
             break
         chosen -= poor
     return chosen
-
-
-def _size(program: Program, local: Mapping[str, BlockLocal], name: str) -> float:
-    """Bytes of all versions; of one version when nobody knows how many there are."""
-    size = program.arrays[name].bytes
-    return (_all_versions(size, local[name]) if name in local else None) or size
 
 
 def _by_ones(found: BlockLocal) -> bool:

@@ -151,6 +151,7 @@ class _Sweeps:
         self.records: dict[int, list[Record]] = {}
         self.kept: list[Kept] = []
         self.rebuilt = rebuilt_blocks(storage, place)
+        self.codes = storage.codes
         self.versions = self._rooms_of_versions(storage)
         self._record_all(storage)
 
@@ -231,6 +232,8 @@ class _Sweeps:
         """The block without records and snapshots; its loops go in parts where places in tapes are counted so."""
         out: list[Stmt] = []
         for stmt in block:
+            if not children(stmt) and writes(stmt) and writes(stmt) <= self.codes:
+                continue
             if id(stmt) in self.schedules:
                 out += self.schedules[id(stmt)].plain(self.plain(children(stmt)[0]))
             else:

@@ -7,14 +7,18 @@ import sys
 import pytest
 
 import sdfgad
+from sdfgad.analysis.cost import Work
 from sdfgad.checkpoint import roofline
 from sdfgad.checkpoint.roofline import FALLBACK, Machine, measure, read, this_machine
 
 
 def test_time_is_arithmetic_or_traffic():
-    machine = Machine(10.0, 100.0)
-    assert machine.seconds(1000, 10) == 10.0
-    assert machine.seconds(10, 1000) == 100.0
+    one, two = Machine(10.0, 100.0, 1), Machine(10.0, 100.0, 2)
+    assert one.seconds(Work(shared=1000, vector=100, moved=10)) == 11.0
+    assert two.seconds(Work(shared=1000, vector=100, moved=10)) == 6.0
+    assert two.seconds(Work(shared=1000, vector=100, moved=100)) == 10.0
+    assert one.seconds(Work(scalar=100)) == 3.0
+    assert one.seconds(Work(forks=7)) == 0.0 < two.seconds(Work(forks=7))
 
 
 def test_measured_once_and_kept(tmp_path, monkeypatch):
@@ -36,12 +40,13 @@ def test_a_measurement_makes_sense():
 
 
 def test_absurd_results_are_not_used(monkeypatch):
-    monkeypatch.setattr(roofline, "_bytes_per_second", lambda: 1.0)
+    monkeypatch.setattr(roofline, "_bytes_per_second", lambda threads: 1.0)
     assert measure() == FALLBACK
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "sdfgad.machine/1"}', '{"schema": "sdfgad.machine/1", '
-                                  '"bytes_per_second": 0.0, "flops_per_second": 1e9, "measured": true}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "sdfgad.machine/2"}', '{"schema": "sdfgad.machine/2", '
+                                  '"bytes_per_second": 0.0, "operations_per_second": 1e9, "threads": 1, '
+                                  '"measured": true}'])
 def test_a_broken_file_is_ignored(tmp_path, text):
     (tmp_path / "machine.json").write_text(text)
     assert read(tmp_path / "machine.json") is None

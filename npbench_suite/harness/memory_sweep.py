@@ -126,7 +126,8 @@ def _seconds(gradient: Any, arguments: Mapping[str, Any]) -> float:
 
 def table(sweeps: Sequence[Sweep], preset: str) -> str:
     """The results as Markdown."""
-    head = ("| program | floor | store all | limit | predicted | measured | kept | time | said | error | solver | how |\n"
+    head = ("| program | floor | store all | limit | predicted | measured | kept | time | said | error | solver | how |"
+            "\n"
             "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- | --- |\n")
     lines = [f"| {s.kernel} | {_mb(s.floor)} | {_mb(s.store_all)} | {p.percent} % | {_mb(p.predicted)} | "
              f"{_mb(p.measured)} | {'yes' if p.kept else 'NO'} | {p.time:.2f} | {p.said:.2f} | {p.error:.0e} | "

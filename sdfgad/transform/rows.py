@@ -80,8 +80,8 @@ class _Splitter:
     def _candidates(self, block: Block) -> Iterator[tuple[float, int, int, Taken]]:
         """Runs that pay, with what they save."""
         seen: set[tuple[int, int]] = set()
-        for name, dim in seeds(block, self.arrays):
-            for start, stop in _stretches(block, name, dim):
+        for rows in _numberings(block, self.arrays):
+            for start, stop in _stretches(block, rows):
                 if (start, stop) in seen:
                     continue
                 seen.add((start, stop))
@@ -139,8 +139,7 @@ class _Splitter:
 
     def _whole(self, body: Block) -> Iterator[Rows]:
         """Numberings under which the whole body runs row by row."""
-        for name, dim in seeds(body, self.arrays):
-            rows = number_rows(body, name, dim)
+        for rows in _numberings(body, self.arrays):
             if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body):
                 yield rows
 
@@ -229,9 +228,20 @@ class _Splitter:
         return len(stores) == 1 and covers(first, stores[0], self.arrays[name])
 
 
-def _stretches(block: Block, name: str, dim: int) -> Iterator[tuple[int, int]]:
+def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[Rows]:
+    """The ways to number rows, each once: what a numbering has reached would reach the same from there."""
+    known: set[tuple[str, int]] = set()
+    for name, dim in seeds(block, arrays):
+        if (name, dim) not in known:
+            rows = number_rows(block, name, dim)
+            known |= {(other, at) for other, (at, _) in rows.places.items()}
+            yield rows
+
+
+def _stretches(block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
     """Runs under the numbering of the whole block, and what of each hangs together on its own."""
-    for start, stop in runs(block, number_rows(block, name, dim)):
+    name, (dim, _) = next(iter(rows.places.items()))
+    for start, stop in runs(block, rows):
         yield start, stop
         for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
             yield start + first, start + last

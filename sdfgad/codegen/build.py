@@ -15,8 +15,10 @@ from sdfgad.errors import ToolchainError
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
 # No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects
 # are branch-free and vectorise without it.
+# No built-in sine and cosine: see `sin` in sdfgad.h.
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
-         "-fno-tree-loop-if-convert", "-w")
+         "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
+         "-w")
 RUNTIME = Path(__file__).parent / "runtime"
 
 

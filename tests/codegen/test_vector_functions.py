@@ -1,9 +1,14 @@
 """Scalar functions in vector loops: within 4 units in the last place, and right at infinities, NaN and zero."""
 from __future__ import annotations
 
+import platform
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import call
 from tests.codegen.build_programs import load, mapped, program, span, store
@@ -94,3 +99,22 @@ def test_modulus_has_the_same_bits_next_to_a_product_of_its_parts() -> None:
     np.testing.assert_allclose(y, z * z, rtol=1e-13)
     compile_program(made)({"z": z, "h": np.nextafter(moduli(z), np.inf), "y": y})
     np.testing.assert_allclose(y, z * z * np.abs(z), rtol=1e-13)
+
+
+VECTOR_FORMS = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+
+
+@pytest.mark.skipif(not VECTOR_FORMS, reason="the C library has no vector functions")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sine_and_cosine_of_one_argument_are_vectors(dtype: str, tmp_path: Path) -> None:
+    kind = np.dtype(dtype)
+    x = load("x", "i", dtype=kind)
+    both = call("mul", call("sin", x), call("cos", x))
+    made = program((mapped([span("i", 4003)], store("y", ("i",), both)),),
+                   {"x": ((4003,), kind), "y": ((4003,), kind)})
+    with sdfgad.config(cache_dir=str(tmp_path)):
+        compile_program(made)
+    code = next(tmp_path.rglob("*.so")).read_bytes()
+    suffix = b"f" if dtype == "float32" else b""
+    for name in (b"sin", b"cos"):
+        assert re.search(rb"_ZGV\w+v_" + name + suffix + rb"\0", code)

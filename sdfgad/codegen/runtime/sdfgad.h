@@ -14,11 +14,11 @@
 // The C library has vector forms of these (4 ulp); without the attribute the compiler may not use them in loops.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
 #define SG_VECTOR(name) \
-    __attribute__((simd("notinbranch"))) double name(double) noexcept; \
-    __attribute__((simd("notinbranch"))) float name##f(float) noexcept;
+    __attribute__((simd("notinbranch"), const)) double name(double) noexcept; \
+    __attribute__((simd("notinbranch"), const)) float name##f(float) noexcept;
 #define SG_VECTOR2(name) \
-    __attribute__((simd("notinbranch"))) double name(double, double) noexcept; \
-    __attribute__((simd("notinbranch"))) float name##f(float, float) noexcept;
+    __attribute__((simd("notinbranch"), const)) double name(double, double) noexcept; \
+    __attribute__((simd("notinbranch"), const)) float name##f(float, float) noexcept;
 extern "C" {
 SG_VECTOR(exp) SG_VECTOR(log) SG_VECTOR(sin) SG_VECTOR(cos) SG_VECTOR2(pow)
 #if __GLIBC_PREREQ(2, 35)
@@ -267,6 +267,15 @@ template <class T> inline T shr(T a, T n) {
     using U = std::make_unsigned_t<T>;
     return U(n) < U(8 * sizeof(T)) ? T(a >> n) : T(a < 0 ? -1 : 0);
 }
+// Not the ones of namespace std, which are built in: the compiler makes one call of a sine and a cosine of the same
+// argument, and that has no vector form.
+inline double sin(double x) { return ::sin(x); }
+inline double cos(double x) { return ::cos(x); }
+inline float sin(float x) { return ::sinf(x); }
+inline float cos(float x) { return ::cosf(x); }
+template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
+template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
+
 template <class To, class From> inline To cast(From x) {
     if constexpr (std::is_same_v<To, From>) return x;
     else if constexpr (std::is_same_v<To, bool>) return x != From(0);

@@ -1,0 +1,72 @@
+"""The sweeps over memory limits: one program each, what they report, and how they say that a limit was not kept."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from npbench_suite import kernel as suite
+from npbench_suite.harness import memory_sweep, plan_sweep
+
+
+@pytest.fixture(scope="module")
+def swept(module_config: object) -> memory_sweep.Sweep:
+    """A program small enough to run here."""
+    kernel = suite.load("durbin")
+    return memory_sweep.sweep(replace(kernel, initialize=lambda **sizes: kernel.initialize(N=60)), "S")
+
+
+@pytest.fixture(scope="module")
+def module_config() -> object:
+    """Few calls: nothing is timed here."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(memory_sweep, "TIMED_CALLS", 1)
+    yield patch
+    patch.undo()
+
+
+def test_every_limit_is_kept(swept: memory_sweep.Sweep) -> None:
+    assert [p.percent for p in swept.points] == list(memory_sweep.PERCENT)
+    assert all(p.kept and p.measured <= p.limit and p.error <= 1e-12 for p in swept.points)
+    assert swept.floor <= swept.points[-1].predicted < swept.store_all
+
+
+def test_less_memory_is_never_said_to_be_faster(swept: memory_sweep.Sweep) -> None:
+    said = [p.said for p in swept.points]
+    assert said == sorted(said)
+
+
+def test_a_broken_limit_is_shown(swept: memory_sweep.Sweep) -> None:
+    point = swept.points[-1]
+    assert not replace(point, measured=int(point.predicted * 1.02 + 1e6)).kept
+    assert not replace(point, predicted=point.limit + 1).kept
+    broken = replace(swept, points=(replace(point, predicted=point.limit + 1),))
+    assert "| NO |" in memory_sweep.table([broken], "S")
+    assert "| NO |" not in memory_sweep.table([swept], "S")
+
+
+def test_nested_gradients_are_compared_whole() -> None:
+    assert memory_sweep._flat([np.ones((2, 2)), (np.zeros(3), 1.0)]).shape == (8,)
+
+
+def test_plans_without_and_with_a_limit() -> None:
+    free, most, least = plan_sweep.planned("durbin", "S", None, None)
+    assert free.good and not free.solver and least < most
+    limited, peak, _ = plan_sweep.planned("durbin", "S", (most + least) // 2, 50)
+    assert limited.solver == "optimal" and limited.gap == 0.0 and least <= peak <= (most + least) // 2
+
+
+def test_plans_that_take_too_long_are_bad() -> None:
+    good = plan_sweep.Planned(25, 1.0, 10**8, "optimal", 0.1, 0.0)
+    assert good.good
+    assert not any(replace(good, **{name: value}).good for name, value in
+                   (("seconds", 11.0), ("solver_seconds", 6.0), ("peak", 4 * 10**8)))
+    assert "1 of them optimal" in plan_sweep.table([("one", [good]), ("two", [replace(good, solver="feasible")])], "S")
+
+
+@pytest.mark.parametrize("command", [memory_sweep.main, plan_sweep.main])
+def test_unknown_programs(command: object) -> None:
+    done = CliRunner().invoke(command, ["nothing"])  # type: ignore[arg-type]
+    assert done.exit_code == 2 and "nothing" in done.output

@@ -17,14 +17,13 @@ from sdfgad.buffers import room
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
-from sdfgad.codegen.footprint import footprint
+from sdfgad.codegen.footprint import held_by
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
-from sdfgad.ir.walk import all_writes
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
 from sdfgad.planning import Choice, Emission, Finished
@@ -34,7 +33,6 @@ from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.reverse.windows import Held
 from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
@@ -181,7 +179,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
 
     def finish(made: Gradient) -> Finished:
         whole = tidy(made.program, _kept_arrays(made, made.program))
-        held = _held(whole, _kept_arrays(made, whole))
+        held = held_by(whole, _kept_arrays(made, whole), thread_count() or os.cpu_count() or 1)
         return Finished(whole, problem_of(parsed.program, whole, made, held, code), held)
 
     def forward() -> Program:
@@ -197,17 +195,6 @@ def _kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
     """Arrays the native code gets from outside, besides arguments."""
     on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
     return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *on_disk)))
-
-
-def _held(program: Program, results: tuple[str, ...]) -> Held:
-    """What a call holds: what is passed to the native code, copies of arguments that it writes, and its own."""
-    code = footprint(program, results)
-    passed = [a for n, a in program.arrays.items() if a.role != "disk"
-              and n in {*program.arguments, *results, *program.constants}]
-    copied = [a for a in passed if a.name in _copies(program)]
-    always = {**{a.name: a.bytes for a in passed}, **{f"{a.name} (copy)": a.bytes for a in copied}}
-    return Held({**always, **code.besides(thread_count() or os.cpu_count() or 1)}, code.sizes, code.arena.bytes,
-                code.lives)
 
 
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
@@ -255,11 +242,6 @@ def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Progr
 
 def _arrays_of(tree: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v.array for v in views_of(tree)))
-
-
-def _copies(program: Program) -> frozenset[str]:
-    """Arguments the program writes, which are therefore copied."""
-    return frozenset(all_writes(program.body) & set(program.arguments))
 
 
 def build(program: Program, results: tuple[str, ...]) -> Executable:

@@ -11,6 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.cost import seconds_of
+from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
 from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
@@ -26,7 +27,6 @@ from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
-from sdfgad.reverse.windows import Held
 
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""

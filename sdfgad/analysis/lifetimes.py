@@ -14,6 +14,9 @@ from typing import TypeAlias
 
 NOTHING: frozenset[str] = frozenset()
 
+GAPS = "between arrays"
+"""What is left over where arrays share bytes: no place was free throughout, or lines have to be filled up."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -69,6 +72,23 @@ class Lifetimes:
         """The arrays in use at the step, of those given or of all, at which these take most bytes."""
         chosen = [self.used[k].intersection(sizes) for k in (range(len(self.used)) if steps is None else steps)]
         return max(chosen, key=lambda names: sum(sizes[n] for n in names), default=NOTHING)
+
+
+@dataclass(frozen=True)
+class Held:
+    """always: bytes held throughout a call, by name. own: bytes of the arrays that share one block while they are not
+    in use at once; block: the bytes of that. lives: when they are in use."""
+
+    always: Mapping[str, int]
+    own: Mapping[str, int]
+    block: int
+    lives: Lifetimes
+
+    def at_peak(self) -> dict[str, int]:
+        """All of it: the own arrays in use where these need most."""
+        fullest = {n: self.own[n] for n in sorted(self.lives.fullest(self.own))}
+        left = self.block - sum(fullest.values())
+        return {**self.always, **fullest, **({GAPS: left} if left else {})}
 
 
 def lifetimes(program: Steps) -> Lifetimes:

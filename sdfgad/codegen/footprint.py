@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from sdfgad.analysis.lifetimes import Lifetimes, lifetimes
+from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
@@ -87,6 +87,16 @@ def footprint_of(made: Scheduled, passed: Container[str]) -> Footprint:
     return Footprint(own_arrays(made, passed), lifetimes(steps_of(made.items, made.arrays, made.program.arrays)),
                      thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
                      max((b for k, b in rooms if k), default=0))
+
+
+def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
+    """What a call holds: what is passed to the native code, copies of the arguments that it writes, and its own."""
+    passed = {*program.arguments, *results, *program.constants}
+    code = footprint_of(scheduled(program), passed)
+    always = {n: a.bytes for n, a in program.arrays.items() if n in passed and a.role != "disk"}
+    copied = all_writes(program.body) & set(program.arguments) & always.keys()
+    always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
+    return Held({**always, **code.besides(threads)}, code.sizes, code.arena.bytes, code.lives)
 
 
 def own_arrays(made: Scheduled, passed: Container[str]) -> dict[str, Array]:

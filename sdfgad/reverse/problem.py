@@ -7,6 +7,7 @@ from math import prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
+from sdfgad.analysis.lifetimes import Held
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
@@ -24,7 +25,7 @@ from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
-from sdfgad.reverse.windows import Bases, Held
+from sdfgad.reverse.windows import Bases
 from sdfgad.transform.expand import iteration_slots
 
 DISK_BYTES_PER_SECOND = 5e8
@@ -49,7 +50,8 @@ def problem_of(primal: Program, whole: Program, made: Gradient, held: Held, code
                           around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)),
                           k.again or k.bytes is None or k.tape in peak))
     tapes = {k.tape for k in made.kept if not k.again}
-    base = {n: size for n, size in peak.items() if n not in tapes}
+    base = {n if n in whole.arrays or n not in held.own else f"{n} (of the code)": size
+            for n, size in peak.items() if n not in tapes}
     return Problem(primal.name, tuple(items), base, tuple(around.names.values()), code)
 
 

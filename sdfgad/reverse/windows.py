@@ -1,4 +1,4 @@
-"""What a finished gradient program holds, and what of it belongs to which block of the planner's schedule.
+"""What of the arrays that a finished gradient program holds belongs to which block of the planner's schedule.
 
 The schedule is made of the program's forward sweep before the passes that come last, the arrays live in what these
 passes made of it. The two meet in the tapes: where those of a loop are written is its forward sweep, where they are
@@ -9,27 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sdfgad.analysis.lifetimes import Lifetimes
-
-GAPS = "between arrays"
-"""What is left over where arrays share bytes: no place was free throughout, or lines have to be filled up."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """always: bytes held throughout a call, by name. own: bytes of the arrays that share one block while they are not
-    in use at once; block: the bytes of that. lives: when they are in use."""
-
-    always: Mapping[str, int]
-    own: Mapping[str, int]
-    block: int
-    lives: Lifetimes
-
-    def at_peak(self) -> dict[str, int]:
-        """All of it: the own arrays in use where these need most."""
-        fullest = {n: self.own[n] for n in sorted(self.lives.fullest(self.own))}
-        return {**self.always, **fullest, GAPS: self.block - sum(fullest.values())}
-
+from sdfgad.analysis.lifetimes import Held
 
 Window = tuple[int, int]
 """The first and the last one of some items of the finished program; empty when the last one comes first."""

@@ -48,7 +48,9 @@ class Usage:
 def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Usage:
     """What the last call held. `memory`: the arrays it ran on; `given`: the caller's, by the same names."""
     theirs = {n: np.asarray(v) for n, v in given.items() if n in memory}
-    copied = [n for n, v in theirs.items() if not np.may_share_memory(memory[n], v)]
+    # A number that is passed is no array of the caller's; the one made of it is the argument.
+    copied = [n for n, v in theirs.items()
+              if isinstance(given[n], np.ndarray) and not np.may_share_memory(memory[n], v)]
     results = sum(a.nbytes for n, a in memory.items() if n not in theirs)
     return Usage(sum(v.nbytes for v in theirs.values()), sum(memory[n].nbytes for n in copied), results,
                  code.constant_bytes, code.peak_bytes)

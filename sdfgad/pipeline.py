@@ -16,19 +16,17 @@ from sdfgad.arguments import Bound, about, as_input
 from sdfgad.buffers import room
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
-from sdfgad.checkpoint.problem import Problem
 from sdfgad.codegen.cache import key_of
-from sdfgad.codegen.footprint import footprint
+from sdfgad.codegen.footprint import held_by
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
-from sdfgad.ir.walk import all_writes
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
-from sdfgad.planning import Choice, Emission
+from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.prospects import told
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
@@ -73,13 +71,20 @@ class Derivative:
     """A gradient program, ready to be compiled and called."""
 
     parsed: Parsed
-    program: Program
-    made: Gradient
+    emission: Emission
     outputs: tuple[View, ...]
     plan: Plan
     wish: Wish
     choice: Choice = field(repr=False)
     _code: Executable | None = field(default=None, repr=False)
+
+    @property
+    def program(self) -> Program:
+        return self.emission.whole
+
+    @property
+    def made(self) -> Gradient:
+        return self.emission.made
 
     def compiled(self) -> Executable:
         if self._code is None:
@@ -105,13 +110,12 @@ class Derivative:
 
     def _take_snapshots(self) -> bool:
         """Go on with a program whose loops of unknown length keep snapshots instead of everything, from now on."""
-        found = self.choice.online(Emission(self.made, self.plan.modes, lambda _: (self.program, self.plan.problem)))
+        found = self.choice.online(self.emission)
         if found is None:
             return False
         _log.info("%s: the tape outgrew the limit, going on with snapshots", self.program.name)
-        emission, plan = found
-        self.plan = told(plan, self.choice, emission, self.plan.about)
-        self.made, self.program, self._code = emission.made, emission.whole, None
+        self.emission, plan = found
+        self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
         self.__dict__.pop("_taken", None)
         return True
 
@@ -173,10 +177,10 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     def emit(recompute: frozenset[str], modes: Mapping[str, Mode]) -> Emission:
         return Emission(gradient(returning, request, recompute, modes), modes, finish)
 
-    def finish(made: Gradient) -> tuple[Program, Problem]:
+    def finish(made: Gradient) -> Finished:
         whole = tidy(made.program, _kept_arrays(made, made.program))
-        problem = problem_of(parsed.program, whole, made, _copies(whole, bound), code)
-        return whole, problem.with_base(_of_the_code(made, whole))
+        held = held_by(whole, _kept_arrays(made, whole), thread_count() or os.cpu_count() or 1)
+        return Finished(whole, problem_of(parsed.program, whole, made, held, code), held)
 
     def forward() -> Program:
         return optimise(returning, tuple(v.array for v in (*outputs, *views_of(returning.returns))))
@@ -184,18 +188,13 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     choice = Choice(emit, forward, wish.limit, wish.pins, wish.spill is not None)
     found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
-    return Derivative(parsed, found.whole, found.made, outputs, plan, wish, choice)
+    return Derivative(parsed, found, outputs, plan, wish, choice)
 
 
 def _kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
     """Arrays the native code gets from outside, besides arguments."""
     on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
     return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *on_disk)))
-
-
-def _of_the_code(made: Gradient, whole: Program) -> dict[str, int]:
-    """Bytes the native code takes beside the arrays of the program."""
-    return footprint(whole, _kept_arrays(made, whole)).beyond(whole, thread_count() or os.cpu_count() or 1)
 
 
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
@@ -243,11 +242,6 @@ def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Progr
 
 def _arrays_of(tree: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v.array for v in views_of(tree)))
-
-
-def _copies(program: Program, bound: Bound) -> frozenset[str]:
-    """Arguments the program writes, which are therefore copied."""
-    return frozenset(all_writes(program.body) & set(program.arguments))
 
 
 def build(program: Program, results: tuple[str, ...]) -> Executable:

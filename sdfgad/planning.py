@@ -11,14 +11,16 @@ from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.cost import seconds_of
+from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
 from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.roofline import Machine, this_machine
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
-from sdfgad.checkpoint.schedule_plan import SchedulePlan
+from sdfgad.checkpoint.schedule_plan import SchedulePlan, store_everything
 from sdfgad.checkpoint.solve import Bounds, Planner
+from sdfgad.checkpoint.verify import verify
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.ir.program import Program
 from sdfgad.memory import format_bytes
@@ -28,30 +30,42 @@ from sdfgad.reverse.sweeps import Gradient
 
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""
+MORE_ATTEMPTS = 2
+WORTHWHILE = 0.02
+"""Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
 MOST_ONLINE = 64
 """Snapshots of a loop of unknown length."""
 NO_MODES: Mapping[str, Mode] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
+class Finished:
+    """A gradient program after the last pass, the problem it answers, and what it holds."""
+
+    program: Program
+    problem: Problem
+    held: Held
+
+
+@dataclass(frozen=True)
 class Emission:
-    """A gradient program as the sweeps give it, and what it keeps. finish: makes the final program and its problem."""
+    """A gradient program as the sweeps give it, and what it keeps. finish: does what is left to do."""
 
     made: Gradient
     modes: Mapping[str, Mode]
-    finish: Callable[[Gradient], tuple[Program, Problem]] = field(repr=False)
+    finish: Callable[[Gradient], Finished] = field(repr=False)
 
     @cached_property
-    def _finished(self) -> tuple[Program, Problem]:
+    def finished(self) -> Finished:
         return self.finish(self.made)
 
     @property
     def whole(self) -> Program:
-        return self._finished[0]
+        return self.finished.program
 
     @property
     def problem(self) -> Problem:
-        return self._finished[1]
+        return self.finished.problem
 
     @property
     def recomputed(self) -> frozenset[str]:
@@ -60,8 +74,7 @@ class Emission:
     @cached_property
     def peak(self) -> int:
         """Bytes of all arrays; growable tapes are not in it."""
-        stored = [i for i in self.problem.items if i.name not in self.recomputed]
-        return self.problem.base_bytes + sum(i.bytes or 0 for i in stored)
+        return self.problem.peak_bytes(i.name for i in self.problem.items if i.name not in self.recomputed)
 
     def seconds(self, machine: Machine) -> float:
         """Estimated time of one run."""
@@ -102,12 +115,20 @@ class Choice:
     @cached_property
     def question(self) -> ScheduleProblem:
         """What the solver is asked."""
-        return schedule_of(self.stored.problem, self.stored.made, self.plain, self.machine, self._pins(), self.spill)
+        stored = self.stored.finished
+        return schedule_of(stored.problem, self.stored.made, self.plain, self.machine, self._pins(), stored.held,
+                           self.spill)
 
     @cached_property
     def plain(self) -> Program:
         """The forward sweep that keeps nothing."""
         return self.forward()
+
+    @cached_property
+    def _blind(self) -> int:
+        """Bytes that the solver's model counts for storing everything beyond what that really takes: arrays that share
+        memory in a way that blocks of a schedule do not show."""
+        return verify(self.question, store_everything(self.question)).peak_bytes - self.stored.peak
 
     @cached_property
     def floor(self) -> Emission:
@@ -133,24 +154,37 @@ class Choice:
         """The fastest program within the limit, and its plan; MemoryLimitError when there is none."""
         if not self.pins and (self.limit is None or self.stored.peak <= self.limit):
             return self.stored, self.plan(self.stored, None)
-        bound = self.limit
-        for _ in range(ATTEMPTS):
+        first = None if self.limit is None else self.limit + max(0, self._blind)
+        found = self._within(first, ATTEMPTS)
+        if found is not None and first is not None and self.limit is not None:
+            # Where the model sees more than is there, a faster plan may be within the limit, too.
+            more = self.limit + found[1].peak_bytes - found[0].peak
+            other = self._within(more, MORE_ATTEMPTS) if more > first + WORTHWHILE * self.limit else None
+            found = found if other is None else min(found, other, key=lambda pair: pair[1].seconds)
+        if found is not None:
+            return found[0], self.plan(*found)
+        if self.floor.peak <= (self.limit or 0):
+            return self.floor, self.plan(self.floor, None, "the smallest there is")
+        raise self._too_small()
+
+    def _within(self, bound: int | None, attempts: int) -> tuple[Emission, SchedulePlan] | None:
+        """The program of the fastest plan that the model has within a bound, if it is within the limit itself; else of
+        plans below that."""
+        for _ in range(attempts):
             schedule = Planner(self.question).fastest(Bounds(peak=bound))
             if schedule is None:
-                break
+                return None
             schedule = replace(schedule, limit_bytes=self.limit)
             try:
                 found = self.emitted(schedule)
             except PlanNotExecutable:
                 # Values that can be computed again one by one, but not together.
-                break
+                return None
             if self.limit is None or found.peak <= self.limit:
-                return found, self.plan(found, schedule)
+                return found, schedule
             # What the model does not see is much the same for a plan nearby; and the next one has to be another.
-            bound = min(self.limit - (found.peak - schedule.peak_bytes), schedule.peak_bytes - 1)
-        if self.floor.peak <= (self.limit or 0):
-            return self.floor, self.plan(self.floor, None, "the smallest there is")
-        raise self._too_small()
+            bound = min(self.limit + schedule.peak_bytes - found.peak, schedule.peak_bytes - 1)
+        return None
 
     def emitted(self, schedule: SchedulePlan) -> Emission:
         """The program a schedule asks for; PlanNotExecutable when it cannot be made."""
@@ -186,7 +220,7 @@ class Choice:
 
     def _too_small(self) -> MemoryLimitError:
         sizes = {**self.floor.problem.base,
-                 **{i.name: i.bytes or 0 for i in self.floor.problem.items if i.name not in self.floor.recomputed}}
+                 **{i.name: i.peak_bytes for i in self.floor.problem.items if i.name not in self.floor.recomputed}}
         largest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
         blamed = self._blamed()
         because = f", because of the pins {', '.join(blamed)}" if blamed else ""

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Map, Range, Store
+from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store
 
 
 def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
@@ -43,3 +43,13 @@ def fills(stmt: Map, store: Store, array: Array) -> bool:
             return False
         reach += stride * (count - 1)
     return True
+
+
+def replaced(stmt: Stmt, arrays: Mapping[str, Array]) -> frozenset[str]:
+    """Arrays of which a computation replaces every element."""
+    if isinstance(stmt, Map):
+        return frozenset(p.array for p in stmt.body
+                         if isinstance(p, Store) and covers(stmt, p, arrays[p.array]))
+    if isinstance(stmt, Lib) and not stmt.attrs.get("accumulate"):
+        return frozenset(v.array for v in stmt.outs if v == arrays[v.array].whole)
+    return frozenset()

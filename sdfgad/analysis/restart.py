@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sdfgad.analysis.access import AFTER, Access, Site, overwrites, reads_of, run_range, writes_of
-from sdfgad.analysis.cover import covers
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.analysis.cover import replaced
+from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, reads, statements
 
 
@@ -96,15 +96,5 @@ def _visit(block: Block, filled: frozenset[str], arrays: Mapping[str, Array], fo
         elif isinstance(stmt, Loop) and stmt.until is None and stmt.range.trips:
             filled = ends[0]
         else:
-            filled |= _filled(stmt, arrays)
+            filled |= replaced(stmt, arrays)
     return filled
-
-
-def _filled(stmt: Stmt, arrays: Mapping[str, Array]) -> frozenset[str]:
-    """Arrays of which a statement replaces every element."""
-    if isinstance(stmt, Map):
-        return frozenset(p.array for p in stmt.body
-                         if isinstance(p, Store) and covers(stmt, p, arrays[p.array]))
-    if isinstance(stmt, Lib) and not stmt.attrs.get("accumulate"):
-        return frozenset(v.array for v in stmt.outs if v == arrays[v.array].whole)
-    return frozenset()

@@ -73,9 +73,9 @@ class Plan:
     @property
     def predicted(self) -> Predicted:
         p = self.problem
-        stored = sum(i.bytes or 0 for i in p.items if self.decisions[i.name] == STORE)
+        peak = p.peak_bytes(n for n, d in self.decisions.items() if d == STORE)
         unbounded = any(i.bytes is None and self.decisions[i.name] == STORE for i in p.items)
-        return Predicted(p.base_bytes + stored, self.store_all_bytes or p.store_all_bytes, unbounded)
+        return Predicted(peak, self.store_all_bytes or p.store_all_bytes, unbounded)
 
     @property
     def recomputed(self) -> frozenset[str]:

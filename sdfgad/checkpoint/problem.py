@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -15,7 +15,8 @@ class Item:
     where: file and line that overwrites it. because: the line that needs it. recomputable: whether the emission can
     rebuild it from values that survive; cost: extra elements computed if it does. light: to compute it where it is read
     takes no longer than to store and load it, and needs hardly anything else stored. loop: the innermost one whose
-    iterations make it anew; version_bytes: of what one of them keeps.
+    iterations make it anew; version_bytes: of what one of them keeps. at_peak: whether its storage is in use when the
+    program holds the most; otherwise that lies where other arrays are then, and adds nothing.
     """
 
     name: str
@@ -29,12 +30,19 @@ class Item:
     light: bool = False
     loop: str = ""
     version_bytes: int = 0
+    at_peak: bool = True
+
+    @property
+    def peak_bytes(self) -> int:
+        """What storing it adds to the most that the program holds; a growable tape is not known."""
+        return (self.bytes or 0) if self.at_peak else 0
 
 
 @dataclass(frozen=True)
 class Problem:
-    """items: what a plan decides. base: bytes alive whatever is decided, by array name. loops: names of the loops that
-    may start again from snapshots. code: tells the program, with its shapes and dtypes, from any other.
+    """items: what a plan decides. base: what else is alive when the program holds the most, bytes by array name. loops:
+    names of the loops that may start again from snapshots. code: tells the program, with its shapes and dtypes, from
+    any other.
     """
 
     target: str
@@ -50,11 +58,12 @@ class Problem:
     @property
     def store_all_bytes(self) -> int:
         """Peak when everything is stored; growable tapes, whose size is unknown, are not in it."""
-        return self.base_bytes + sum(i.bytes or 0 for i in self.items)
+        return self.peak_bytes(i.name for i in self.items)
 
-    def with_base(self, more: Mapping[str, int]) -> Problem:
-        """The problem with further bytes that are alive whatever is decided."""
-        return replace(self, base={**self.base, **more})
+    def peak_bytes(self, stored: Iterable[str]) -> int:
+        """Peak when the items named are stored; growable tapes are not in it."""
+        chosen = set(stored)
+        return self.base_bytes + sum(i.peak_bytes for i in self.items if i.name in chosen)
 
     def to_json(self) -> str:
         """The problem as text; `from_json` reads it back."""

@@ -5,13 +5,17 @@ stack of each thread, and a few routines take room of their own while they run.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
+from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
+from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
+from sdfgad.codegen.steps import steps_of
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, statements
@@ -31,26 +35,38 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Footprint:
-    """own: bytes of each array the code keeps for itself. thread: bytes on the stack of each thread. workspace: the
-    most that library routines hold at once, per thread when they run in parallel."""
+    """own: the arrays the code keeps for itself, in one arena. thread: bytes on the stack of each thread. workspace:
+    the most that library routines hold at once, per thread when they run in parallel."""
 
-    own: Mapping[str, int]
+    own: Mapping[str, Array]
+    lives: Lifetimes
     thread: int
     workspace: int
     parallel_workspace: int
-    private: int = 0
-    """Bytes of all arrays that belong to one iteration, each once."""
 
-    def beyond(self, program: Program, threads: int) -> dict[str, int]:
-        """What comes on top of the arrays of the program, each counted once: bytes by what it is for."""
-        found = {f"{n} (of the code)": size for n, size in self.own.items() if n not in program.arrays}
-        found["copies for threads"] = max(0, threads * self.thread - self.private)
-        found["library workspaces"] = max(self.workspace, threads * self.parallel_workspace)
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of each own array."""
+        return {n: a.bytes for n, a in self.own.items()}
+
+    @cached_property
+    def arena(self) -> Arena:
+        """Where the own arrays lie.
+
+        Those of different types never share bytes: a compiler may take accesses of different types for independent.
+        """
+        moments, own = self.lives.moments, self.own
+        return pack(self.sizes, lambda a, b: own[a].dtype != own[b].dtype or bool(moments[a] & moments[b]))
+
+    def besides(self, threads: int) -> dict[str, int]:
+        """What the code takes beside its own arrays, bytes by what it is for."""
+        found = {"arrays of threads": threads * self.thread,
+                 "library workspaces": max(self.workspace, threads * self.parallel_workspace)}
         return {n: size for n, size in found.items() if size}
 
     def bytes(self, threads: int) -> int:
         """All of it."""
-        return sum(self.own.values()) + threads * self.thread + max(self.workspace, threads * self.parallel_workspace)
+        return self.arena.bytes + sum(self.besides(threads).values())
 
 
 def scheduled(program: Program) -> Scheduled:
@@ -62,17 +78,33 @@ def scheduled(program: Program) -> Scheduled:
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:
     """What the native code of a program holds; the caller passes its arguments, `results` and constants."""
-    made = scheduled(program)
+    return footprint_of(scheduled(program), {*program.arguments, *results, *program.constants})
+
+
+def footprint_of(made: Scheduled, passed: Container[str]) -> Footprint:
+    """What the code of a scheduled program holds beside what is passed."""
+    rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in _pieces(made.items)]
+    return Footprint(own_arrays(made, passed), lifetimes(steps_of(made.items, made.arrays, made.program.arrays)),
+                     thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
+                     max((b for k, b in rooms if k), default=0))
+
+
+def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
+    """What a call holds: what is passed to the native code, copies of the arguments that it writes, and its own."""
     passed = {*program.arguments, *results, *program.constants}
+    code = footprint_of(scheduled(program), passed)
+    always = {n: a.bytes for n, a in program.arrays.items() if n in passed and a.role != "disk"}
+    copied = all_writes(program.body) & set(program.arguments) & always.keys()
+    always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
+    return Held({**always, **code.besides(threads)}, code.sizes, code.arena.bytes, code.lives)
+
+
+def own_arrays(made: Scheduled, passed: Container[str]) -> dict[str, Array]:
+    """The arrays the code keeps for itself; numbers live in registers or next to the code."""
     pieces = list(_pieces(made.items))
     private = {n for p in pieces for n in private_arrays(p)}
-    used = {n for p in pieces for n in all_reads(p.body) | all_writes(p.body)} - private - passed
-    # Numbers live in registers or next to the code.
-    own = {n: made.arrays[n].bytes for n in sorted(used) if made.arrays[n].shape}
-    rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in pieces]
-    return Footprint(own, thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
-                     max((b for k, b in rooms if k), default=0),
-                     sum(program.arrays[n].bytes for n in private & program.arrays.keys()))
+    used = {n for p in pieces for n in all_reads(p.body) | all_writes(p.body)} - private
+    return {n: made.arrays[n] for n in sorted(used) if n not in passed and made.arrays[n].shape}
 
 
 def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:

@@ -44,11 +44,16 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak; }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 """
-# DaCe's allocations become counted ones: (pattern, replacement).
-_COUNTED = (
-    (r"dace::aligned_new_array<([^()]+)>\((.+), 64\);", r"__state->sg_memory.array<\1>(\2);"),
-    (r"dace::aligned_delete_array\((.+), 64\);", r"__state->sg_memory.drop(\1);"))
-_MEMBERS = "    sg::Memory sg_memory;\n    sg::Tapes sg_tapes{sg_memory};\n"
+# DaCe takes and gives each array by itself; a member of the state is named after its container.
+_MEMBER = r"(__\d+_(v_\w+))"
+_TAKE = re.compile(rf"__state->{_MEMBER} = dace::aligned_new_array<([^()]+)>\(.+, 64\);")
+_GIVE = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n", re.MULTILINE)
+# Arrays that share bytes must not promise that nobody else has a pointer to them.
+_PROMISE = re.compile(rf"\* __restrict__ {_MEMBER};")
+_MEMBERS = """    sg::Memory sg_memory;
+    sg::Tapes sg_tapes{{sg_memory}};
+    sg::Arena sg_arena{{sg_memory, {bytes}}};
+"""
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
@@ -59,7 +64,7 @@ def source(lowered: Lowered) -> str:
         # A failing validation would write the graph into the current folder; the tests validate instead.
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
-    return '#include <omp.h>\n#include "sdfgad.h"\n' + _counted(code, _state(lowered)) + _entry(lowered)
+    return '#include <omp.h>\n#include "sdfgad.h"\n' + _placed(code, lowered) + _entry(lowered)
 
 
 def _state(lowered: Lowered) -> str:
@@ -67,11 +72,14 @@ def _state(lowered: Lowered) -> str:
     return f"{lowered.sdfg.name}_state_t"
 
 
-def _counted(code: str, state: str) -> str:
-    """`state->v = dace::aligned_new_array<double>(n, 64);`   ->   `state->v = __state->sg_memory.array<double>(n);`"""
-    code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{_MEMBERS}", code, flags=re.MULTILINE)
-    for pattern, counted in _COUNTED:
-        code = re.sub(pattern, counted, code)
+def _placed(code: str, lowered: Lowered) -> str:
+    """`state->v = dace::aligned_new_array<double>(n, 64);`   ->   `state->v = __state->sg_arena.at<double>(offset);`"""
+    places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
+    state, members = _state(lowered), _MEMBERS.format(bytes=lowered.arena.bytes)
+    code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{members}", code, flags=re.MULTILINE)
+    code = _TAKE.sub(lambda m: f"__state->{m[1]} = __state->sg_arena.at<{m[3]}>({places[m[2]]});"
+                     if m[2] in places else m[0], code)
+    code = _PROMISE.sub(r"* \1;", _GIVE.sub("", code))
     left = _UNCOUNTED.search(code)
     if found != 1 or left is not None:
         raise InvariantError(f"generated code takes memory that is not counted: {left[0] if left else 'no ' + state}")

@@ -12,6 +12,7 @@ from dace import dtypes
 from dace.properties import CodeBlock
 from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
+from sdfgad.codegen.arena import Arena
 from sdfgad.codegen.cpp import (
     Frame,
     Writer,
@@ -24,7 +25,7 @@ from sdfgad.codegen.cpp import (
     symbol,
     tape_number,
 )
-from sdfgad.codegen.footprint import scheduled, thread_bytes
+from sdfgad.codegen.footprint import footprint_of, scheduled
 from sdfgad.codegen.libraries import BLAS_OPS
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
@@ -44,7 +45,8 @@ class Lowered:
     sdfg: dace.SDFG
     arguments: tuple[str, ...]
     """Containers the caller passes: the program's arguments, its results, its constants."""
-    transient_bytes: int
+    arena: Arena
+    """Where the arrays lie that the caller does not pass."""
     thread_bytes: int
     """On the stack of each thread."""
     uses_blas: bool
@@ -66,8 +68,8 @@ def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
     headers = [f'#include "{h}"' for h, needed in _HEADERS if needed is None or libs & needed]
     sdfg.append_global_code("\n".join([*headers, *(
         f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
-    kept = sum(a.bytes for a in builder.used_arrays() if a.name not in passed)
-    return Lowered(sdfg, tuple(passed), kept, thread_bytes(items, arrays), bool(libs & BLAS_OPS), tapes)
+    held = footprint_of(made, passed)
+    return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & BLAS_OPS), tapes)
 
 
 class _Builder:
@@ -76,11 +78,7 @@ class _Builder:
         self.frame = frame
         self.lasting = lasting
         self.tapes = tapes
-        self.used: set[str] = set()
         self.count = 0
-
-    def used_arrays(self) -> list[Array]:
-        return [a for n, a in self.frame.arrays.items() if n in self.used]
 
     def declare(self, passed: Mapping[str, None]) -> None:
         """Add the containers the caller passes; transients are added where they are first used."""
@@ -93,7 +91,6 @@ class _Builder:
     def container(self, name: str) -> str:
         """The SDFG's container for an array; adds it if it is not there yet."""
         found, array = container(name), self.frame.arrays.get(name)
-        self.used.add(name)
         if array is None or found in self.sdfg.arrays:
             return found
         kind = dtypes.typeclass(array.dtype.type)

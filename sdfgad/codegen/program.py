@@ -39,7 +39,7 @@ def _build(program: Program, results: tuple[str, ...], key: str) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
     lowered = import_module("sdfgad.codegen.lower").lower(program, results)
     text = import_module("sdfgad.codegen.generate").source(lowered)
-    meta = Meta(program.name, lowered.arguments, lowered.transient_bytes)
+    meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)
     return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))
 
 

@@ -41,11 +41,15 @@ class Extent:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`body` once for every point of `extents`, in parallel; each has its own `private` containers."""
+    """`body` once for every point of `extents`, in parallel; each has its own `private` containers.
+
+    origin: the statement of the program that it runs.
+    """
 
     extents: tuple[Extent, ...]
     body: Block
     uneven: bool
+    origin: Stmt
     private: tuple[str, ...] = ()
 
 
@@ -121,7 +125,7 @@ class Scheduler:
         while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
             ranges, body, private = [*ranges, inner.range], inner.body, inner.private
         extents, setup = self._extents(tuple(ranges))
-        return [Group(setup), Kernel(extents, body, False, private)]
+        return [Group(setup), Kernel(extents, body, False, stmt, private)]
 
     def _extents(self, ranges: tuple[Range, ...]) -> tuple[tuple[Extent, ...], Block]:
         """Ranges with their numbers of iterations, and what computes those."""
@@ -144,7 +148,7 @@ class Scheduler:
         extents, setup = self._extents(shared.ranges)
         inner = {v for m in shared.body for r in m.domain for v in r.start.symbols | r.stop.symbols}
         uneven = any(r.var in inner and r.step and not r.var.startswith("block") for r in shared.ranges)
-        return [Group((*shared.before, *setup)), Kernel(extents, shared.body, uneven), Group(shared.after)]
+        return [Group((*shared.before, *setup)), Kernel(extents, shared.body, uneven, stmt), Group(shared.after)]
 
     def _number(self, value: Ix) -> tuple[int | str, Block]:
         """The value itself, or a scalar and the statement that computes it."""

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
+from sdfgad.analysis.lifetimes import Held
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
@@ -24,6 +25,7 @@ from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.windows import Bases
 from sdfgad.transform.expand import iteration_slots
 
 DISK_BYTES_PER_SECOND = 5e8
@@ -34,11 +36,10 @@ OPERATIONS_PER_ELEMENT = 8
 """Of a value that is computed again, as far as nobody counted."""
 
 
-def problem_of(primal: Program, whole: Program, made: Gradient, copied: frozenset[str], code: str) -> Problem:
-    """Items: what was recorded and survived dead code, or is computed again. Base: every other array, and copies of
-    arguments."""
+def problem_of(primal: Program, whole: Program, made: Gradient, held: Held, code: str) -> Problem:
+    """Items: what was recorded and survived dead code, or is computed again. Base: what else is held at the peak."""
     around = _Loops(made.swept)
-    items = []
+    items, peak = [], held.at_peak()
     for k in made.kept:
         if k.bytes is not None and k.tape not in whole.arrays and not k.again:
             continue
@@ -46,10 +47,11 @@ def problem_of(primal: Program, whole: Program, made: Gradient, copied: frozense
         size = whole.arrays[k.tape].bytes if k.tape in whole.arrays and not k.again else k.bytes
         items.append(Item(k.name, array.label or k.array, size, k.source.file if k.source else "",
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
-                          around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path))))
+                          around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)),
+                          k.again or k.bytes is None or k.tape in peak))
     tapes = {k.tape for k in made.kept if not k.again}
-    base = {n: a.bytes for n, a in whole.arrays.items() if n not in tapes and a.role != "disk"}
-    base.update({f"{n} (copy)": whole.arrays[n].bytes for n in sorted(copied)})
+    base = {n if n in whole.arrays or n not in held.own else f"{n} (of the code)": size
+            for n, size in peak.items() if n not in tapes}
     return Problem(primal.name, tuple(items), base, tuple(around.names.values()), code)
 
 
@@ -86,16 +88,18 @@ class _Timeline:
     """Blocks of the schedule in program order, and the block of each statement (by its order in the program)."""
 
     loops: _Loops
-    base: Mapping[str, int]
     wanted: frozenset[str]
     blocks: list[ScheduledBlock] = field(default_factory=list)
     block_of: dict[int, int] = field(default_factory=dict)
+    outermost: dict[str, str] = field(default_factory=dict)
+    """Of each loop with blocks of its own."""
     open: bool = False
 
     def visit(self, block: Block, around: str | None) -> None:
         for stmt in block:
             name = self.loops.names.get(stmt.range.var) if isinstance(stmt, Loop) else None
             if name in self.wanted:
+                self.outermost[name] = self.outermost.get(around or "", name)
                 self.open = False
                 self.visit(children(stmt)[0], name)
                 self._here(name)
@@ -109,33 +113,44 @@ class _Timeline:
     def _here(self, around: str | None) -> int:
         """The block that is being written, of this very region."""
         if not (self.open and self.blocks and self.blocks[-1].loop == around):
-            self.blocks.append(ScheduledBlock(f"forward {len(self.blocks)}", FORWARD, self.base, around))
+            self.blocks.append(ScheduledBlock(f"forward {len(self.blocks)}", FORWARD, {}, around))
             self.open = True
         return len(self.blocks) - 1
 
 
-def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machine, pins: Mapping[str, str],
+def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machine, pins: Mapping[str, str], held: Held,
                 spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
-    plain: what a forward sweep that records nothing comes to in the end, which says how long iterations take.
-
-    Every array of the base lives throughout, as the code generator has it. Snapshots that lie on disk (spill) take no
-    memory but time.
+    plain: what a forward sweep that records nothing comes to in the end, which says how long iterations take. held: by
+    the program that the problem is about. Snapshots that lie on disk (spill) take no memory but time.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
     items = [i for i in problem.items if i.bytes and not kept[i.name].again]
-    wanted = frozenset(name for i in items for name in loops.chain(kept[i.name].path))
-    time = _Timeline(loops, problem.base, wanted)
+    chains = {i.name: loops.chain(kept[i.name].path) for i in items}
+    wanted = frozenset(name for chain in chains.values() for name in chain)
+    time = _Timeline(loops, wanted)
     time.visit(made.swept.body, None)
     if not time.blocks:
-        time.blocks.append(ScheduledBlock("forward 0", FORWARD, problem.base))
-    forward = list(time.blocks)
-    backward = [ScheduledBlock(f"reverse of {b.name}", REVERSE, b.base, b.loop) for b in reversed(forward)]
+        time.blocks.append(ScheduledBlock("forward 0", FORWARD, {}))
+    blocks = [*time.blocks,
+              *(replace(b, name=f"reverse of {b.name}", phase=REVERSE) for b in reversed(time.blocks))]
+    bases = Bases(held, [time.outermost.get(b.loop or "") for b in time.blocks], _tapes(items, chains, kept))
+    blocks = [replace(b, base=base) for b, base in zip(blocks, bases, strict=True)]
     scheduled = tuple(_scheduled_loops(made, plain, loops, wanted, machine, spill))
-    found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, loops) for i in items)
-    return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, dict(pins))
+    found = tuple(_scheduled_item(i, kept[i.name], time, len(time.blocks), machine, loops) for i in items)
+    return ScheduleProblem(problem.target, tuple(blocks), found, scheduled, dict(pins))
+
+
+def _tapes(items: Sequence[Item], chains: Mapping[str, Sequence[str]],
+           kept: Mapping[str, Kept]) -> dict[str | None, frozenset[str]]:
+    """The tapes of the items by outermost loop."""
+    found: dict[str | None, frozenset[str]] = {None: frozenset()}
+    for i in items:
+        loop = next(iter(chains[i.name]), None)
+        found[loop] = found.get(loop, frozenset()) | {kept[i.name].tape}
+    return found
 
 
 def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machine: Machine,

@@ -52,6 +52,19 @@ private:
     std::atomic<bool> failed_{false};
 };
 
+// One block for the arrays that a program keeps for itself; those that are never in use at once share bytes.
+class Arena {
+public:
+    Arena(Memory &memory, int64_t bytes) : memory_(memory), start_(memory.array<char>(bytes)) {}
+    Arena(const Arena &) = delete;
+    ~Arena() { memory_.drop(start_); }
+    template <class T> T *at(int64_t offset) { return start_ ? reinterpret_cast<T *>(start_ + offset) : nullptr; }
+
+private:
+    Memory &memory_;
+    char *start_;
+};
+
 // Room for as long as a routine runs.
 template <class T> class Workspace {
 public:

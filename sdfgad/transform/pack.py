@@ -1,0 +1,120 @@
+"""Arrays of which only part is ever touched take room for that part."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from sdfgad.analysis.access import Access, Site, reads_of, run_range, writes_of
+from sdfgad.analysis.polyhedron import Row, System, shadow
+from sdfgad.analysis.touched import touched
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.layout import Packing, axis
+from sdfgad.ir.program import Array, Block, Lib, Loop, Pop, Program, Push, Range, Stmt, While
+from sdfgad.ir.walk import children, statements
+
+LEAST_SHARE = 0.25
+"""Of the box that has to go for polynomials in addresses to pay."""
+LEAST_BYTES = 4096
+"""Likewise."""
+Bounds = tuple[tuple[Ix, Ix], ...]
+
+
+def pack(program: Program, keep: Iterable[str], least_bytes: int = LEAST_BYTES) -> Program:
+    """tape: float64[9, 9]   ->   tape: float64[9, 9] packed 1:9, 0:_0
+
+    For transient arrays whose elements outside a nest of ranges nobody touches. `keep`: arrays somebody reads
+    afterwards. Nothing else of the program changes: statements go on naming positions in the box.
+    """
+    fixed = {*keep, *(n for s in statements(program.body) for n in _fixed(s))}
+    large = {n for n, a in program.arrays.items() if a.role == "transient" and n not in fixed and not a.packing
+             and len(a.shape) > 1 and a.bytes >= least_bytes}
+    found = {n: packing for n, accesses in _accesses(program, large).items()
+             if (packing := _packing(program.arrays[n], accesses, least_bytes))}
+    arrays = {n: replace(a, packing=found.get(n, a.packing)) for n, a in program.arrays.items()}
+    return program.but(arrays=arrays) if found else program
+
+
+def _fixed(stmt: Stmt) -> Iterator[str]:
+    """Arrays that are handed over by their strides, or live on the stack of a thread."""
+    if isinstance(stmt, Lib):
+        yield from (v.array for v in (*stmt.ins, *stmt.outs))
+    elif isinstance(stmt, (Push, Pop)):
+        yield stmt.view.array
+    elif isinstance(stmt, Loop):
+        yield from stmt.private
+
+
+def _accesses(program: Program, large: set[str]) -> dict[str, list[Access]]:
+    """Every access to some arrays, each kind of access once; none for arrays that no range of changing length meets."""
+    found: dict[str, dict[Access, None]] = {}
+    ragged: set[str] = set()
+    for stmt, path in _with_paths(program.body, ()):
+        here = Site(path, 0, 0)
+        for a in (*writes_of(stmt, here), *reads_of(stmt, here)):
+            if a.array in large:
+                found.setdefault(a.array, {})[replace(a, moment=0)] = None
+                ragged |= {a.array for r in (*path, *a.domain) if r.start.symbols | r.stop.symbols}
+    return {n: list(accesses) for n, accesses in found.items() if n in ragged}
+
+
+def _with_paths(block: Block, path: tuple[Range, ...]) -> Iterator[tuple[Stmt, tuple[Range, ...]]]:
+    """Every statement, and the loops around it."""
+    for stmt in block:
+        yield stmt, path
+        inside = (*path, run_range(stmt)) if isinstance(stmt, (Loop, While)) else path
+        for inner in children(stmt):
+            yield from _with_paths(inner, inside)
+
+
+def _packing(array: Array, accesses: Sequence[Access], least_bytes: int) -> Packing | None:
+    """The nest of ranges that holds every access, when it is worth it."""
+    if any(i.elems for a in accesses for i in a.index):
+        return None
+    regions = [touched(a) for a in accesses]
+    known = [r for r in regions if r is not None]
+    if len(known) < len(regions):
+        return None
+    bounds: Bounds = ()
+    for k in range(len(array.shape)):
+        bounds = (*bounds, _tightest(array, known, bounds, k))
+    packing = Packing(bounds)
+    saved = array.size - packing.size
+    worth = saved >= LEAST_SHARE * array.size and saved * array.dtype.itemsize >= least_bytes
+    return packing if worth and packing.size > 0 else None
+
+
+def _tightest(array: Array, regions: Sequence[tuple[Row, ...]], outer: Bounds, k: int) -> tuple[Ix, Ix]:
+    """The range of positions along dimension k, given those before it, with the fewest points over all."""
+    before = [axis(d) for d in range(k)]
+    shadows = [shadow(r, [*before, axis(k)]) or () for r in regions]
+    rows = {_key(row): row for found in shadows for row in found if abs(row[0].get(axis(k), 0)) == 1}
+    sure = [row for row in rows.values() if all(_implied(row, found) for found in shadows)]
+    lows = [ix(0), *(-_rest(row, k) for row in sure if row[0][axis(k)] == 1)]
+    highs = [ix(array.shape[k]), *(_rest(row, k) + 1 for row in sure if row[0][axis(k)] == -1)]
+    choices = [(low, high) for low in lows for high in highs if _never_negative(outer, low, high)]
+    return min(choices, key=lambda c: (Packing((*outer, c)).size, str(c)))
+
+
+def _key(row: Row) -> tuple[tuple[tuple[str, int], ...], int]:
+    return tuple(sorted(row[0].items())), row[1]
+
+
+def _rest(row: Row, k: int) -> Ix:
+    """What a row says besides the position along dimension k."""
+    return sum((ix(v) * c for v, c in row[0].items() if v != axis(k)), ix(row[1]))
+
+
+def _implied(row: Row, rows: Sequence[Row]) -> bool:
+    opposite = ({v: -c for v, c in row[0].items()}, -row[1] - 1)
+    return not System([], [*rows, opposite]).feasible()
+
+
+def _never_negative(outer: Bounds, low: Ix, high: Ix) -> bool:
+    """Whether a range has no negative length anywhere in the nest of ranges around it."""
+    rows = [_row(i) for k, (first, end) in enumerate(outer) for i in (ix(axis(k)) - first, end - 1 - axis(k))]
+    return not System([], [*rows, _row(low - high - 1)]).feasible()
+
+
+def _row(i: Ix) -> Row:
+    coefficients, constant = i.affine or ({}, 0)
+    return coefficients, constant

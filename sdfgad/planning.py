@@ -98,7 +98,8 @@ class Choice:
     @cached_property
     def question(self) -> ScheduleProblem:
         """What the solver is asked."""
-        return schedule_of(self.stored.problem, self.stored.made, self.machine, self._pins(), self.spill)
+        stored = self.stored
+        return schedule_of(stored.problem, stored.made, stored.whole.arrays, self.machine, self._pins(), self.spill)
 
     @cached_property
     def floor(self) -> Emission:

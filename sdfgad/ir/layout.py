@@ -6,11 +6,11 @@ rows of 0, 1, 2, ... elements, element j of row i lies at i (i - 1) / 2 + j.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from math import comb, gcd, lcm
+from math import comb, gcd, lcm, prod
 
 from sdfgad.ir.index import Ix, floordiv, ix
 
@@ -54,6 +54,14 @@ class Packing:
     def place(self, index: Sequence[Ix]) -> Ix:
         """The place of one element."""
         return self.offset.subs({axis(k): i for k, i in enumerate(index)})
+
+    def loosened(self, free: Collection[int], shape: Sequence[int]) -> int:
+        """Elements of the part if it could not make use of the positions along some dimensions: no fewer than that."""
+        names = {axis(k) for k in free}
+        loose = Packing(tuple(
+            (ix(0), ix(n)) if k in free or not names.isdisjoint(low.symbols | high.symbols) else (low, high)
+            for k, ((low, high), n) in enumerate(zip(self.bounds, shape, strict=True))))
+        return min(max(loose.size, self.size), prod(shape))
 
     def holds(self, at: Sequence[int]) -> bool:
         """Whether a position belongs to the part."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import Work, work_of
@@ -19,7 +19,7 @@ from sdfgad.checkpoint.schedule import (
     ScheduledLoop,
     ScheduleProblem,
 )
-from sdfgad.ir.program import Block, If, Loop, Program, Range, While
+from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
 from sdfgad.reverse.storage import Kept
@@ -112,12 +112,12 @@ class _Timeline:
         return len(self.blocks) - 1
 
 
-def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mapping[str, str],
-                spill: bool = False) -> ScheduleProblem:
+def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], machine: Machine,
+                pins: Mapping[str, str], spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
-    Every array of the base lives throughout, as the code generator has it. Snapshots that lie on disk (spill) take no
-    memory but time.
+    arrays: of the final program. Every array of the base lives throughout, as the code generator has it. Snapshots that
+    lie on disk (spill) take no memory but time.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
@@ -130,22 +130,36 @@ def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mappin
     forward = list(time.blocks)
     backward = [ScheduledBlock(f"reverse of {b.name}", REVERSE, b.base, b.loop) for b in reversed(forward)]
     scheduled = tuple(_scheduled_loops(made, loops, wanted, machine, spill))
-    found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, loops) for i in items)
+    found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, arrays[kept[i.name].tape])
+                  for i in items)
     return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, dict(pins))
 
 
 def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machine: Machine,
-                    loops: _Loops) -> ScheduledItem:
-    region = loops.innermost(kept.path)
+                    tape: Array) -> ScheduledItem:
+    region = time.loops.innermost(kept.path)
     born = time.block_of.get(kept.order)
     if born is None or time.blocks[born].loop != region:
         born = next((k for k, b in enumerate(time.blocks) if b.loop == region), 0)
-    size = (item.bytes or 0) // max(1, loops.visits(kept.path))
+    size, packed = _version_bytes(kept, tape, time.loops)
     recipe = Recipe(machine.seconds(item.cost * OPERATIONS_PER_ELEMENT, size), scratch=size) \
         if item.recomputable else None
+    seconds = machine.seconds(0, 2 * (packed[-1] if packed else size))
     return ScheduledItem(item.name, item.array, size, "", 0, born, (2 * forward - 1 - born,), region, recipe,
-                         store_only=recipe is None, store_seconds=machine.seconds(0, 2 * size), file=item.file,
-                         line=item.line, because=item.because)
+                         store_only=recipe is None, store_seconds=seconds, file=item.file, line=item.line,
+                         because=item.because, packed=packed)
+
+
+def _version_bytes(kept: Kept, tape: Array, loops: _Loops) -> tuple[int, tuple[float, ...]]:
+    """Bytes of a stored version; and on average when the 1, 2, ... innermost loops are wholly recorded, if fewer."""
+    visits = max(1, loops.visits(kept.path))
+    if tape.packing is None:
+        return tape.bytes // visits, ()
+    # The tape counts the loops first, from outside in.
+    parted = [k for k, r in enumerate(kept.path) if r.var in loops.names]
+    sizes = [tape.packing.loosened(parted[:count], tape.shape) * tape.dtype.itemsize / visits
+             for count in reversed(range(len(parted) + 1))]
+    return ceil(sizes[0]), tuple(sizes[1:])
 
 
 def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str], machine: Machine,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from sdfgad.analysis.access import Access, Site, reads_of, run_range, writes_of
 from sdfgad.analysis.polyhedron import Row, System, shadow
@@ -19,7 +20,7 @@ LEAST_BYTES = 4096
 Bounds = tuple[tuple[Ix, Ix], ...]
 
 
-def pack(program: Program, keep: Iterable[str], least_bytes: int = LEAST_BYTES) -> Program:
+def pack(program: Program, keep: Iterable[str]) -> Program:
     """tape: float64[9, 9]   ->   tape: float64[9, 9] packed 1:9, 0:_0
 
     For transient arrays whose elements outside a nest of ranges nobody touches. `keep`: arrays somebody reads
@@ -27,9 +28,9 @@ def pack(program: Program, keep: Iterable[str], least_bytes: int = LEAST_BYTES) 
     """
     fixed = {*keep, *(n for s in statements(program.body) for n in _fixed(s))}
     large = {n for n, a in program.arrays.items() if a.role == "transient" and n not in fixed and not a.packing
-             and len(a.shape) > 1 and a.bytes >= least_bytes}
+             and len(a.shape) > 1 and a.bytes >= LEAST_BYTES}
     found = {n: packing for n, accesses in _accesses(program, large).items()
-             if (packing := _packing(program.arrays[n], accesses, least_bytes))}
+             if (packing := _packing(program.arrays[n], accesses))}
     arrays = {n: replace(a, packing=found.get(n, a.packing)) for n, a in program.arrays.items()}
     return program.but(arrays=arrays) if found else program
 
@@ -45,16 +46,14 @@ def _fixed(stmt: Stmt) -> Iterator[str]:
 
 
 def _accesses(program: Program, large: set[str]) -> dict[str, list[Access]]:
-    """Every access to some arrays, each kind of access once; none for arrays that no range of changing length meets."""
+    """Every access to some arrays, each kind of access once."""
     found: dict[str, dict[Access, None]] = {}
-    ragged: set[str] = set()
     for stmt, path in _with_paths(program.body, ()):
         here = Site(path, 0, 0)
         for a in (*writes_of(stmt, here), *reads_of(stmt, here)):
             if a.array in large:
                 found.setdefault(a.array, {})[replace(a, moment=0)] = None
-                ragged |= {a.array for r in (*path, *a.domain) if r.start.symbols | r.stop.symbols}
-    return {n: list(accesses) for n, accesses in found.items() if n in ragged}
+    return {n: list(accesses) for n, accesses in found.items()}
 
 
 def _with_paths(block: Block, path: tuple[Range, ...]) -> Iterator[tuple[Stmt, tuple[Range, ...]]]:
@@ -66,9 +65,9 @@ def _with_paths(block: Block, path: tuple[Range, ...]) -> Iterator[tuple[Stmt, t
             yield from _with_paths(inner, inside)
 
 
-def _packing(array: Array, accesses: Sequence[Access], least_bytes: int) -> Packing | None:
+def _packing(array: Array, accesses: Sequence[Access]) -> Packing | None:
     """The nest of ranges that holds every access, when it is worth it."""
-    if any(i.elems for a in accesses for i in a.index):
+    if any(i.elems for a in accesses for i in a.index) or not _promising(array, accesses):
         return None
     regions = [touched(a) for a in accesses]
     known = [r for r in regions if r is not None]
@@ -79,8 +78,36 @@ def _packing(array: Array, accesses: Sequence[Access], least_bytes: int) -> Pack
         bounds = (*bounds, _tightest(array, known, bounds, k))
     packing = Packing(bounds)
     saved = array.size - packing.size
-    worth = saved >= LEAST_SHARE * array.size and saved * array.dtype.itemsize >= least_bytes
+    worth = saved >= LEAST_SHARE * array.size and saved * array.dtype.itemsize >= LEAST_BYTES
     return packing if worth and packing.size > 0 else None
+
+
+def _promising(array: Array, accesses: Sequence[Access]) -> bool:
+    """Whether positions along one dimension depend on those along another, and no access is to all of a large box."""
+    return any(map(_coupled, accesses)) and max(map(_box, accesses)) <= (1 - LEAST_SHARE) * array.size
+
+
+def _coupled(a: Access) -> bool:
+    """Whether two dimensions have a variable in common, be it by the bounds of others."""
+    known: dict[str, frozenset[str]] = {}
+    for r in (*a.site.path, *a.domain):
+        bounds = r.start.symbols | r.stop.symbols
+        known[r.var] = frozenset({r.var}).union(*(known.get(s, frozenset()) for s in bounds))
+    seen: set[str] = set()
+    for i in a.index:
+        own = frozenset[str]().union(*(known.get(s, frozenset()) for s in i.symbols))
+        if own & seen:
+            return True
+        seen |= own
+    return False
+
+
+def _box(a: Access) -> int:
+    """Elements of an access that counts each dimension by a loop of its own; 0 for any other."""
+    trips = {r.var: r.trips or 0 for r in (*a.site.path, *a.domain) if not r.start.symbols | r.stop.symbols}
+    used = [v for i in a.index for v in i.symbols]
+    single = all(abs(i.coefficient(v) or 0) == 1 for i in a.index for v in i.symbols)
+    return prod(trips.get(v, 0) for v in used) if single and len(set(used)) == len(used) else 0
 
 
 def _tightest(array: Array, regions: Sequence[tuple[Row, ...]], outer: Bounds, k: int) -> tuple[Ix, Ix]:

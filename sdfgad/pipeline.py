@@ -47,6 +47,7 @@ from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
 from sdfgad.transform.normalise import normalise
 from sdfgad.transform.overwritten import remove_overwritten
+from sdfgad.transform.pack import pack
 from sdfgad.transform.parallelise import parallelise
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
@@ -232,7 +233,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    return split_rows(distribute_sweeps(program), keep)
+    return pack(split_rows(distribute_sweeps(program), keep), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -116,8 +116,8 @@ class Choice:
     def question(self) -> ScheduleProblem:
         """What the solver is asked."""
         stored = self.stored.finished
-        return schedule_of(stored.problem, self.stored.made, self.plain, self.machine, self._pins(), stored.held,
-                           self.spill)
+        return schedule_of(stored.problem, self.stored.made, self.stored.whole.arrays, self.plain, self.machine,
+                           self._pins(), stored.held, self.spill)
 
     @cached_property
     def plain(self) -> Program:

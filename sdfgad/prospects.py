@@ -184,7 +184,7 @@ def _loop_rows(schedule: SchedulePlan) -> Iterator[LoopRow]:
     for loop in schedule.problem.loops:
         mode = schedule.modes[loop.name]
         extra = price(mode, loop).seconds * schedule.problem.visits(loop.parent)
-        held = sum(size for _, size in _held(schedule, loop, 1))
+        held = sum(size for _, size in _held(schedule, loop, 1, 0))
         yield LoopRow(loop.name, loop.trips, str(mode), held, loop.state_bytes, extra)
 
 
@@ -215,27 +215,29 @@ def _parts(schedule: SchedulePlan, name: str, size: int) -> Iterator[tuple[str, 
     problem = schedule.problem
     kind, _, rest = name.rpartition(" ")
     if kind == "kept of loop":
-        yield from _held(schedule, problem.loop[rest], 1)
+        yield from _held(schedule, problem.loop[rest], 1, 0)
     elif kind == "running segment of loop":
         loop = problem.loop[rest]
-        yield from _records(schedule, loop, price(schedule.modes[rest], loop).working_records)
+        yield from _records(schedule, loop, price(schedule.modes[rest], loop).working_records, 0)
     elif kind == "value":
         yield problem.item[rest].array, size
     else:
         yield name, size
 
 
-def _held(schedule: SchedulePlan, loop: ScheduledLoop, times: int) -> Iterator[tuple[str, int]]:
-    """What runs of a loop keep from the forward sweep, by array."""
-    cost = price(schedule.modes[loop.name], loop)
+def _held(schedule: SchedulePlan, loop: ScheduledLoop, times: int, whole: int) -> Iterator[tuple[str, int]]:
+    """What runs of a loop keep from the forward sweep, by array. whole: loops right around it that are wholly recorded.
+    """
+    mode = schedule.modes[loop.name]
+    cost = price(mode, loop)
     if cost.snapshots:
         yield f"snapshots of {loop.name}", times * cost.snapshots * loop.state_bytes
-    yield from _records(schedule, loop, times * cost.held_records)
+    yield from _records(schedule, loop, times * cost.held_records, whole + 1 if mode.kind == STORE_ALL else 0)
 
 
-def _records(schedule: SchedulePlan, loop: ScheduledLoop, count: int) -> Iterator[tuple[str, int]]:
+def _records(schedule: SchedulePlan, loop: ScheduledLoop, count: int, whole: int) -> Iterator[tuple[str, int]]:
     for item in schedule.problem.items:
         if item.loop == loop.name and item.name in schedule.stored and count:
-            yield item.array, count * item.stored_bytes
+            yield item.array, round(count * item.stored_within(whole))
     for inner in schedule.problem.children(loop.name):
-        yield from _held(schedule, inner, count)
+        yield from _held(schedule, inner, count, whole)

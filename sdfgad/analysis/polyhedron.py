@@ -5,7 +5,7 @@ test", 1991, without the dark shadow).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -25,6 +25,19 @@ class System:
         """False only when no integer point satisfies every constraint."""
         rows = _eliminate_equalities(list(self.zero), list(self.nonnegative))
         return rows is not None and _fourier_motzkin(rows)
+
+
+def shadow(rows: Iterable[Row], kept: Collection[str]) -> tuple[Row, ...] | None:
+    """Rows `>= 0` about the kept variables alone that hold wherever all the rows do; None when they get too many."""
+    left = [_tighten(r) for r in rows]
+    while len(left) <= _LIMIT:
+        left = _strongest(left)
+        going = [r for r in left if not r[0].keys() <= set(kept)]
+        if not going:
+            return tuple(left)
+        var = _cheapest(going, {v for r in going for v in r[0]} - set(kept))
+        left = _without(left, var)
+    return None
 
 
 def _eliminate_equalities(zero: list[Row], rows: list[Row]) -> list[Row] | None:
@@ -73,29 +86,37 @@ def _tighten(row: Row) -> Row:
 def _fourier_motzkin(rows: list[Row]) -> bool:
     rows = [_tighten(r) for r in rows]
     while True:
-        strongest: dict[tuple, int] = {}
-        for coefficients, constant in rows:
-            if not coefficients:
-                if constant < 0:
-                    return False
-                continue
-            key = tuple(sorted(coefficients.items()))
-            strongest[key] = min(constant, strongest.get(key, constant))
-        rows = [(dict(k), c) for k, c in strongest.items()]
+        if any(not coefficients and constant < 0 for coefficients, constant in rows):
+            return False
+        rows = _strongest(rows)
         if not rows or len(rows) > _LIMIT:
             return True
-        var = _cheapest(rows)
-        below = [r for r in rows if r[0].get(var, 0) > 0]
-        above = [r for r in rows if r[0].get(var, 0) < 0]
-        rows = [r for r in rows if not r[0].get(var, 0)]
-        rows += [_tighten(_combine(p, -q[0][var], q, p[0][var])) for p in below for q in above]
+        rows = _without(rows, _cheapest(rows, {v for r in rows for v in r[0]}))
 
 
-def _cheapest(rows: list[Row]) -> str:
+def _strongest(rows: Iterable[Row]) -> list[Row]:
+    """One row per left-hand side; those that say nothing are dropped."""
+    found: dict[tuple, int] = {}
+    for coefficients, constant in rows:
+        if coefficients or constant < 0:
+            key = tuple(sorted(coefficients.items()))
+            found[key] = min(constant, found.get(key, constant))
+    return [(dict(k), c) for k, c in found.items()]
+
+
+def _without(rows: list[Row], var: str) -> list[Row]:
+    """What the rows say about the other variables."""
+    below = [r for r in rows if r[0].get(var, 0) > 0]
+    above = [r for r in rows if r[0].get(var, 0) < 0]
+    made = [_tighten(_combine(p, -q[0][var], q, p[0][var])) for p in below for q in above]
+    return [r for r in rows if not r[0].get(var, 0)] + made
+
+
+def _cheapest(rows: list[Row], among: Collection[str]) -> str:
     up: dict[str, int] = {}
     down: dict[str, int] = {}
     for coefficients, _ in rows:
         for v, c in coefficients.items():
             side = up if c > 0 else down
             side[v] = side.get(v, 0) + 1
-    return min({*up, *down}, key=lambda v: up.get(v, 0) * down.get(v, 0))
+    return min(sorted(among), key=lambda v: up.get(v, 0) * down.get(v, 0))

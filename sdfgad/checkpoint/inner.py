@@ -11,12 +11,14 @@ from sdfgad.checkpoint.verify import verify
 
 @dataclass(frozen=True)
 class Point:
-    """One way to run an inner loop. held, seconds: of one run. working: bytes per reverse block of the loop.
+    """One way to run an inner loop. held, seconds: of one run; held_inside: where the loop around it is wholly
+    recorded, which lets records lie closer. working: bytes per reverse block of the loop.
 
     needs: (item, block) of outer items its rebuilds read. plan: the decisions, in the blocks of the outer problem.
     """
 
     held: int
+    held_inside: int
     working: Mapping[int, int]
     seconds: float
     needs: frozenset[tuple[str, int]]
@@ -24,7 +26,8 @@ class Point:
 
     def beats(self, other: Point) -> bool:
         """No worse in any respect."""
-        return (self.held <= other.held and self.seconds <= other.seconds and self.needs <= other.needs
+        return (self.held <= other.held and self.held_inside <= other.held_inside
+                and self.seconds <= other.seconds and self.needs <= other.needs
                 and all(size <= other.working[b] for b, size in self.working.items()))
 
     @property
@@ -76,17 +79,23 @@ def _moved(problem: ScheduleProblem, item: ScheduledItem, place: Mapping[int, in
     return replace(item, born=place[item.born], needed=tuple(place[b] for b in item.needed), recipe=recipe)
 
 
-def point_of(problem: ScheduleProblem, loop: str, plan: SchedulePlan) -> Point:
+def wholly_recorded_around(inner: ScheduleProblem) -> ScheduleProblem:
+    """The inner problem where the loop around is wholly recorded, which lets records lie closer together."""
+    return replace(inner, items=tuple(replace(i, packed=i.packed[1:]) if len(i.packed) > 1 else i
+                                      for i in inner.items))
+
+
+def point_of(problem: ScheduleProblem, loop: str, inner: ScheduleProblem, plan: SchedulePlan) -> Point:
     """What a plan for an inner problem means for the problem around it."""
     blocks = _blocks(problem, loop)
-    verdict = verify(plan.problem, plan)
-    held = verdict.held[loop]
-    working = {b: verdict.timeline[k] - plan.problem.blocks[k].base_bytes - held for k, b in enumerate(blocks)
-               if plan.problem.blocks[k].phase == REVERSE}
+    verdict = verify(inner, plan)
+    held, held_inside = verdict.held[loop], verify(wholly_recorded_around(inner), plan).held[loop]
+    working = {b: verdict.timeline[k] - inner.blocks[k].base_bytes - held for k, b in enumerate(blocks)
+               if inner.blocks[k].phase == REVERSE}
     rebuilds = tuple(Rebuild(r.item, blocks[r.block]) for r in plan.rebuilds)
     family = inside(problem, loop)
     needs = frozenset((source, r.block) for r in rebuilds for source in _outer_sources(problem, r, family))
-    return Point(held, working, plan.seconds, needs, replace(plan, rebuilds=rebuilds))
+    return Point(held, held_inside, working, plan.seconds, needs, replace(plan, rebuilds=rebuilds))
 
 
 def _outer_sources(problem: ScheduleProblem, rebuild: Rebuild, family: frozenset[str]) -> tuple[str, ...]:

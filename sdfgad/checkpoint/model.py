@@ -16,10 +16,11 @@ from typing import Any
 
 from sdfgad.checkpoint.highs import pulp
 from sdfgad.checkpoint.inner import Point
-from sdfgad.checkpoint.modes import Mode, Price, offered_modes, price
+from sdfgad.checkpoint.modes import STORE_ALL, Mode, Price, offered_modes, price
 from sdfgad.checkpoint.schedule import FORWARD, RECOMPUTE, REVERSE, STORE, ScheduledItem, ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan
 
+_Group = tuple[int, int, bool]
 LARGEST = 1e4
 """Bytes and seconds are scaled so that typical coefficients are at most this, well within the solver's tolerances."""
 
@@ -99,26 +100,30 @@ class Model:
         return {p.name: [(chosen, price(mode, p)) for (name, mode), chosen in self.mode.items() if name == p.name]
                 for p in self.problem.children(None)}
 
-    def _terms(self, loop: ScheduledLoop) -> list[tuple[str, Any, int]]:
-        """What may be part of the record of one iteration: (name, variable, bytes)."""
-        items = [(v.name, v, i.stored_bytes) for i in self.items if i.loop == loop.name
+    def _terms(self, loop: ScheduledLoop) -> list[tuple[str, Any, tuple[float, float]]]:
+        """What may be part of the record of one iteration: (name, variable, bytes of it among the records of a part of
+        the loop, and among those of all of it)."""
+        items = [(v.name, v, (i.stored_within(0), i.stored_within(1))) for i in self.items if i.loop == loop.name
                  for v in (self.stored[i.name],)]
-        inner = [(v.name, v, self.points[name][k].held) for (name, k), v in self.point.items()
-                 if self.problem.loop[name].parent == loop.name]
-        return [term for term in (*items, *inner) if term[2]]
+        inner = [(v.name, v, (point.held, point.held_inside)) for (name, k), v in self.point.items()
+                 if self.problem.loop[name].parent == loop.name for point in (self.points[name][k],)]
+        return [term for term in (*items, *inner) if term[2][0]]
 
     @cached_property
-    def _products(self) -> dict[tuple[str, tuple[int, int], str], Any]:
+    def _products(self) -> dict[tuple[str, _Group, str], Any]:
         """y: for each group of modes that count records alike, and each term of the record."""
-        return {(p.name, group, term): _share(f"y_{k}_{group[0]}_{group[1]}_{term}")
+        return {(p.name, group, term): _share(f"y_{k}_{group[0]}_{group[1]}_{int(group[2])}_{term}")
                 for k, p in enumerate(self.problem.children(None))
                 for group in self._groups(p) for term, _, _ in self._terms(p)}
 
-    def _groups(self, loop: ScheduledLoop) -> dict[tuple[int, int], list[Any]]:
-        """(records held, records working) -> the modes with these multiples."""
-        groups: dict[tuple[int, int], list[Any]] = {}
-        for chosen, cost in self._prices[loop.name]:
-            groups.setdefault((cost.held_records, cost.working_records), []).append(chosen)
+    def _groups(self, loop: ScheduledLoop) -> dict[_Group, list[Any]]:
+        """(records held, records working, the loop is wholly recorded) -> the modes of which this is true."""
+        groups: dict[_Group, list[Any]] = {}
+        for (name, mode), chosen in self.mode.items():
+            if name == loop.name:
+                cost = price(mode, loop)
+                group = (cost.held_records, cost.working_records, mode.kind == STORE_ALL)
+                groups.setdefault(group, []).append(chosen)
         return groups
 
     def _product_rules(self, loop: ScheduledLoop) -> Iterator[Any]:
@@ -140,8 +145,8 @@ class Model:
 
     def _records(self, loop: ScheduledLoop, which: int) -> list[Any]:
         """Records held (which = 0) or working (1)."""
-        return [group[which] * size * self.byte * self._products[loop.name, group, name]
-                for group in self._groups(loop) if group[which] for name, _, size in self._terms(loop)]
+        return [group[which] * sizes[group[2]] * self.byte * self._products[loop.name, group, name]
+                for group in self._groups(loop) if group[which] for name, _, sizes in self._terms(loop)]
 
     # What it all comes to.
 

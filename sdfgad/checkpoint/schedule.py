@@ -44,7 +44,9 @@ class ScheduledItem:
 
     born: forward block that makes it, or is about to overwrite it. needed: reverse blocks that read it. recipe: None
     when it cannot be made again. store_only: it has to be stored whatever the recipe says. free: storing it takes no
-    bytes, because it simply stays where it is. store_seconds: writing and reading one stored version.
+    bytes, because it simply stays where it is. store_seconds: writing and reading one stored version. packed: bytes
+    that a stored version takes on average when the 1, 2, ... innermost loops around it are wholly recorded, where that
+    is less: their records lie close together, which those of parts of a loop do not.
     """
 
     name: str
@@ -62,11 +64,17 @@ class ScheduledItem:
     file: str = ""
     line: int = 0
     because: str = ""
+    packed: tuple[float, ...] = ()
 
     @property
     def stored_bytes(self) -> int:
         """Bytes that one stored version takes."""
         return 0 if self.free else self.bytes
+
+    def stored_within(self, whole: int) -> float:
+        """The same, where so many of the innermost loops around it are wholly recorded."""
+        return self.packed[min(whole, len(self.packed)) - 1] if whole and self.packed and not self.free \
+            else self.stored_bytes
 
     @property
     def rebuildable(self) -> bool:
@@ -197,7 +205,8 @@ def _read_item(raw: dict[str, Any]) -> ScheduledItem:
     if recipe is not None:
         intact = {array: tuple(blocks) for array, blocks in recipe.pop("intact").items()}
         recipe = Recipe(**{**recipe, "items": tuple(recipe["items"]), "intact": intact})
-    return ScheduledItem(**{**raw, "needed": tuple(raw["needed"]), "recipe": recipe})
+    packed = tuple(raw.get("packed", ()))
+    return ScheduledItem(**{**raw, "needed": tuple(raw["needed"]), "recipe": recipe, "packed": packed})
 
 
 def _complaints(p: ScheduleProblem) -> Iterator[str]:

@@ -8,7 +8,14 @@ from typing import Any
 
 from sdfgad.checkpoint.greedy import greedy
 from sdfgad.checkpoint.highs import Outcome, pulp, run, solver_name
-from sdfgad.checkpoint.inner import Point, best_points, inner_problem, point_of, reads_outer_items
+from sdfgad.checkpoint.inner import (
+    Point,
+    best_points,
+    inner_problem,
+    point_of,
+    reads_outer_items,
+    wholly_recorded_around,
+)
 from sdfgad.checkpoint.model import Model
 from sdfgad.checkpoint.schedule import ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import FEASIBLE, SchedulePlan, SolverReport
@@ -151,11 +158,13 @@ class Planner:
         found: list[Point] = []
         for outer_there in choices:
             try:
-                inner = Planner(inner_problem(self.problem, loop, outer_there), self.left() / 2, self.count,
-                                warm=False)
+                inner = inner_problem(self.problem, loop, outer_there)
             except UsageError:
                 continue   # A pin asks for a rebuild that needs a value which is not there.
-            found += [point_of(self.problem, loop, plan) for plan in inner.spread()]
+            closer = wholly_recorded_around(inner)
+            for asked in (inner,) if closer == inner else (inner, closer):
+                plans = Planner(asked, self.left() / 2, self.count, warm=False).spread()
+                found += [point_of(self.problem, loop, inner, plan) for plan in plans]
         return best_points(found, self.count)
 
     def spread(self) -> list[SchedulePlan]:

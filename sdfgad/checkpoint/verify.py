@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 
-from sdfgad.checkpoint.modes import is_possible, price
+from sdfgad.checkpoint.modes import STORE_ALL, is_possible, price
 from sdfgad.checkpoint.schedule import FORWARD, RECOMPUTE, REVERSE, SNAPSHOT, STORE, ScheduledItem, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan
 from sdfgad.errors import PlanNotExecutable
@@ -51,7 +52,7 @@ def verify(problem: ScheduleProblem, plan: SchedulePlan) -> Verdict:
     walk = _Walk(problem, plan)
     complaints = (*walk.complaints(), *_broken_pins(problem, plan))
     live = tuple(dict(walk.live(b)) for b in range(len(problem.blocks)))
-    return Verdict(complaints, live, walk.seconds(), {p.name: walk.held(p.name) for p in problem.children(None)})
+    return Verdict(complaints, live, walk.seconds(), {p.name: walk.held(p.name, 0) for p in problem.children(None)})
 
 
 def require_legal(problem: ScheduleProblem, plan: SchedulePlan, limit: int | None = None) -> Verdict:
@@ -193,22 +194,25 @@ class _Walk:
         for top in self.problem.children(None):
             first, last = self.problem.span(top.name, FORWARD)[0], self.problem.span(top.name, REVERSE)[-1]
             if first <= block <= last:
-                yield f"kept of loop {top.name}", self.held(top.name)
+                yield f"kept of loop {top.name}", self.held(top.name, 0)
         if self.problem.blocks[block].phase == REVERSE:
             for name in self.problem.chain(self.problem.blocks[block].loop):
                 records = price(self.plan.modes[name], self.problem.loop[name]).working_records
-                yield f"running segment of loop {name}", records * self.record(name)
+                yield f"running segment of loop {name}", ceil(records * self.record(name, 0))
 
-    def held(self, loop: str) -> int:
-        """Bytes one run of a loop keeps from its forward sweep for its reverse."""
-        cost = price(self.plan.modes[loop], self.problem.loop[loop])
+    def held(self, loop: str, whole: int) -> int:
+        """Bytes one run of a loop keeps from its forward sweep for its reverse. whole: so many loops right around it
+        are wholly recorded."""
+        mode = self.plan.modes[loop]
+        cost = price(mode, self.problem.loop[loop])
         snapshots = cost.snapshots * self.problem.loop[loop].state_bytes
-        return snapshots + cost.held_records * self.record(loop) + cost.table
+        records = cost.held_records * self.record(loop, whole + 1 if mode.kind == STORE_ALL else 0)
+        return snapshots + ceil(records) + cost.table
 
-    def record(self, loop: str) -> int:
-        """Bytes one recorded iteration keeps."""
-        own = sum(i.stored_bytes for i in self.problem.items if i.loop == loop and i.name in self.plan.stored)
-        return own + sum(self.held(inner.name) for inner in self.problem.children(loop))
+    def record(self, loop: str, whole: int) -> float:
+        """Bytes one recorded iteration keeps. whole: so many loops are wholly recorded, from this one outwards."""
+        own = sum(i.stored_within(whole) for i in self.problem.items if i.loop == loop and i.name in self.plan.stored)
+        return own + sum(self.held(inner.name, whole) for inner in self.problem.children(loop))
 
     def seconds(self) -> float:
         """Extra time of rebuilds, of storing, and of running iterations again."""

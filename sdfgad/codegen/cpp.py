@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
+from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
 
 CTYPES: Mapping[str, str] = MappingProxyType({
@@ -143,6 +144,8 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def flat(array: Array, index: tuple[Ix, ...]) -> Ix:
     """The offset of one element in its array."""
+    if array.packing is not None:
+        return array.packing.place(index)
     total = ix(0)
     for i, step in zip(index, strides(array.shape), strict=True):
         total = total + i * step
@@ -161,23 +164,23 @@ def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | Non
 
     None when no safe form exists: an empty array, or an index read from a place that may not exist.
     """
-    shape = frame.arrays[name].shape
-    size = math.prod(shape)
-    if size == 0 or not all(inside(frame, frame.arrays[e.array].shape, e.parts) for i in index for e in i.elems):
+    array = frame.arrays[name]
+    if array.size == 0 or not all(inside(frame, frame.arrays[e.array], e.parts) for i in index for e in i.elems):
         return None
-    if inside(frame, shape, index):
+    if inside(frame, array, index):
         return access(frame, name, index)
-    offset = index_text(frame, flat(frame.arrays[name], index))
-    return f"{pointer(name)}[sg::greatest(0L, sg::least({size - 1}L, {offset}))]"
+    offset = index_text(frame, flat(array, index))
+    return f"{pointer(name)}[sg::greatest(0L, sg::least({array.size - 1}L, {offset}))]"
 
 
-def inside(frame: Frame, shape: tuple[int, ...], index: tuple[Ix, ...]) -> bool:
-    """Whether the intervals of the symbols show that an index is within the shape."""
-    for i, n in zip(index, shape, strict=True):
-        low, high = i.bounds(frame.bounds)
-        if low is None or high is None or low < 0 or high >= n:
-            return False
-    return True
+def inside(frame: Frame, array: Array, index: tuple[Ix, ...]) -> bool:
+    """Whether the intervals of the symbols show that an index is within the shape, or the part that has room."""
+    bounds = [(ix(0), ix(n)) for n in array.shape]
+    if array.packing is not None:
+        here = {axis(k): i for k, i in enumerate(index)}
+        bounds = [(low.subs(here), high.subs(here)) for low, high in array.packing.bounds]
+    gaps = (gap for i, (first, end) in zip(index, bounds, strict=True) for gap in (i - first, end - 1 - i))
+    return all(low is not None and low >= 0 for low, _ in (gap.bounds(frame.bounds) for gap in gaps))
 
 
 def index_text(frame: Frame, index: Ix) -> str:
@@ -202,6 +205,9 @@ def _atom(frame: Frame, atom: Atom) -> str:
         return f"sg::{'least' if isinstance(atom, Min) else 'greatest'}({a}, {b})"
     low, divisor_low = atom.parts[0].bounds(frame.bounds)[0], atom.parts[1].bounds(frame.bounds)[0]
     plain = low is not None and low >= 0 and divisor_low is not None and divisor_low > 0
+    divisor = atom.parts[1].const
+    if isinstance(atom, FloorDiv) and divisor and divisor & (divisor - 1) == 0 and divisor > 0:
+        return f"(int64_t({a}) >> {divisor.bit_length() - 1})"
     if isinstance(atom, FloorDiv):
         return f"(int64_t({a}) / ({b}))" if plain else f"sg::floordiv(int64_t({a}), int64_t({b}))"
     if not isinstance(atom, Mod):

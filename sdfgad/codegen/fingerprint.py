@@ -13,7 +13,7 @@ from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push
 
 def fingerprint(program: Program) -> str:
     """Everything the generated code depends on, in one text."""
-    heads = [f"{a.name} {a.shape} {a.dtype.str}" for a in program.arrays.values()]
+    heads = [f"{a.name} {a.shape} {a.dtype.str} {a.packing or ''}" for a in program.arrays.values()]
     outside = f"{program.arguments} {tuple(program.constants)}"
     return "\n".join([program.name, *heads, outside, *_block(program.body)])
 

@@ -280,4 +280,5 @@ def uses_tapes(body: Block) -> bool:
 
 def _shape(array: Array) -> tuple[int, ...]:
     """The shape the SDFG sees: it knows neither scalars that are passed by reference nor empty arrays."""
-    return array.shape if array.shape and 0 not in array.shape else (1,)
+    shape = array.shape if array.packing is None else (array.size,)
+    return shape if shape and 0 not in shape else (1,)

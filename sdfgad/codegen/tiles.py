@@ -93,7 +93,7 @@ def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:
         return None
     inner = frame.inside(order)
     # The target is loaded and stored outside the loops over the terms, even if these have no iteration.
-    if not all(surely_runs(r, inner.bounds) for r in order) and not inside(inner, frame.arrays[part.array].shape,
+    if not all(surely_runs(r, inner.bounds) for r in order) and not inside(inner, frame.arrays[part.array],
                                                                            part.index):
         return None
     fixed = tuple(r for r in target if r.step == 1 and r.trips and r.var not in bounds)
@@ -120,7 +120,7 @@ def _reuse(frame: Frame, found: _Sum) -> float:
               if low is not None and high is not None}
     points = math.prod(trips.values())
     touched = sum(min(math.prod(trips[s] for s in {s for i in index for s in i.symbols} & trips.keys()),
-                      math.prod(frame.arrays[name].shape)) for name, index in indices.items())
+                      frame.arrays[name].size) for name, index in indices.items())
     return points / max(touched, 1.0)
 
 

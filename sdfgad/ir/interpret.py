@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import Ix
+from sdfgad.ir.layout import Packing
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
 
@@ -26,7 +27,7 @@ def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, n
             memory[array.name] = np.asarray(program.constants[array.name], dtype=array.dtype)
         else:
             memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
-    machine = _Machine(memory)
+    machine = _Machine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing})
     with np.errstate(all="ignore"):
         machine.block(program.body)
     return returned(program.returns, machine.memory)
@@ -51,8 +52,9 @@ def _poison(dtype: np.dtype) -> Any:
 
 
 class _Machine:
-    def __init__(self, memory: dict[str, np.ndarray]) -> None:
+    def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing]) -> None:
         self.memory = memory
+        self.packings = packings
         self.symbols: dict[str, int] = {}
         self.locals: dict[str, Any] = {}
         self.tapes: dict[str, list[np.ndarray]] = {}
@@ -68,6 +70,8 @@ class _Machine:
         shape = self.memory[array].shape
         if len(at) != len(shape) or any(not 0 <= p < n for p, n in zip(at, shape, strict=True)):
             raise IndexError(f"{array}{list(at)} is outside shape {shape}")
+        if array in self.packings and not self.packings[array].holds(at):
+            raise IndexError(f"{array}{list(at)} has no room in {self.packings[array]}")
         return at
 
     def at(self, array: str, index: tuple[Ix, ...]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.layout import Packing, axis
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Array:
     """A container: `shape` in elements (empty for a scalar), C order.
 
     role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own.
+    packing: the part of the box that has room in memory, when that is not all of it; nothing else is ever touched.
     """
 
     name: str
@@ -31,10 +33,16 @@ class Array:
     role: str = "transient"
     source: SourceLine | None = None
     label: str = ""  # the user's name for it, for reports
+    packing: Packing | None = None
+
+    @property
+    def size(self) -> int:
+        """Elements it has room for."""
+        return self.packing.size if self.packing else int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def bytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return self.size * self.dtype.itemsize
 
     @property
     def whole(self) -> View:
@@ -75,11 +83,6 @@ class View:
         """The base array's index of one element of the view."""
         mapping = {axis(k): p for k, p in enumerate(position)}
         return tuple(i.subs(mapping) for i in self.index)
-
-
-def axis(k: int) -> str:
-    """The placeholder symbol of a view's k-th dimension."""
-    return f"_{k}"
 
 
 def view_of(array: Array) -> View:

@@ -51,7 +51,8 @@ def lines(block: Block, depth: int = 0) -> Iterator[str]:
 
 def program_text(program: Program) -> str:
     """The whole program: arrays, then statements."""
-    heads = [f"{a.role} {a.name}: {a.dtype.name}{list(a.shape)}" for a in program.arrays.values()]
+    heads = [f"{a.role} {a.name}: {a.dtype.name}{list(a.shape)}" + (f" packed {a.packing}" if a.packing else "")
+             for a in program.arrays.values()]
     return "\n".join([f"program {program.name}", *heads, *lines(program.body)])
 
 

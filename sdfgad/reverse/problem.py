@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import ceil, prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
@@ -20,7 +20,7 @@ from sdfgad.checkpoint.schedule import (
     ScheduledLoop,
     ScheduleProblem,
 )
-from sdfgad.ir.program import Block, If, Loop, Program, Range, While
+from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
 from sdfgad.reverse.storage import Kept
@@ -118,12 +118,13 @@ class _Timeline:
         return len(self.blocks) - 1
 
 
-def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machine, pins: Mapping[str, str], held: Held,
-                spill: bool = False) -> ScheduleProblem:
+def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], plain: Program, machine: Machine,
+                pins: Mapping[str, str], held: Held, spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
-    plain: what a forward sweep that records nothing comes to in the end, which says how long iterations take. held: by
-    the program that the problem is about. Snapshots that lie on disk (spill) take no memory but time.
+    arrays: of the final program. plain: what a forward sweep that records nothing comes to in the end, which says how
+    long iterations take. held: by the program that the problem is about. Snapshots that lie on disk (spill) take no
+    memory but time.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
@@ -139,7 +140,8 @@ def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machi
     bases = Bases(held, [time.outermost.get(b.loop or "") for b in time.blocks], _tapes(items, chains, kept))
     blocks = [replace(b, base=base) for b, base in zip(blocks, bases, strict=True)]
     scheduled = tuple(_scheduled_loops(made, plain, loops, wanted, machine, spill))
-    found = tuple(_scheduled_item(i, kept[i.name], time, len(time.blocks), machine, loops) for i in items)
+    found = tuple(_scheduled_item(i, kept[i.name], time, len(time.blocks), machine, arrays[kept[i.name].tape])
+                  for i in items)
     return ScheduleProblem(problem.target, tuple(blocks), found, scheduled, dict(pins))
 
 
@@ -154,18 +156,30 @@ def _tapes(items: Sequence[Item], chains: Mapping[str, Sequence[str]],
 
 
 def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machine: Machine,
-                    loops: _Loops) -> ScheduledItem:
-    region = loops.innermost(kept.path)
+                    tape: Array) -> ScheduledItem:
+    region = time.loops.innermost(kept.path)
     born = time.block_of.get(kept.order)
     if born is None or time.blocks[born].loop != region:
         born = next((k for k, b in enumerate(time.blocks) if b.loop == region), 0)
-    size = (item.bytes or 0) // max(1, loops.visits(kept.path))
+    size, packed = _version_bytes(kept, tape, time.loops)
     again = Work(shared=item.cost * OPERATIONS_PER_ELEMENT) + _copied(size, size)
     recipe = Recipe(machine.seconds(again), scratch=size) if item.recomputable else None
-    copies = _copied(size, item.bytes or 0).times(2)
+    seconds = machine.seconds(_copied(packed[-1] if packed else size, item.bytes or 0).times(2))
     return ScheduledItem(item.name, item.array, size, "", 0, born, (2 * forward - 1 - born,), region, recipe,
-                         store_only=recipe is None, store_seconds=machine.seconds(copies), file=item.file,
-                         line=item.line, because=item.because)
+                         store_only=recipe is None, store_seconds=seconds, file=item.file, line=item.line,
+                         because=item.because, packed=packed)
+
+
+def _version_bytes(kept: Kept, tape: Array, loops: _Loops) -> tuple[int, tuple[float, ...]]:
+    """Bytes of a stored version; and on average when the 1, 2, ... innermost loops are wholly recorded, if fewer."""
+    visits = max(1, loops.visits(kept.path))
+    if tape.packing is None:
+        return tape.bytes // visits, ()
+    # The tape counts the loops first, from outside in.
+    parted = [k for k, r in enumerate(kept.path) if r.var in loops.names]
+    sizes = [tape.packing.loosened(parted[:count], tape.shape) * tape.dtype.itemsize / visits
+             for count in reversed(range(len(parted) + 1))]
+    return ceil(sizes[0]), tuple(sizes[1:])
 
 
 def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: frozenset[str], machine: Machine,
@@ -187,7 +201,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
                             None, bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 
-def _copied(size: int, room: int) -> Work:
+def _copied(size: float, room: int) -> Work:
     """To copy so many bytes from or to an array that takes `room` in all."""
     moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES))
     return moved + (Work(moved=2 * size) if room > CACHE_BYTES else Work(near=2 * size * (room > NEAR_BYTES)))

@@ -91,9 +91,18 @@ class Execution:
                 self.touch(step)
         for item in self.p.items:
             if item.loop == loop and item.name in self.plan.stored:
-                self.live += item.stored_bytes
+                self.live += self.size(item)
                 self.seconds += item.store_seconds
         return runs
+
+    def size(self, item):
+        """Bytes of one record: fewer where all iterations of the loops around it are recorded."""
+        size = item.stored_bytes
+        for loop, packed in zip(reversed(self.p.chain(item.loop)), item.packed):
+            if self.plan.modes[loop].kind != "store all":
+                break
+            size = min(size, packed)
+        return size
 
     def forward(self, loop, real=True):
         q, mode, run = self.p.loop[loop], self.plan.modes[loop], Run()
@@ -154,7 +163,7 @@ class Execution:
         self.recorded.append((loop, own))
         self.reverse_body(loop, runs)
         self.recorded.pop()
-        self.live -= sum(self.p.item[n].stored_bytes for n in own)
+        self.live -= sum(self.size(self.p.item[n]) for n in own)
 
     def reverse_body(self, region, runs):
         mine = [i for i in self.p.items if i.loop == region]

@@ -75,8 +75,11 @@ def _item(draw, k, region, parents, spans, before) -> ScheduledItem:
         intact = {"x": tuple(b for b in reverse if draw.random() < 0.8)}
         recipe = Recipe(draw.randint(1, 30), tuple(draw.sample(sources, min(len(sources), draw.choice((0, 0, 1, 2))))),
                         intact if draw.random() < 0.5 else {}, draw.choice((0, 0, 3)))
-    return ScheduledItem(f"v{k}", f"v{k}", draw.randint(1, 50), "float64", 1, draw.choice(spans[region, FORWARD]),
-                         needed, region, recipe, draw.random() < 0.05, draw.random() < 0.1, draw.choice((0, 0, 1)))
+    size, depth = draw.randint(1, 50), 0 if region is None else 1 if parents[region] is None else 2
+    packed = sorted((draw.randint(1, size) for _ in range(depth)), reverse=True) if draw.random() < 0.4 else ()
+    return ScheduledItem(f"v{k}", f"v{k}", size, "float64", 1, draw.choice(spans[region, FORWARD]), needed, region,
+                         recipe, draw.random() < 0.05, draw.random() < 0.1, draw.choice((0, 0, 1)),
+                         packed=tuple(packed))
 
 
 def count_plans(problem: ScheduleProblem) -> int:

@@ -17,7 +17,7 @@ from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
-from sdfgad.ir.index import Elem, Ix, ix
+from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh
@@ -256,13 +256,9 @@ class _Sweeps:
 def reversed_range(stmt: Loop | While) -> Range:
     """The same iterations, last first. A loop that may end early counts what it really ran."""
     if isinstance(stmt, While):
-        return Range(f"{stmt.trips}_back", _scalar(stmt.trips) - 1, ix(-1), -1)
+        return Range(f"{stmt.trips}_back", elem(stmt.trips, ()) - 1, ix(-1), -1)
     r = stmt.range
     if stmt.trips is None:
         return backwards(r)
-    trips = _scalar(stmt.trips)
+    trips = elem(stmt.trips, ())
     return Range(r.var, r.start + (trips - 1) * r.step, r.start - (1 if r.step > 0 else -1), -r.step)
-
-
-def _scalar(name: str) -> Ix:
-    return Ix((((Elem(name, ()),), 1),))

@@ -7,7 +7,7 @@ from math import prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import Work, work_of
-from sdfgad.analysis.restart import restarts
+from sdfgad.analysis.restart import Restart, restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import (
@@ -155,7 +155,7 @@ def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str], mach
     arrays = made.swept.arrays
     for name, loop in chosen.items():
         path = loops.place[id(loop)].path
-        state = sum(arrays[n].bytes for n in found[id(loop)].state)
+        state = _state_bytes(made, found[id(loop)])
         work = work_of(loop.body, arrays, (*path, loop.range))
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
@@ -171,7 +171,13 @@ def open_loops(made: Gradient) -> dict[str, int]:
     chosen = [s for s in statements(made.swept.body) if isinstance(s, While) and run_range(s) in filled
               and iteration_slots(place[id(s)].path) is not None]
     found = restarts(made.swept, chosen, place, made.reads, made.local)
-    return {named[id(s)]: sum(made.swept.arrays[n].bytes for n in found[id(s)].state) for s in chosen}
+    return {named[id(s)]: _state_bytes(made, found[id(s)]) for s in chosen}
+
+
+def _state_bytes(made: Gradient, restart: Restart) -> int:
+    """Bytes of one snapshot."""
+    state = ((made.swept.arrays[n], made.versions.get(n, 0)) for n in restart.state)
+    return sum(prod(a.shape[k:]) * a.dtype.itemsize for a, k in state)
 
 
 def seconds_of(work: Work, machine: Machine) -> float:

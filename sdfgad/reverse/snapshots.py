@@ -8,14 +8,17 @@ from sdfgad.analysis.restart import Restart
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Map, Range, Stmt, Store, View, axis
 from sdfgad.reverse.naming import Names
 from sdfgad.transform.expand import Slots
 
 
 @dataclass(frozen=True)
 class State:
-    """saved: for each array of the state its snapshots, one to a slot. around: room and place in the loops around."""
+    """saved: for each array of the state its snapshots, one to a slot. around: room and place in the loops around.
+
+    Of an array with a version per iteration of loops around, the state is the current version.
+    """
 
     names: Names
     saved: Mapping[str, Array]
@@ -29,35 +32,37 @@ class State:
         saved = {}
         for name in restart.state:
             a = names.arrays[name]
-            shape = (*(n for n, _ in around), count, *a.shape)
+            shape = (*(n for n, _ in around), count, *a.shape[names.versions.get(name, 0):])
             saved[name] = names.declare(f"saved_{name}", shape, a.dtype, role)
         return cls(names, saved, around, source)
 
     def save(self, slot: Ix) -> list[Stmt]:
         """state   ->   slot"""
-        return [self._copy(self._array(n).shape, saved, self._place(slot), self._array(n), ())
-                for n, saved in self.saved.items()]
+        return [self._copy(self._slot(name, slot), self._current(name)) for name in self.saved]
 
     def restore(self, slot: Ix) -> list[Stmt]:
         """slot   ->   state"""
-        return [self._copy(self._array(n).shape, self._array(n), (), saved, self._place(slot))
-                for n, saved in self.saved.items()]
+        return [self._copy(self._current(name), self._slot(name, slot)) for name in self.saved]
 
     def move(self, to: Ix, source: Ix) -> list[Stmt]:
         """slot `source`   ->   slot `to`"""
-        return [self._copy(saved.shape[len(self.around) + 1:], saved, self._place(to), saved, self._place(source))
-                for saved in self.saved.values()]
+        return [self._copy(self._slot(name, to), self._slot(name, source)) for name in self.saved]
 
-    def _array(self, name: str) -> Array:
-        return self.names.arrays[name]
+    def _current(self, name: str) -> View:
+        versions = self.names.versions.get(name, 0)
+        return _part(self.names.arrays[name], tuple(i for _, i in self.around[:versions]))
 
-    def _place(self, slot: Ix) -> tuple[Ix, ...]:
-        return (*(i for _, i in self.around), slot)
+    def _slot(self, name: str, slot: Ix) -> View:
+        return _part(self.saved[name], (*(i for _, i in self.around), slot))
 
-    def _copy(self, shape: tuple[int, ...], target: Array, to: tuple[Ix, ...], origin: Array,
-              at: tuple[Ix, ...]) -> Map:
-        """`target[to, ...] = origin[at, ...]`"""
-        domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(shape))
+    def _copy(self, target: View, origin: View) -> Map:
+        domain = tuple(Range(f"w{k}", ix(0), n) for k, n in enumerate(target.shape))
         own = tuple(ix(r.var) for r in domain)
-        store = Store(target.name, (*to, *own), Load(origin.name, (*at, *own), origin.dtype))
+        store = Store(target.array, target.at(own), Load(origin.array, origin.at(own), origin.dtype))
         return Map(domain, (store,), self.source)
+
+
+def _part(array: Array, at: tuple[Ix, ...]) -> View:
+    """`array[at, ...]`"""
+    rest = array.shape[len(at):]
+    return View(array.name, tuple(map(ix, rest)), (*at, *(ix(axis(k)) for k in range(len(rest)))), array.dtype)

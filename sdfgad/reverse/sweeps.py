@@ -55,7 +55,8 @@ class Gradient:
 
     results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep. swept: the program
     whose statements the sweeps run and undo; reads: what the reverse sweep reads of its values. local: the
-    loops around each array that lives within one run of their body.
+    loops around each array that lives within one run of their body; versions: leading dimensions, one for each loop
+    around, of those that have a version per iteration.
     """
 
     program: Program
@@ -66,6 +67,7 @@ class Gradient:
     swept: Program
     reads: tuple[Access, ...]
     local: Mapping[str, tuple[Range, ...]]
+    versions: Mapping[str, int]
 
 
 def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
@@ -102,7 +104,7 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns, constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
     return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),
-                    program, facts.reads, storage.paths)
+                    program, facts.reads, storage.paths, storage.versions)
 
 
 def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int, Site],

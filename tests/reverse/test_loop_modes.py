@@ -83,6 +83,18 @@ def backwards_in_twos(x):
     return (x**3).sum()
 
 
+def afresh_in_every_iteration(x):
+    """The inner loop updates an array of which every iteration of the outer one has a version."""
+    s = 0.0
+    for _ in range(4):
+        y = np.sin(x)
+        for _ in range(3):
+            y[1:] = y[1:] * y[:-1] + x[1:]
+        s += (y * y).sum()
+        x[:] = x + 0.1 * y
+    return s
+
+
 def branches_and_counters(x):
     s = 0.5
     for t in range(6):
@@ -126,7 +138,8 @@ CASES = [
     (burgers, (data(), data()[::-1].copy(), 7)), (triangle_of_steps, (data(), 4)),
     (forcing_spoilt_afterwards, (data(), data())), (forcing_spoilt_by_the_outer_loop, (data()[:5], data()[:5])),
     (history, (data(),)), (needed_from_before, (data(),)), (backwards_in_twos, (data(),)),
-    (branches_and_counters, (data(),)), (until_settled, (data(),)), (settling_again_and_again, (data(),)),
+    (afresh_in_every_iteration, (data(),)), (branches_and_counters, (data(),)), (until_settled, (data(),)),
+    (settling_again_and_again, (data(),)),
 ]
 every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
 
@@ -187,6 +200,13 @@ def test_tapes_have_room_for_one_segment():
     rooms = [max(n.shape[0] for n in p.program.arrays.values() if n.name.startswith(("un", "tape")) and n.shape)
              for p in (whole, parts)]
     assert rooms == [7, 2]
+
+
+def test_a_snapshot_holds_one_version():
+    fn, args = next(case for case in CASES if case[0] is afresh_in_every_iteration)
+    inner = offered(derived(fn, args)[0])[-1][0][0]
+    arrays = derived(fn, args, {inner: Mode(SEGMENTS, 2)})[0].program.arrays
+    assert (arrays["y"].shape, arrays["saved_y"].shape) == ((4, 8), (4, 2, 8))
 
 
 @pytest.mark.parametrize("mode", [Mode(INVERSE), Mode(SEGMENTS, 99), Mode(BINOMIAL, 8), Mode(BINOMIAL, 0)], ids=str)

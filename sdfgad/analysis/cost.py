@@ -20,6 +20,8 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
                      "pow"), 20),
     "hypot": 10, "div": 4, "sqrt": 4, "floordiv": 8, "mod": 8, "select": 2})
 """Elementary operations of a function; of any other, one."""
+COPIES = frozenset(("seal", "unseal"))
+"""Library operations that copy their first operand."""
 _PRODUCT_SPEED = 8
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
@@ -62,6 +64,8 @@ def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...])
         size |= {n.array: n.dtype.itemsize for p in stmt.body for n in walk(p.expr) if isinstance(n, Load)}
         touched = {n: min(points * b, arrays[n].bytes) for n, b in size.items() if arrays[n].bytes > CACHE_BYTES}
         return Work(flops, sum(touched.values()))
+    if isinstance(stmt, Lib) and stmt.op in COPIES:
+        return Work(_size(stmt.ins[0]), 2 * _size(stmt.ins[0]) * stmt.ins[0].dtype.itemsize)
     if isinstance(stmt, Lib):
         moved = sum(arrays[n].bytes for n in reads(stmt) | writes(stmt) if arrays[n].bytes > CACHE_BYTES)
         return Work(_library(stmt), moved)

@@ -37,18 +37,22 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
         status = 2;
     }} catch (const std::bad_alloc &) {{
         status = 3;
+    }} catch (const sg::Damaged &damaged) {{
+        status = 4;
+        state->sg_damaged = damaged.what;
     }}
     if (threads > 0) omp_set_num_threads(before);
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak; }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
+extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
 # DaCe's allocations become counted ones: (pattern, replacement).
 _COUNTED = (
     (r"dace::aligned_new_array<([^()]+)>\((.+), 64\);", r"__state->sg_memory.array<\1>(\2);"),
     (r"dace::aligned_delete_array\((.+), 64\);", r"__state->sg_memory.drop(\1);"))
-_MEMBERS = "    sg::Memory sg_memory;\n    sg::Tapes sg_tapes{sg_memory};\n"
+_MEMBERS = "    sg::Memory sg_memory;\n    sg::Tapes sg_tapes{sg_memory};\n    const char *sg_damaged = nullptr;\n"
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 

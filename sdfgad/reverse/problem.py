@@ -22,6 +22,7 @@ from sdfgad.checkpoint.schedule import (
 from sdfgad.ir.program import Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
+from sdfgad.reverse.snapshots import SEAL
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.transform.expand import iteration_slots
@@ -116,8 +117,8 @@ def schedule_of(problem: Problem, made: Gradient, machine: Machine, pins: Mappin
                 spill: bool = False) -> ScheduleProblem:
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
-    Every array of the base lives throughout, as the code generator has it. Snapshots that lie on disk (spill) take no
-    memory but time.
+    Every array of the base lives throughout, as the code generator has it. Of snapshots that lie on disk (spill) only
+    the seals take memory.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
@@ -160,7 +161,8 @@ def _scheduled_loops(made: Gradient, loops: _Loops, wanted: frozenset[str], mach
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
         copying = machine.seconds(0, 2 * state) + (state / DISK_BYTES_PER_SECOND if spill else 0)
-        yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, seconds_of(work, machine), around, copying,
+        held = SEAL.itemsize * len(found[id(loop)].state) if spill else state
+        yield ScheduledLoop(name, loops.trips[name], held, seconds_of(work, machine), around, copying,
                             None, bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 

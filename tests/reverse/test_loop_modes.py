@@ -144,13 +144,13 @@ CASES = [
 every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
 
 
-def derived(fn, args, modes=None) -> tuple[Gradient, tuple[str, ...]]:
+def derived(fn, args, modes=None, spill=False) -> tuple[Gradient, tuple[str, ...]]:
     bound = bind(fn, args, {})
     parsed = parse(fn, tuple(bound.values.values()))
     outputs = resolve_outputs(parsed, Wish((), None, "sum"))
     wrt = tuple(parsed.traced[n] for n in bound.leaves if n in parsed.traced and np.ndim(bound.leaves[n]))
     program = prepare_program(parsed.program, outputs).but(returns=outputs)
-    return gradient(program, Request(wrt, outputs), frozenset(), modes or {}), wrt
+    return gradient(program, Request(wrt, outputs, spill=spill), frozenset(), modes or {}), wrt
 
 
 def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
@@ -178,8 +178,9 @@ def offered(made: Gradient) -> list[list[tuple[str, Mode | None]]]:
 
 
 @every_program
-@pytest.mark.parametrize("tidied", [False, True], ids=["as emitted", "tidied"])
-def test_every_mode_gives_the_same_gradient(fn, args, tidied):
+@pytest.mark.parametrize("tidied, spill", [(False, False), (True, False), (True, True)],
+                         ids=["as emitted", "tidied", "on disk"])
+def test_every_mode_gives_the_same_gradient(fn, args, tidied, spill):
     made, wrt = derived(fn, args)
     expected = gradients(made, wrt, args, tidied)
     plans = list(itertools.product(*offered(made)))
@@ -189,7 +190,7 @@ def test_every_mode_gives_the_same_gradient(fn, args, tidied):
         plans = [plans[k] for k in chosen]
     for plan in plans:
         modes = {name: mode for name, mode in plan if mode is not None}
-        found = gradients(derived(fn, args, modes)[0], wrt, args, tidied)
+        found = gradients(derived(fn, args, modes, spill)[0], wrt, args, tidied)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=str(modes))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         PeakWarning,
         PlanNotExecutable,
         SdfgadError,
+        SnapshotError,
         ToolchainError,
         UnsupportedError,
         UnusedArgumentWarning,
@@ -37,7 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = (
     "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutputError",
-    "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "ToolchainError", "UnsupportedError",
+    "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError", "ToolchainError", "UnsupportedError",
     "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config", "errors", "forward", "grad",
     "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
 )

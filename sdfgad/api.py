@@ -123,7 +123,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
     several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
-    spill: a folder for snapshots, which then take no memory; its files have no name and are gone after the call.
+    spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
+    call.
 
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
     UnsupportedError, UsageError, MemoryLimitError.

@@ -46,6 +46,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",
     "SG304": "the disk for snapshots is full",
+    "SG305": "a snapshot from disk is not what was written",
     "SG311": "the plan cannot be executed",
     "SG401": "the gradient disagrees with the reference",
     "SG402": "a NaN appeared in the gradient",
@@ -63,7 +64,8 @@ CODES: Mapping[str, str] = MappingProxyType({
 _FAMILIES: Mapping[str, str] = MappingProxyType({
     "1": "UnsupportedError: sdfgad refuses the program rather than risk a wrong gradient; rewrite the line shown.",
     "2": "UsageError: the call itself has to change; the message lists the choices.",
-    "3": "MemoryLimitError or PlanNotExecutable: raise the limit, shrink the problem, or plan again.",
+    "3": "MemoryLimitError or PlanNotExecutable: raise the limit, shrink the problem, or plan again. "
+         "SnapshotError: check the disk, or give `spill` a folder on another one.",
     "4": "GradientMismatchError: compare the one-sided slopes in the report; a kink also shows up this way.",
     "5": "ToolchainError: something around sdfgad is missing; `sdfgad doctor` shows what and how to mend it.",
     "9": "InvariantError: a bug in sdfgad; please report it with the message.",
@@ -204,6 +206,16 @@ class PlanNotExecutable(SdfgadError):
     default_code = "SG311"
 
 
+class SnapshotError(SdfgadError, OSError):
+    """What came back from disk is not what was written; nothing is returned: SG305. ``array`` names what it held."""
+
+    default_code = "SG305"
+
+    def __init__(self, message: str = "", *, array: str = "", code: str = "", help: str = "") -> None:
+        super().__init__(message, code=code, help=help)
+        self.array = array
+
+
 class GradientMismatchError(SdfgadError, AssertionError):
     """A gradient check failed: SG4xx. ``report`` holds the check's report where there is one."""
 
@@ -261,6 +273,12 @@ def unsupported_all(errors: Sequence[UnsupportedError]) -> UnsupportedError:
     return UnsupportedError(first.what, source=first.source, code=first.code, help=first.help, others=tuple(rest))
 
 
+def damaged(array: str) -> SnapshotError:
+    """What a snapshot of `array` held is lost."""
+    return SnapshotError(f"the snapshot of {array} from disk is damaged, nothing was returned", array=array,
+                         help="check the disk, or give `spill` a folder on another one")
+
+
 def explain(code: str) -> str:
     """The meaning of ``code`` and of its family, for the command line."""
     meaning = CODES.get(code.upper())
@@ -282,6 +300,6 @@ def _characters(text: str, byte_offset: int) -> int:
 
 # Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
 for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, MemoryLimitError,
-                PlanNotExecutable, GradientMismatchError, ToolchainError, InvariantError, UnusedArgumentWarning,
-                PeakWarning):
+                PlanNotExecutable, SnapshotError, GradientMismatchError, ToolchainError, InvariantError,
+                UnusedArgumentWarning, PeakWarning):
     _public.__module__ = "sdfgad"

@@ -16,6 +16,7 @@ from sdfgad.errors import (
     SourceLine,
     ToolchainError,
     UnsupportedError,
+    damaged,
     explain,
     unsupported,
     unsupported_all,
@@ -89,6 +90,7 @@ def test_several_refusals_are_shown_together(program: str) -> None:
     (sdfgad.GradientMismatchError, AssertionError),
     (sdfgad.ToolchainError, sdfgad.SdfgadError),
     (sdfgad.PlanNotExecutable, sdfgad.SdfgadError),
+    (sdfgad.SnapshotError, OSError),
     (sdfgad.UnusedArgumentWarning, UserWarning),
 ])
 def test_the_class_tree(error: type[Exception], builtin: type[Exception]) -> None:
@@ -100,6 +102,7 @@ def test_the_class_tree(error: type[Exception], builtin: type[Exception]) -> Non
     unsupported(SourceLine("a.py", 1, 2, 3, "f"), "what", "help", "SG121"),
     MemoryLimitError("too small", minimum_bytes=80, floor=("A", "x"), limit_bytes=40),
     ToolchainError("failed", command=("g++", "x.cpp"), output="a\nb", log="/tmp/log"),
+    damaged("u"),
 ], ids=lambda e: type(e).__name__)
 def test_errors_survive_pickle_and_copy(error: Exception) -> None:
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):

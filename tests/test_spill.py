@@ -1,14 +1,17 @@
 """Snapshots on disk: the same gradient in less memory, nothing left behind, a full disk found out beforehand."""
 from __future__ import annotations
 
+import ctypes
 import errno
+import mmap
 import os
+import sys
 
 import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.errors import MemoryLimitError, UsageError
+from sdfgad.errors import MemoryLimitError, SnapshotError, UsageError
 
 N = 50_000
 
@@ -61,6 +64,52 @@ def test_loops_of_unknown_length(data, tmp_path):
     limited = sdfgad.grad(settling, memory_limit="6MB", spill=tmp_path)
     for one, other in zip(limited(*data), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def misdirecting(slot_bytes):
+    """As `mmap.mmap`, for a disk that writes a page of the second slot where one of the first belongs: both pages of
+    the mapping are the same page of the file."""
+    real, page = mmap.mmap, mmap.PAGESIZE
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    fixed = 0x10
+
+    def mapped(file, size):
+        pages = real(file, size)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + 3 * page
+        elsewhere = slot_bytes // page * page + 3 * page
+        if elsewhere + page <= size:
+            rights = mmap.PROT_READ | mmap.PROT_WRITE
+            found = library.mmap(start, page, rights, mmap.MAP_SHARED | fixed, file, elsewhere)
+            assert found == start, os.strerror(ctypes.get_errno())
+        return pages
+    return mapped
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="maps a page twice as Linux does")
+@pytest.mark.parametrize(("fn", "how"), [(waves, {"snapshot": "_"}), (settling, {"memory_limit": "6MB"})])
+def test_a_write_that_went_elsewhere(fn, how, data, tmp_path, monkeypatch):
+    gradient = sdfgad.grad(fn, spill=tmp_path, **how)
+    expected = sdfgad.grad(fn)(*data)
+    before = [a.copy() for a in data]
+    with monkeypatch.context() as broken:
+        broken.setattr(mmap, "mmap", misdirecting(8 * N))
+        with pytest.raises(SnapshotError, match="the snapshot of u from disk is damaged, nothing") as found:
+            gradient(*data)
+        assert isinstance(found.value, OSError) and found.value.code == "SG305" and found.value.array == "u"
+    assert all(np.array_equal(a, b) for a, b in zip(before, data, strict=True))
+    for one, other in zip(gradient(*data), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+    assert not list(tmp_path.iterdir())
+
+
+def test_seals_are_part_of_the_plan(data, tmp_path):
+    """What is held of a snapshot on disk is its checksum, and it is counted."""
+    plan = sdfgad.plan(waves, *data, snapshot="_", spill=tmp_path)
+    counts = {mode.count for mode in plan.modes.values()}
+    assert {name: plan.problem.base[name] for name in ("seal_u", "seal_v")} == dict.fromkeys(
+        ("seal_u", "seal_v"), 8 * counts.pop())
 
 
 def test_a_folder_that_is_not_there(data, tmp_path):

@@ -28,6 +28,8 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
                      "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt", "pow"), 60),
     "hypot": 20, "div": 10, "sqrt": 12, "floordiv": 12, "mod": 12, "select": 2})
 """Elementary operations of a function; of any other, one."""
+COPIES = frozenset(("seal", "unseal"))
+"""Library operations that copy their first operand."""
 _PRODUCT_SPEED = 4
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
@@ -108,6 +110,10 @@ def _work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...],
 def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...], warm: frozenset[str]) -> Work:
     if isinstance(stmt, Map):
         return _map(stmt, arrays, _trips(stmt.domain, path), warm)
+    if isinstance(stmt, Lib) and stmt.op in COPIES:
+        count = _size(stmt.ins[0])
+        size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
+        return Work(vector=2 * count, statements=1) + _traffic(size, arrays, warm)
     if isinstance(stmt, Lib):
         return Work(shared=_library(stmt), statements=1) + _traffic(
             {n: arrays[n].bytes for n in reads(stmt) | writes(stmt)}, arrays, warm)

@@ -37,12 +37,16 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
         status = 2;
     }} catch (const std::bad_alloc &) {{
         status = 3;
+    }} catch (const sg::Damaged &damaged) {{
+        status = 4;
+        state->sg_damaged = damaged.what;
     }}
     if (threads > 0) omp_set_num_threads(before);
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak; }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
+extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
 # DaCe takes and gives each array by itself; a member of the state is named after its container.
 _MEMBER = r"(__\d+_(v_\w+))"
@@ -52,6 +56,7 @@ _GIVE = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n
 _PROMISE = re.compile(rf"\* __restrict__ {_MEMBER};")
 _MEMBERS = """    sg::Memory sg_memory;
     sg::Tapes sg_tapes{{sg_memory}};
+    const char *sg_damaged = nullptr;
     sg::Arena sg_arena{{sg_memory, {bytes}}};
 """
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")

@@ -1,10 +1,12 @@
 """C++ text of library operations: calls of the BLAS, LAPACK, sorting and transform routines in `runtime/`."""
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, flat, index_text, literal, pointer
+from sdfgad.codegen.cpp import Frame, Writer, access, flat, index_text, literal, pointer, strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
@@ -132,6 +134,34 @@ def _fft(frame: Frame, stmt: Lib) -> str:
     return f"sg::fft({_MEMORY}, {sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
 
 
+def _block(frame: Frame, view: View) -> str:
+    """The address of a view whose elements lie one after the other."""
+    steps, _ = view_strides(frame, view)
+    if steps != strides(_numbers(view)):
+        raise InvariantError(f"a view of {view.array} that is not in one piece reached code generation")
+    return f"&{access(frame, view.array, view.at((ix(0),) * len(view.shape)))}"
+
+
+def _numbers(view: View) -> tuple[int, ...]:
+    return tuple(n.const or 0 for n in view.shape)
+
+
+def _bytes(view: View) -> str:
+    return f"int64_t({math.prod(_numbers(view)) * view.dtype.itemsize})"
+
+
+def _seal(frame: Frame, stmt: Lib) -> str:
+    (slot, total), (state,) = stmt.outs, stmt.ins
+    seal = access(frame, total.array, total.index)
+    return f"sg::seal({_bytes(state)}, {_block(frame, state)}, {_block(frame, slot)}, {seal})"
+
+
+def _unseal(frame: Frame, stmt: Lib) -> str:
+    (state,), (slot, total) = stmt.outs, stmt.ins
+    seal, what = access(frame, total.array, total.index), json.dumps(stmt.attrs["what"])
+    return f"sg::unseal({_bytes(state)}, {_block(frame, slot)}, {seal}, {_block(frame, state)}, {what})"
+
+
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "gesv": _gesv, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve, "argsort": _argsort,
-    "fft": _fft})
+    "fft": _fft, "seal": _seal, "unseal": _unseal})

@@ -227,6 +227,11 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
 
 
+def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Snapshots and what they hold are whole arrays, one slot or one version: always in one piece."""
+    return [stmt]
+
+
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve, "argsort": _contiguous,
-    "fft": _contiguous})
+    "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})

@@ -35,7 +35,8 @@ from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
 
 TAPES = "sg_tapes"
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
-    ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS))
+    ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
+    ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
 
 
 @dataclass(frozen=True)

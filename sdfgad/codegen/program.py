@@ -15,7 +15,7 @@ from sdfgad.codegen.build import FLAGS, LIBRARY, Meta, compile_source, read_meta
 from sdfgad.codegen.cache import entry, key_of, publish
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.toolchain import environment
-from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError
+from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
 
@@ -80,14 +80,16 @@ class Executable:
                 pointers[k] = array.__array_interface__["data"][0]
             limit = _NO_LIMIT if self.tape_limit is None else self.tape_limit
             status = self._library.sg_call(self._handle, pointers, self.threads or 0, limit)
-        if status:
-            raise self._failure(status)
+            if status:
+                raise self._failure(status)
 
     def _failure(self, status: int) -> Exception:
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
         if status == 3:
             return MemoryLimitError("the system has no memory left for a workspace or a tape", code="SG302")
+        if status == 4:
+            return damaged(self._library.sg_damaged(self._handle).decode())
         return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
                                 limit_bytes=self.tape_limit, code="SG302")
 
@@ -95,7 +97,6 @@ class Executable:
     def tape_peak(self) -> int:
         """The most bytes the growable tapes held during the last call."""
         return int(self._library.sg_tape_peak(self._handle))
-
 
     @property
     def peak_bytes(self) -> int:
@@ -125,4 +126,6 @@ def _load(path: Path) -> ctypes.CDLL:
     for count in (library.sg_tape_peak, library.sg_peak_bytes):
         count.argtypes = (ctypes.c_void_p,)
         count.restype = ctypes.c_int64
+    library.sg_damaged.argtypes = (ctypes.c_void_p,)
+    library.sg_damaged.restype = ctypes.c_char_p
     return library

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.errors import damaged
+from sdfgad.ir.checksum import checksum
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import Ix
 from sdfgad.ir.layout import Packing
@@ -145,7 +147,8 @@ class _Machine:
         for position in np.ndindex(value.shape):
             self.symbols.update({f"_{k}": p for k, p in enumerate(position)})
             at = self.at(view.array, view.index)
-            self.memory[view.array][at] = value[position] + (self.memory[view.array][at] if add else 0)
+            # Nothing is added to a copy: that would change bits, those of -0.0 for one.
+            self.memory[view.array][at] = value[position] + self.memory[view.array][at] if add else value[position]
 
     def lib(self, stmt: Lib) -> None:
         result = LIBRARY[stmt.op](*(self.read(v) for v in stmt.ins), **stmt.attrs)
@@ -187,6 +190,16 @@ def _fft(a: np.ndarray, inverse: bool = False) -> np.ndarray:
     return np.fft.ifft(a) if inverse else np.fft.fft(a)
 
 
+def _seal(state: np.ndarray) -> tuple[np.ndarray, np.uint64]:
+    return state, np.uint64(checksum(state.tobytes()))
+
+
+def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
+    if checksum(saved.tobytes()) != seal:
+        raise damaged(what)
+    return saved
+
+
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "solve": np.linalg.solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
-    "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft})
+    "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft, "seal": _seal, "unseal": _unseal})

@@ -29,11 +29,12 @@ from sdfgad.checkpoint.revolve import ADVANCE, RESTORE, SNAPSHOT, TURN, actions
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.program import Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import statements
 from sdfgad.names import fresh
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
+from sdfgad.reverse.snapshots import State
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.expand import Slots, iteration_slots
 
@@ -47,8 +48,7 @@ _BOOL = np.dtype(bool)
 class Schedule:
     """How one loop runs. room: iterations whose records are kept at a time; at: the place of the current one there.
 
-    snapshots: array of snapshots for each array of the state. around: room and place in the loops around. role: of the
-    snapshots, which may lie on disk.
+    around: room and place in the loops around. role: of the snapshots, which may lie on disk. state: what they hold.
     """
 
     loop: Loop
@@ -57,9 +57,9 @@ class Schedule:
     names: Names
     constants: dict[str, np.ndarray]
     trips: int
-    snapshots: dict[str, Array] = field(default_factory=dict)
     around: Slots = ()
     role: str = "transient"
+    state: State = field(init=False)
 
     @property
     def room(self) -> int:
@@ -85,10 +85,7 @@ class Schedule:
     def save_state(self, restart: Restart) -> None:
         """Declare the snapshots: one slot for every segment, or as many as the mode says."""
         count = {SEGMENTS: self.parts, BINOMIAL: self.mode.count, RESTART: 1}[self.mode.kind]
-        for name in restart.state:
-            a = self.names.arrays[name]
-            self.snapshots[name] = self.names.declare(f"saved_{name}", (*(n for n, _ in self.around), count,
-                                                                      *a.shape), a.dtype, self.role)
+        self.state = State.declare(self.names, restart, count, self.around, self.role, self.loop.source)
 
     def forward(self, bodies: Bodies) -> Block:
         return self._forward_segments(bodies) if self.mode.kind == SEGMENTS else self._forward_table(bodies)
@@ -104,7 +101,7 @@ class Schedule:
 
     def _forward_segments(self, bodies: Bodies) -> Block:
         inner = replace(self.loop, range=self._segment(), body=bodies.plain())
-        return (Loop(self._parts(), (*self._save(ix(self._counter)), inner), self.loop.source),)
+        return (Loop(self._parts(), (*self.state.save(ix(self._counter)), inner), self.loop.source),)
 
     def _backward_segments(self, bodies: Bodies) -> Block:
         undone = bodies.backward()
@@ -112,7 +109,8 @@ class Schedule:
             return ()
         again = replace(self.loop, range=self._segment(), body=bodies.recording())
         undo = replace(self.loop, range=backwards(self._segment()), body=undone)
-        return (Loop(backwards(self._parts()), (*self._restore(ix(self._counter)), again, undo), self.loop.source),)
+        restored = self.state.restore(ix(self._counter))
+        return (Loop(backwards(self._parts()), (*restored, again, undo), self.loop.source),)
 
     def _parts(self) -> Range:
         r = self.loop.range
@@ -138,7 +136,7 @@ class Schedule:
         first, _ = self._rows()
         table = _Table(self, "forward", first)
         step = Loop(table.rows, (
-            *table.when("save", self._save(table["save"])),
+            *table.when("save", self.state.save(table["save"])),
             *self._over(self._between(table["start"], table["stop"]), bodies.plain())), self.loop.source)
         if self.mode.kind == RESTART:
             return (step,)
@@ -152,8 +150,8 @@ class Schedule:
         table = _Table(self, "backward", rows)
         turned = self._between(table["turn"], table["turn"] + 1)
         return (Loop(table.rows, (
-            *table.when("load", self._restore(table["load"])),
-            *table.when("save", self._save(table["save"])),
+            *table.when("load", self.state.restore(table["load"])),
+            *table.when("save", self.state.save(table["save"])),
             *self._over(self._between(table["start"], table["stop"]), bodies.plain()),
             *table.when("redo", self._over(turned, bodies.recording())),
             *table.when("turn", self._over(turned, undone, undo=True))), self.loop.source),)
@@ -171,23 +169,6 @@ class Schedule:
         turned = next(k for k, row in enumerate(rounds) if row["turn"] >= 0)
         first = [{**row, "turn": -1, "redo": -1} for row in rounds[:turned + 1]]
         return first, [_row(turn=self.parts - 1), *rounds[turned + 1:]]
-
-    # Snapshots.
-
-    def _save(self, slot: Ix) -> list[Stmt]:
-        return [self._copy(name, slot, save=True) for name in self.snapshots]
-
-    def _restore(self, slot: Ix) -> list[Stmt]:
-        return [self._copy(name, slot, save=False) for name in self.snapshots]
-
-    def _copy(self, name: str, slot: Ix, save: bool) -> Map:
-        array, saved = self.names.arrays[name], self.snapshots[name]
-        domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
-        own = tuple(ix(r.var) for r in domain)
-        there = (*(i for _, i in self.around), slot, *own)
-        if save:
-            return Map(domain, (Store(saved.name, there, Load(name, own, array.dtype)),), self.loop.source)
-        return Map(domain, (Store(name, own, Load(saved.name, there, array.dtype)),), self.loop.source)
 
 
 def _row(**columns: int) -> dict[str, int]:
@@ -296,8 +277,8 @@ def schedules_of(program: Program, place: Mapping[int, Site], modes: Mapping[str
         if isinstance(loop, While) and mode.kind == ONLINE and around is not None and is_possible_online(mode):
             found[id(loop)] = OnlineSchedule(loop, mode, names, around, role)
         elif isinstance(loop, Loop) and around is not None and variables[loop.range.var] == 1:
-            found[id(loop)] = _schedule(loop, mode, path, names, constants, named[id(loop)])
-            found[id(loop)].around, found[id(loop)].role = around, role
+            made = _schedule(loop, mode, path, names, constants, named[id(loop)])
+            found[id(loop)] = replace(made, around=around, role=role)
         else:
             raise PlanNotExecutable(f"loop {named[id(loop)]} cannot be run as {mode}")
     return found

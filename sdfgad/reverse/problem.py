@@ -8,7 +8,7 @@ from math import ceil, prod
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
 from sdfgad.analysis.lifetimes import Held
-from sdfgad.analysis.restart import restarts
+from sdfgad.analysis.restart import Restart, restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import (
@@ -23,6 +23,7 @@ from sdfgad.checkpoint.schedule import (
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
+from sdfgad.reverse.snapshots import SEAL
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
@@ -123,8 +124,8 @@ def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], p
     """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
 
     arrays: of the final program. plain: what a forward sweep that records nothing comes to in the end, which says how
-    long iterations take. held: by the program that the problem is about. Snapshots that lie on disk (spill) take no
-    memory but time.
+    long iterations take. held: by the program that the problem is about. Of snapshots that lie on disk (spill) only
+    the seals take memory.
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
@@ -190,14 +191,15 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
     final = {s.range.var: s for s in statements(plain.body) if isinstance(s, Loop)}
     for name, loop in chosen.items():
         path = loops.place[id(loop)].path
-        state = sum(arrays[n].bytes for n in found[id(loop)].state)
+        state = _state_bytes(made, found[id(loop)])
         last = final.get(loop.range.var)
         once = seconds_of(loop.body, arrays, machine.seconds, (*path, loop.range)) if last is None else \
             seconds_of(last.body, plain.arrays, machine.seconds, (*place[id(last)].path, last.range))
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
         copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
-        yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, once, around, copying,
+        held = SEAL.itemsize * len(found[id(loop)].state) if spill else state
+        yield ScheduledLoop(name, loops.trips[name], held, once, around, copying,
                             None, bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 
@@ -214,5 +216,11 @@ def open_loops(made: Gradient) -> dict[str, int]:
     chosen = [s for s in statements(made.swept.body) if isinstance(s, While) and run_range(s) in filled
               and iteration_slots(place[id(s)].path) is not None]
     found = restarts(made.swept, chosen, place, made.reads, made.local)
-    return {named[id(s)]: sum(made.swept.arrays[n].bytes for n in found[id(s)].state) for s in chosen}
+    return {named[id(s)]: _state_bytes(made, found[id(s)]) for s in chosen}
+
+
+def _state_bytes(made: Gradient, restart: Restart) -> int:
+    """Bytes of one snapshot."""
+    state = ((made.swept.arrays[n], made.versions.get(n, 0)) for n in restart.state)
+    return sum(prod(a.shape[k:]) * a.dtype.itemsize for a, k in state)
 

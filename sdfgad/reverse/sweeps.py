@@ -17,7 +17,7 @@ from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
-from sdfgad.ir.index import Elem, Ix, ix
+from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh
@@ -55,7 +55,8 @@ class Gradient:
 
     results: arrays the caller receives. kept: every value stored, or rebuilt, for the reverse sweep. swept: the program
     whose statements the sweeps run and undo; reads: what the reverse sweep reads of its values. local: the
-    loops around each array that lives within one run of their body.
+    loops around each array that lives within one run of their body; versions: leading dimensions, one for each loop
+    around, of those that have a version per iteration.
     """
 
     program: Program
@@ -66,6 +67,7 @@ class Gradient:
     swept: Program
     reads: tuple[Access, ...]
     local: Mapping[str, tuple[Range, ...]]
+    versions: Mapping[str, int]
 
 
 def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
@@ -102,7 +104,7 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns, constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
     return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),
-                    program, facts.reads, storage.paths)
+                    program, facts.reads, storage.paths, storage.versions)
 
 
 def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int, Site],
@@ -259,13 +261,9 @@ class _Sweeps:
 def reversed_range(stmt: Loop | While) -> Range:
     """The same iterations, last first. A loop that may end early counts what it really ran."""
     if isinstance(stmt, While):
-        return Range(f"{stmt.trips}_back", _scalar(stmt.trips) - 1, ix(-1), -1)
+        return Range(f"{stmt.trips}_back", elem(stmt.trips, ()) - 1, ix(-1), -1)
     r = stmt.range
     if stmt.trips is None:
         return backwards(r)
-    trips = _scalar(stmt.trips)
+    trips = elem(stmt.trips, ())
     return Range(r.var, r.start + (trips - 1) * r.step, r.start - (1 if r.step > 0 else -1), -r.step)
-
-
-def _scalar(name: str) -> Ix:
-    return Ix((((Elem(name, ()),), 1),))

@@ -13,11 +13,12 @@ import numpy as np
 
 from sdfgad.analysis.restart import Restart
 from sdfgad.checkpoint.modes import Mode
-from sdfgad.ir.expr import Call, Expr, Index, Load
+from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, elem, ix, minimum
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
+from sdfgad.reverse.snapshots import State
 from sdfgad.transform.expand import Slots
 
 _INTEGER = np.dtype(np.int64)
@@ -33,16 +34,13 @@ class OnlineSchedule:
     names: Names
     around: Slots
     role: str = "transient"
-    snapshots: dict[str, Array] = field(default_factory=dict)
     counters: dict[str, Array] = field(default_factory=dict)
+    state: State = field(init=False)
 
     def save_state(self, restart: Restart) -> None:
         """Declare the snapshots and the counters that say how they are spread."""
         outside = tuple(n for n, _ in self.around)
-        for name in restart.state:
-            a = self.names.arrays[name]
-            self.snapshots[name] = self.names.declare(f"saved_{name}", (*outside, self.mode.count, *a.shape), a.dtype,
-                                                      self.role)
+        self.state = State.declare(self.names, restart, self.mode.count, self.around, self.role, self.loop.source)
         for stem in ("used", "stride"):
             self.counters[stem] = self.names.declare(f"{self.loop.trips}_{stem}", outside, _INTEGER)
         self.counters["total"] = self.names.declare(f"{self.loop.trips}_total", (), _INTEGER)
@@ -51,10 +49,10 @@ class OnlineSchedule:
         return (While(self.loop.flag, body, self.loop.trips, self.loop.source, self.loop.label),)
 
     def forward(self, bodies: Bodies) -> Block:
-        used, stride, now = self._at("used"), self._at("stride"), _scalar(self.loop.trips)
+        used, stride, now = self._at("used"), self._at("stride"), elem(self.loop.trips, ())
         keep = (
             If(_test("eq", used, ix(self.mode.count)), self._thinned(), (), self.loop.source),
-            *self._copies(used, save=True),
+            *self.state.save(used),
             self._set("used", used + 1))
         body = (If(_test("eq", now, used * stride), keep, (), self.loop.source), *bodies.plain())
         return (self._set("used", ix(0)), self._set("stride", ix(1)), *self.plain(body))
@@ -68,34 +66,17 @@ class OnlineSchedule:
         again = Loop(Range(f"{self.loop.trips}_again", first, last), bodies.recording(), self.loop.source)
         undo = Loop(Range(f"{self.loop.trips}_back", last - 1, first - 1, -1), undone, self.loop.source)
         parts = Range(slot, self._at("used") - 1, ix(-1), -1)
-        return (self._set("total", _scalar(self.loop.trips)),
-                Loop(parts, (*self._copies(ix(slot), save=False), again, undo), self.loop.source))
+        return (self._set("total", elem(self.loop.trips, ())),
+                Loop(parts, (*self.state.restore(ix(slot)), again, undo), self.loop.source))
 
     def _thinned(self) -> Block:
         """Every other snapshot moves up, and the stride doubles."""
         half = self.mode.count // 2
-        moves = []
-        for saved in self.snapshots.values():
-            domain, own = _points(saved.shape[len(self.around) + 1:])
-            place = tuple(i for _, i in self.around)
-            to = (*place, ix("kept"), *own)
-            source = Load(saved.name, (*place, ix("kept") * 2, *own), saved.dtype)
-            moves.append(Map(domain, (Store(saved.name, to, source),), self.loop.source))
+        moves = self.state.move(ix("kept"), ix("kept") * 2)
         shift = Loop(Range("kept", ix(1), ix(half)), tuple(moves), self.loop.source)
         stride = self._at("stride")
         return (*((shift,) if moves and half > 1 else ()), self._set("used", ix(half)),
                 self._set("stride", stride + stride))
-
-    def _copies(self, slot: Ix, save: bool) -> list[Stmt]:
-        found: list[Stmt] = []
-        for name, saved in self.snapshots.items():
-            array = self.names.arrays[name]
-            domain, own = _points(array.shape)
-            there = (*(i for _, i in self.around), slot, *own)
-            store = Store(saved.name, there, Load(name, own, array.dtype)) if save else \
-                Store(name, own, Load(saved.name, there, array.dtype))
-            found.append(Map(domain, (store,), self.loop.source))
-        return found
 
     def _at(self, counter: str) -> Ix:
         array = self.counters[counter]
@@ -105,15 +86,6 @@ class OnlineSchedule:
         array = self.counters[counter]
         at = tuple(i for _, i in self.around) if array.shape else ()
         return Map((), (Store(array.name, at, Index(value, _INTEGER)),), self.loop.source)
-
-
-def _points(shape: tuple[int, ...]) -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
-    domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(shape))
-    return domain, tuple(ix(r.var) for r in domain)
-
-
-def _scalar(name: str) -> Ix:
-    return elem(name, ())
 
 
 def _test(fn: str, left: Ix, right: Ix) -> Expr:

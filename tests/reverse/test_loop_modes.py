@@ -83,6 +83,18 @@ def backwards_in_twos(x):
     return (x**3).sum()
 
 
+def afresh_in_every_iteration(x):
+    """The inner loop updates an array of which every iteration of the outer one has a version."""
+    s = 0.0
+    for _ in range(4):
+        y = np.sin(x)
+        for _ in range(3):
+            y[1:] = y[1:] * y[:-1] + x[1:]
+        s += (y * y).sum()
+        x[:] = x + 0.1 * y
+    return s
+
+
 def branches_and_counters(x):
     s = 0.5
     for t in range(6):
@@ -126,18 +138,19 @@ CASES = [
     (burgers, (data(), data()[::-1].copy(), 7)), (triangle_of_steps, (data(), 4)),
     (forcing_spoilt_afterwards, (data(), data())), (forcing_spoilt_by_the_outer_loop, (data()[:5], data()[:5])),
     (history, (data(),)), (needed_from_before, (data(),)), (backwards_in_twos, (data(),)),
-    (branches_and_counters, (data(),)), (until_settled, (data(),)), (settling_again_and_again, (data(),)),
+    (afresh_in_every_iteration, (data(),)), (branches_and_counters, (data(),)), (until_settled, (data(),)),
+    (settling_again_and_again, (data(),)),
 ]
 every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
 
 
-def derived(fn, args, modes=None) -> tuple[Gradient, tuple[str, ...]]:
+def derived(fn, args, modes=None, spill=False) -> tuple[Gradient, tuple[str, ...]]:
     bound = bind(fn, args, {})
     parsed = parse(fn, tuple(bound.values.values()))
     outputs = resolve_outputs(parsed, Wish((), None, "sum"))
     wrt = tuple(parsed.traced[n] for n in bound.leaves if n in parsed.traced and np.ndim(bound.leaves[n]))
     program = prepare_program(parsed.program, outputs).but(returns=outputs)
-    return gradient(program, Request(wrt, outputs), frozenset(), modes or {}), wrt
+    return gradient(program, Request(wrt, outputs, spill=spill), frozenset(), modes or {}), wrt
 
 
 def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
@@ -165,8 +178,9 @@ def offered(made: Gradient) -> list[list[tuple[str, Mode | None]]]:
 
 
 @every_program
-@pytest.mark.parametrize("tidied", [False, True], ids=["as emitted", "tidied"])
-def test_every_mode_gives_the_same_gradient(fn, args, tidied):
+@pytest.mark.parametrize("tidied, spill", [(False, False), (True, False), (True, True)],
+                         ids=["as emitted", "tidied", "on disk"])
+def test_every_mode_gives_the_same_gradient(fn, args, tidied, spill):
     made, wrt = derived(fn, args)
     expected = gradients(made, wrt, args, tidied)
     plans = list(itertools.product(*offered(made)))
@@ -176,7 +190,7 @@ def test_every_mode_gives_the_same_gradient(fn, args, tidied):
         plans = [plans[k] for k in chosen]
     for plan in plans:
         modes = {name: mode for name, mode in plan if mode is not None}
-        found = gradients(derived(fn, args, modes)[0], wrt, args, tidied)
+        found = gradients(derived(fn, args, modes, spill)[0], wrt, args, tidied)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=str(modes))
 
@@ -187,6 +201,13 @@ def test_tapes_have_room_for_one_segment():
     rooms = [max(n.shape[0] for n in p.program.arrays.values() if n.name.startswith(("un", "tape")) and n.shape)
              for p in (whole, parts)]
     assert rooms == [7, 2]
+
+
+def test_a_snapshot_holds_one_version():
+    fn, args = next(case for case in CASES if case[0] is afresh_in_every_iteration)
+    inner = offered(derived(fn, args)[0])[-1][0][0]
+    arrays = derived(fn, args, {inner: Mode(SEGMENTS, 2)})[0].program.arrays
+    assert (arrays["y"].shape, arrays["saved_y"].shape) == ((4, 8), (4, 2, 8))
 
 
 @pytest.mark.parametrize("mode", [Mode(INVERSE), Mode(SEGMENTS, 99), Mode(BINOMIAL, 8), Mode(BINOMIAL, 0)], ids=str)

@@ -290,6 +290,11 @@ template <class To, class From> inline To cast(From x) {
 // A matrix that has no inverse or is not positive definite.
 struct Singular {};
 
+// What came back from disk is not what was written: a snapshot of the array named.
+struct Damaged {
+    const char *what;
+};
+
 }  // namespace sg
 
 // Extrema in the lanes of a vector; a NaN wins, as in NumPy.

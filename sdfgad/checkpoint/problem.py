@@ -15,7 +15,8 @@ class Item:
     where: file and line that overwrites it. because: the line that needs it. recomputable: whether the emission can
     rebuild it from values that survive; cost: extra elements computed if it does. light: to compute it where it is read
     takes no longer than to store and load it, and needs hardly anything else stored. loop: the innermost one whose
-    iterations make it anew; version_bytes: of what one of them keeps.
+    iterations make it anew; version_bytes: of what one of them keeps. undoes: the line that overwrites it, where that
+    is taken back instead.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Item:
     light: bool = False
     loop: str = ""
     version_bytes: int = 0
+    undoes: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
+from sdfgad.checkpoint.schedule import STORE as PIN_STORE
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
@@ -40,13 +41,13 @@ def problem_of(primal: Program, whole: Program, made: Gradient, copied: frozense
     around = _Loops(made.swept)
     items = []
     for k in made.kept:
-        if k.bytes is not None and k.tape not in whole.arrays and not k.again:
+        if k.bytes is not None and k.tape not in whole.arrays and not (k.again or k.undone):
             continue
         array = whole.arrays.get(k.array) or made.program.arrays[k.array]
         size = whole.arrays[k.tape].bytes if k.tape in whole.arrays and not k.again else k.bytes
         items.append(Item(k.name, array.label or k.array, size, k.source.file if k.source else "",
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
-                          around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path))))
+                          around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)), k.how))
     tapes = {k.tape for k in made.kept if not k.again}
     base = {n: a.bytes for n, a in whole.arrays.items() if n not in tapes and a.role != "disk"}
     base.update({f"{n} (copy)": whole.arrays[n].bytes for n in sorted(copied)})
@@ -116,7 +117,8 @@ class _Timeline:
 
 def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machine, pins: Mapping[str, str],
                 spill: bool = False) -> ScheduleProblem:
-    """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
+    """The question for the solver: the items of a problem that stores whatever is neither light nor undone, in blocks
+    and loops.
 
     plain: what a forward sweep that records nothing comes to in the end, which says how long iterations take.
 
@@ -125,7 +127,7 @@ def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machi
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
-    items = [i for i in problem.items if i.bytes and not kept[i.name].again]
+    items = [i for i in problem.items if i.bytes and not (kept[i.name].again or kept[i.name].undone)]
     wanted = frozenset(name for i in items for name in loops.chain(kept[i.name].path))
     time = _Timeline(loops, problem.base, wanted)
     time.visit(made.swept.body, None)
@@ -135,7 +137,9 @@ def schedule_of(problem: Problem, made: Gradient, plain: Program, machine: Machi
     backward = [ScheduledBlock(f"reverse of {b.name}", REVERSE, b.base, b.loop) for b in reversed(forward)]
     scheduled = tuple(_scheduled_loops(made, plain, loops, wanted, machine, spill))
     found = tuple(_scheduled_item(i, kept[i.name], time, len(forward), machine, loops) for i in items)
-    return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, dict(pins))
+    # A growable tape, which the solver does not see, is stored whatever it says.
+    seen = {n: pin for n, pin in pins.items() if pin != PIN_STORE or any(n == i.name for i in items)}
+    return ScheduleProblem(problem.target, (*forward, *backward), found, scheduled, seen)
 
 
 def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machine: Machine,
@@ -181,7 +185,7 @@ def _copied(size: int, room: int) -> Work:
 def open_loops(made: Gradient) -> dict[str, int]:
     """The loops of unknown length that fill growable tapes, by name, and the bytes of one snapshot of each."""
     place, named = sites(made.swept.body), loop_names(made.swept)
-    filled = {r for k in made.kept if k.bytes is None for r in k.path}
+    filled = {r for k in made.kept if k.bytes is None and not k.undone for r in k.path}
     chosen = [s for s in statements(made.swept.body) if isinstance(s, While) and run_range(s) in filled
               and iteration_slots(place[id(s)].path) is not None]
     found = restarts(made.swept, chosen, place, made.reads, made.local)

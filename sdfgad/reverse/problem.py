@@ -173,7 +173,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
         # The table is there once, however often an inner loop runs.
         copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
         yield ScheduledLoop(name, loops.trips[name], 0 if spill else state, once, around, copying,
-                            None, bool(loop.range.trips), 0 if around else ROW_BYTES)
+                            bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 
 def _copied(size: int, room: int) -> Work:

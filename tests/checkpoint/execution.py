@@ -105,7 +105,7 @@ class Execution:
         else:
             length = segment_length(q.trips, mode.count) if mode.kind == "segments" else q.trips
             for t in range(q.trips):
-                if t % length == 0 and mode.kind != "inverse":
+                if t % length == 0:
                     self.snapshot(loop, run, t // length)
                 self.plain(loop, 1)
         return run
@@ -141,12 +141,9 @@ class Execution:
         elif kind == "segments":
             self.restore(loop, run, t // length)
             run.records = {k: self.record(loop, False) for k in range(t // length * length, t + 1)}
-        elif kind == "restart":
+        else:
             self.restore(loop, run, 0)
             self.plain(loop, t)
-            run.records[t] = self.record(loop, False)
-        else:
-            self.seconds += q.inverse_seconds - q.seconds   # Undoing a step and recording it are charged together.
             run.records[t] = self.record(loop, False)
 
     def reverse_iteration(self, loop, runs):

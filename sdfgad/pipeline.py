@@ -30,6 +30,7 @@ from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.prospects import told
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
+from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
@@ -175,8 +176,11 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     returning = _returning(program, outputs, wish)
     code = key_of(program_text(returning), repr(request))
 
-    def emit(recompute: frozenset[str], modes: Mapping[str, Mode]) -> Emission:
-        return Emission(gradient(returning, request, recompute, modes), modes, finish)
+    def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
+        return Emission(gradient(returning, request, recompute, modes, undone), modes, finish)
+
+    def undoable(barred: frozenset[str], bold: bool) -> frozenset[str]:
+        return worth_undoing(returning, *request.sets(returning), barred, bold)
 
     def finish(made: Gradient) -> Finished:
         whole = tidy(made.program, _kept_arrays(made, made.program))
@@ -186,7 +190,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     def forward() -> Program:
         return optimise(returning, tuple(v.array for v in (*outputs, *views_of(returning.returns))))
 
-    choice = Choice(emit, forward, wish.limit, wish.pins, wish.spill is not None)
+    choice = Choice(emit, forward, undoable, wish.limit, wish.pins, wish.spill is not None)
     found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
     return Derivative(parsed, found, outputs, plan, wish, choice)
@@ -203,7 +207,7 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
     if plan.problem.code != code:
         raise PlanNotExecutable(f"this is a plan for {plan.problem.target} with other shapes, types or code",
                                 help="make the plan anew with the arguments of the call")
-    found = choice.emit(plan.recomputed, plan.modes)
+    found = choice.emit(plan.recomputed, plan.modes, plan.undone)
     if choice.limit is not None and found.peak > choice.limit:
         raise MemoryLimitError(f"the plan needs {format_bytes(found.peak)}, the limit is {format_bytes(choice.limit)}",
                                minimum_bytes=found.peak, limit_bytes=choice.limit)

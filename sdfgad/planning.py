@@ -13,7 +13,7 @@ from types import MappingProxyType
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
-from sdfgad.checkpoint.plan import RECOMPUTE, STORE, Plan
+from sdfgad.checkpoint.plan import INVERSE, RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.roofline import Machine, this_machine
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
@@ -36,6 +36,7 @@ WORTHWHILE = 0.02
 MOST_ONLINE = 64
 """Snapshots of a loop of unknown length."""
 NO_MODES: Mapping[str, Mode] = MappingProxyType({})
+NOBODY: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,29 @@ class Emission:
     def recomputed(self) -> frozenset[str]:
         return frozenset(k.name for k in self.made.kept if k.again)
 
+    @property
+    def undone(self) -> frozenset[str]:
+        return frozenset(k.name for k in self.made.kept if k.undone)
+
+    @property
+    def stored(self) -> frozenset[str]:
+        return frozenset(i.name for i in self.problem.items) - self.recomputed - self.undone
+
     @cached_property
     def peak(self) -> int:
         """Bytes of all arrays; growable tapes are not in it."""
-        return self.problem.peak_bytes(i.name for i in self.problem.items if i.name not in self.recomputed)
+        return self.problem.peak_bytes(i.name for i in self.problem.items if i.name in self.stored)
 
     def seconds(self, machine: Machine) -> float:
         """Estimated time of one run."""
         return seconds_of(self.whole.body, self.whole.arrays, machine.seconds)
 
 
-Emit = Callable[[frozenset[str], Mapping[str, Mode]], Emission]
+Emit = Callable[[frozenset[str], Mapping[str, Mode], frozenset[str]], Emission]
+"""Of what is computed again, how loops run, and what is undone."""
+Undoable = Callable[[frozenset[str], bool], frozenset[str]]
+"""What is better undone than stored, apart from what goes by one of some names; and whether that is so only if all that
+can be computed where it is read is."""
 
 
 @dataclass
@@ -93,6 +106,7 @@ class Choice:
 
     emit: Emit
     forward: Callable[[], Program] = field(repr=False)
+    undoable: Undoable
     limit: int | None
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: bool = False
@@ -102,11 +116,27 @@ class Choice:
 
     @cached_property
     def stored(self) -> Emission:
-        """Everything stored but what costs nothing to compute where it is read."""
-        plain = self.emit(frozenset(), NO_MODES)
+        """Everything stored but what an update leaves behind that can be undone, and what costs nothing to compute
+        where it is read."""
+        usual = self._with(self.undoable(self._barred, False))
+        bold = self.undoable(self._barred, True)
+        return usual if bold <= usual.undone else min((usual, self._with(bold)), key=_kept)
+
+    def _with(self, undone: frozenset[str]) -> Emission:
+        """With some updates undone, and what costs nothing to compute again then."""
+        plain = self.emit(NOBODY, NO_MODES, undone)
         light = frozenset(k.name for k in plain.made.kept if k.light and self.light)
         light -= self._pinned(plain.made, PIN_STORE)
-        return self.emit(light, NO_MODES) if light else plain
+        return self.emit(light, NO_MODES, undone) if light else plain
+
+    @property
+    def _barred(self) -> frozenset[str]:
+        """What is not undone, because a pin says that it is stored."""
+        return frozenset(n for n, pin in self.pins.items() if pin == PIN_STORE)
+
+    def _light(self, plain: Emission) -> frozenset[str]:
+        light = frozenset(k.name for k in plain.made.kept if k.light and self.light)
+        return light - self._pinned(plain.made, PIN_STORE)
 
     @cached_property
     def machine(self) -> Machine:
@@ -190,7 +220,7 @@ class Choice:
         """The program a schedule asks for; PlanNotExecutable when it cannot be made."""
         again = frozenset(i.name for i in self.question.items) - schedule.stored
         modes = {name: mode for name, mode in schedule.modes.items() if mode.kind != STORE_ALL}
-        return self.emit(self.stored.recomputed | again, modes)
+        return self.emit(self.stored.recomputed | again, modes, self.stored.undone)
 
     def online(self, found: Emission) -> tuple[Emission, Plan] | None:
         """The same program where loops of unknown length keep a few snapshots; None when that does not fit either.
@@ -205,14 +235,16 @@ class Choice:
         count = min(MOST_ONLINE, most - most % 2)
         if count < 2:
             return None
-        taken = self.emit(found.recomputed, {**found.modes, **dict.fromkeys(states, Mode(ONLINE, count))})
+        modes = {**found.modes, **dict.fromkeys(states, Mode(ONLINE, count))}
+        taken = self.emit(found.recomputed, modes, found.undone)
         if taken.peak > (self.limit or 0):
             return None
         return taken, self.plan(taken, None, "snapshots, as the tape of a loop of unknown length outgrew the limit")
 
     def plan(self, found: Emission, schedule: SchedulePlan | None, policy: str = "") -> Plan:
         """What a program keeps, as a plan."""
-        decisions = {i.name: RECOMPUTE if i.name in found.recomputed else STORE for i in found.problem.items}
+        decisions = {i.name: STORE if i.name in found.stored else INVERSE if i.name in found.undone else RECOMPUTE
+                     for i in found.problem.items}
         if schedule is not None:
             policy = "the fastest within the limit" if self.limit is not None else "as pinned"
         return Plan(found.problem, decisions, self.limit, policy or "store, but for what is as cheap to recompute",
@@ -220,7 +252,7 @@ class Choice:
 
     def _too_small(self) -> MemoryLimitError:
         sizes = {**self.floor.problem.base,
-                 **{i.name: i.peak_bytes for i in self.floor.problem.items if i.name not in self.floor.recomputed}}
+                 **{i.name: i.peak_bytes for i in self.floor.problem.items if i.name in self.floor.stored}}
         largest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
         blamed = self._blamed()
         because = f", because of the pins {', '.join(blamed)}" if blamed else ""
@@ -254,14 +286,17 @@ class Choice:
     def _blamed(self) -> list[str]:
         """The pins without which the limit can be kept: each alone if one is enough, else all."""
         def fits(pins: Mapping[str, str]) -> bool:
-            return Choice(self.emit, self.forward, self.limit, pins).floor.peak <= (self.limit or 0)
+            return replace(self, pins=pins).floor.peak <= (self.limit or 0)
         if not self.pins or not fits({}):
             return []
         guilty = [n for n in self.pins if fits({k: v for k, v in self.pins.items() if k != n})]
         return [f"{self.pins[n]}={n!r}" for n in guilty or self.pins]
 
     def _already(self, name: str, pin: str) -> bool:
-        """Whether what the pin asks for is so without it."""
+        """Whether what the pin asks for is so without it, or another form of the values is kept that takes less."""
+        if pin == PIN_STORE:
+            others = self._barred - {name}
+            return self.undoable(others, False) != self.undoable(self._barred, False)
         return pin == RECOMPUTE and any(name in (i.name, i.array) for i in self.stored.problem.items)
 
     def _pinned(self, made: Gradient, pin: str) -> frozenset[str]:
@@ -269,3 +304,9 @@ class Choice:
         arrays = made.program.arrays
         return frozenset(k.name for k in made.kept for n, p in self.pins.items()
                          if p == pin and n in (k.name, arrays[k.array].label or k.array))
+
+
+def _kept(found: Emission) -> tuple[int, int]:
+    """Growable tapes, and bytes of the others."""
+    sizes = [k.bytes for k in found.made.kept if not (k.again or k.undone)]
+    return sizes.count(None), sum(size or 0 for size in sizes)

@@ -28,6 +28,7 @@ from sdfgad.analysis.access import (
 )
 from sdfgad.analysis.cover import covers
 from sdfgad.analysis.formula import NOTHING, Again
+from sdfgad.analysis.inverse import NO_UNDOING, Undoing
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.rules.linearise import Linearised, Tangents, linearise
@@ -38,22 +39,25 @@ class Needed:
     """linear: the linear program of each active statement. recorded: numbers of the writes of a statement to store.
 
     Both are keyed by `id` of the statement. reads: every access of the reverse sweep to values of the program.
-    why: for each recorded write, one read it would destroy.
+    why: for each write that destroys something needed, one read of it. undone: units that are taken back instead of
+    recorded, by name.
     """
 
     linear: Mapping[int, Linearised]
     recorded: Mapping[int, tuple[int, ...]]
     reads: tuple[Access, ...]
     why: Mapping[tuple[int, int], Access]
+    undone: frozenset[str] = frozenset()
 
 
 def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array],
            again: Mapping[int, Sequence[Stmt]] = MappingProxyType({}), inline: Again = NOTHING,
-           more: Mapping[int, Sequence[Access]] = MappingProxyType({})) -> Needed:
+           more: Mapping[int, Sequence[Access]] = MappingProxyType({}), undoing: Undoing = NO_UNDOING) -> Needed:
     """Linearise every active statement and find the writes to record. `temporaries`: made by `tangents.fresh`.
 
     again: for the last statement of a block (its `id`), the statements the reverse of the block starts with.
     inline: values that derivatives compute where they read them. more: further reads of the reverse, by statement.
+    undoing: how some overwrites are taken back without a record.
     """
     place = sites(program.body)
     own = _writes_by_array(program.body, place)
@@ -68,12 +72,14 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
             reads[id(stmt)] += found
     for last, makers in again.items():
         reads[last] += _reads_again(makers, place[last], place)
-    for key, extra in more.items():
+    for key, extra in (*more.items(), *undoing.reads.items()):
         reads[key] += extra
     records = _Recorder(program, place, reads)
     records.walk(program.body, frozenset())
     flat = tuple(a for found in reads.values() for a in found)
-    return Needed(linear, {k: tuple(sorted(v)) for k, v in records.saved.items()}, flat, records.why)
+    recorded = {k: tuple(sorted(v)) for k, v in records.saved.items() if k not in undoing.unit}
+    undone = frozenset(undoing.unit[k] for k in records.saved if k in undoing.unit)
+    return Needed(linear, recorded, flat, records.why, undone)
 
 
 def _reads_again(makers: Sequence[Stmt], end: Site, place: Mapping[int, Site]) -> Iterator[Access]:

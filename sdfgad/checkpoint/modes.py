@@ -10,7 +10,6 @@ during the reverse.
 | K segments       | K q       | ceil(T / K) w | T: every segment runs again, recording  |
 | binomial, c, L   | c q + L w |               | L times that of T / L steps, `revolve`  |
 | restart          | q         | w             | T (T + 1) / 2                           |
-| inverse          |           | w             | 0, but T times the inverse              |
 
 In binomial mode L iterations count as one step: r T' - C(c + r, c + 1) of T' = T / L of them run again. The first sweep
 records the last L iterations, which are turned first.
@@ -25,7 +24,7 @@ from types import MappingProxyType
 from sdfgad.checkpoint.revolve import advances, copies
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduledLoop
 
-STORE_ALL, SEGMENTS, BINOMIAL, RESTART, INVERSE = "store all", "segments", "binomial", "restart", "inverse"
+STORE_ALL, SEGMENTS, BINOMIAL, RESTART = "store all", "segments", "binomial", "restart"
 ONLINE = "online"
 """Of loops whose number of iterations is not known: a number of snapshots, spread evenly as the loop goes on."""
 EVERY_COUNT_UP_TO = 40
@@ -98,14 +97,9 @@ def _restart(loop: ScheduledLoop, mode: Mode) -> Price:
     return Price(1, 0, 1, seconds, (loop.trips + 1) * loop.row_bytes)
 
 
-def _inverse(loop: ScheduledLoop, mode: Mode) -> Price:
-    assert loop.inverse_seconds is not None, "an inverse that does not exist"
-    return Price(0, 0, 1, loop.trips * loop.inverse_seconds)
-
-
 _PRICES: Mapping[str, Callable[[ScheduledLoop, Mode], Price]] = MappingProxyType({
     STORE_ALL: lambda loop, mode: Price(0, loop.trips, 0, 0.0),
-    SEGMENTS: _segments, BINOMIAL: _binomial, RESTART: _restart, INVERSE: _inverse})
+    SEGMENTS: _segments, BINOMIAL: _binomial, RESTART: _restart})
 
 
 def is_possible(mode: Mode, loop: ScheduledLoop) -> bool:
@@ -114,7 +108,7 @@ def is_possible(mode: Mode, loop: ScheduledLoop) -> bool:
         return False
     if mode.kind in (SEGMENTS, BINOMIAL):
         return mode.length >= 1 and 1 <= mode.count <= segment_length(loop.trips, mode.length)
-    return mode.kind in _PRICES and mode.count == 0 and (mode.kind != INVERSE or loop.inverse_seconds is not None)
+    return mode.kind in _PRICES and mode.count == 0
 
 
 def is_possible_online(mode: Mode) -> bool:
@@ -128,8 +122,6 @@ def offered_modes(loop: ScheduledLoop, pin: str | None = None) -> tuple[Mode, ..
     counts = _segment_counts(loop.trips)
     modes = [Mode(STORE_ALL), *(Mode(SEGMENTS, k) for k in counts),
              *(Mode(BINOMIAL, c) for c in _snapshot_counts(loop.trips)), *_blocked(loop.trips), Mode(RESTART)]
-    if loop.inverse_seconds is not None:
-        modes.append(Mode(INVERSE))
     modes = [m for m in modes if is_possible(m, loop)]
     if pin == SNAPSHOT:
         modes = [m for m in modes if m.snapshots]

@@ -20,7 +20,7 @@ from sdfgad.report.page import fragment, page
 from sdfgad.report.text import report
 
 SCHEMA = "sdfgad.plan/1"
-STORE, RECOMPUTE = "store", "recompute"
+STORE, RECOMPUTE, INVERSE = "store", "recompute", "inverse"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Plan:
-    """decisions: "store" or "recompute" for every item of the problem. limit_bytes: None is no limit.
+    """decisions: "store", "recompute" or "inverse" for every item of the problem: kept, made again, or put back by
+    undoing what overwrote it. limit_bytes: None is no limit.
 
     modes: of the loops that start again from snapshots. schedule: what the solver found, if it was asked.
     store_all_bytes: the peak of the program that stores everything; None: of this one. about: the call it is for.
@@ -83,6 +84,11 @@ class Plan:
         return frozenset(n for n, d in self.decisions.items() if d == RECOMPUTE)
 
     @property
+    def undone(self) -> frozenset[str]:
+        """Names of the items that the reverse sweep gets back by undoing an update."""
+        return frozenset(n for n, d in self.decisions.items() if d == INVERSE)
+
+    @property
     def target(self) -> str:
         """The program, with its file where that is known."""
         return f"{self.about.file}:{self.problem.target}" if self.about.file else self.problem.target
@@ -90,12 +96,14 @@ class Plan:
     def scope(self, item: Item) -> str:
         """How long an item lives: made in the "body" that reads it, kept for every iteration of a "loop", or "whole".
         """
-        if self.decisions[item.name] == RECOMPUTE:
+        if self.decisions[item.name] != STORE:
             return "body"
         return f"{loop_name(item.loop.split('@')[0])} loop" if item.loop else "whole"
 
     def reason(self, item: Item) -> str:
-        """Why an item is needed, and why it is recomputed if that costs nothing."""
+        """Why an item is needed, and why it is recomputed if that costs nothing, or how it comes back."""
+        if self.decisions[item.name] == INVERSE:
+            return f"{item.because}, undone exactly: {item.undoes}"
         free = item.light and self.decisions[item.name] == RECOMPUTE
         return f"{item.because}, as cheap to compute there" if free else item.because
 
@@ -165,7 +173,8 @@ def _read(raw: dict[str, Any]) -> Plan:
     problem = Problem.from_json(json.dumps(raw["problem"]))
     schedule = None if raw["schedule"] is None else SchedulePlan.from_json(json.dumps(raw["schedule"]))
     decisions = {a["name"]: a["decision"] for a in raw["arrays"]}
-    if set(decisions) != {i.name for i in problem.items} or not set(decisions.values()) <= {STORE, RECOMPUTE}:
+    known = {STORE, RECOMPUTE, INVERSE}
+    if set(decisions) != {i.name for i in problem.items} or not set(decisions.values()) <= known:
         raise UsageError("this plan has other values to decide on than its problem", code="SG205")
     measured = None if raw["measured"] is None else Measured(**raw["measured"])
     plan = Plan(problem, decisions, raw["limit_bytes"], raw["policy"],

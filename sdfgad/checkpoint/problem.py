@@ -16,7 +16,8 @@ class Item:
     rebuild it from values that survive; cost: extra elements computed if it does. light: to compute it where it is read
     takes no longer than to store and load it, and needs hardly anything else stored. loop: the innermost one whose
     iterations make it anew; version_bytes: of what one of them keeps. at_peak: whether its storage is in use when the
-    program holds the most; otherwise that lies where other arrays are then, and adds nothing.
+    program holds the most; otherwise that lies where other arrays are then, and adds nothing. undoes: the line that
+    overwrites it, where that is taken back instead.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Item:
     loop: str = ""
     version_bytes: int = 0
     at_peak: bool = True
+    undoes: str = ""
 
     @property
     def peak_bytes(self) -> int:

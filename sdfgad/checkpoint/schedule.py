@@ -101,9 +101,9 @@ class ScheduledBlock:
 @dataclass(frozen=True)
 class ScheduledLoop:
     """trips: iterations, at most. state_bytes: what an iteration needs to start: one snapshot. seconds: of one forward
-    iteration, inner loops included. snapshot_seconds: of writing or reading one snapshot. inverse_seconds: of undoing
-    one iteration exactly; None when it cannot be undone without rounding. uniform: always the same number of trips.
-    row_bytes: of a row of the table that binomial modes follow, a row for each snapshot written or read.
+    iteration, inner loops included. snapshot_seconds: of writing or reading one snapshot. uniform: always the same
+    number of trips. row_bytes: of a row of the table that binomial modes follow, a row for each snapshot written or
+    read.
     """
 
     name: str
@@ -112,7 +112,6 @@ class ScheduledLoop:
     seconds: float
     parent: str | None = None
     snapshot_seconds: float = 0.0
-    inverse_seconds: float | None = None
     uniform: bool = True
     row_bytes: int = 0
 

@@ -72,9 +72,9 @@ def _wrapped(text: str) -> list[str]:
 def table(plan: Plan) -> list[Line]:
     """A row for the values of an array that share a fate, and one for each loop that may start again."""
     look = plan.outlook
-    groups: dict[tuple[str, str, str, bool, str], list[Item]] = {}
+    groups: dict[tuple[str, str, str, bool, str, str], list[Item]] = {}
     for i in plan.problem.items:
-        groups.setdefault((i.array, plan.decisions[i.name], plan.scope(i), i.light, i.file), []).append(i)
+        groups.setdefault((i.array, plan.decisions[i.name], plan.scope(i), i.light, i.file, i.undoes), []).append(i)
     rows = sorted(groups.values(), key=lambda group: (-sum(i.bytes or 0 for i in group), group[0].name))
     return [_row(plan, group, look) for group in rows] + [_loop_row(row, look) for row in (look.loops if look else ())]
 

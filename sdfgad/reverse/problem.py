@@ -20,6 +20,7 @@ from sdfgad.checkpoint.schedule import (
     ScheduledLoop,
     ScheduleProblem,
 )
+from sdfgad.checkpoint.schedule import STORE as PIN_STORE
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
@@ -42,14 +43,14 @@ def problem_of(primal: Program, whole: Program, made: Gradient, held: Held, code
     around = _Loops(made.swept)
     items, peak = [], held.at_peak()
     for k in made.kept:
-        if k.bytes is not None and k.tape not in whole.arrays and not k.again:
+        if k.bytes is not None and k.tape not in whole.arrays and not (k.again or k.undone):
             continue
         array = whole.arrays.get(k.array) or made.program.arrays[k.array]
         size = whole.arrays[k.tape].bytes if k.tape in whole.arrays and not k.again else k.bytes
         items.append(Item(k.name, array.label or k.array, size, k.source.file if k.source else "",
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
                           around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)),
-                          k.again or k.bytes is None or k.tape in peak))
+                          at_peak=k.again or k.undone or k.bytes is None or k.tape in peak, undoes=k.how))
     tapes = {k.tape for k in made.kept if not k.again}
     base = {n if n in whole.arrays or n not in held.own else f"{n} (of the code)": size
             for n, size in peak.items() if n not in tapes}
@@ -121,7 +122,8 @@ class _Timeline:
 
 def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], plain: Program, machine: Machine,
                 pins: Mapping[str, str], held: Held, spill: bool = False) -> ScheduleProblem:
-    """The question for the solver: the items of a problem that stores whatever is not light, in blocks and loops.
+    """The question for the solver: the items of a problem that stores whatever is neither light nor undone, in blocks
+    and loops.
 
     arrays: of the final program. plain: what a forward sweep that records nothing comes to in the end, which says how
     long iterations take. held: by the program that the problem is about. Of snapshots that lie on disk (spill) only
@@ -129,7 +131,7 @@ def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], p
     """
     loops = _Loops(made.swept)
     kept = {k.name: k for k in made.kept}
-    items = [i for i in problem.items if i.bytes and not kept[i.name].again]
+    items = [i for i in problem.items if i.bytes and not (kept[i.name].again or kept[i.name].undone)]
     chains = {i.name: loops.chain(kept[i.name].path) for i in items}
     wanted = frozenset(name for chain in chains.values() for name in chain)
     time = _Timeline(loops, wanted)
@@ -143,7 +145,9 @@ def schedule_of(problem: Problem, made: Gradient, arrays: Mapping[str, Array], p
     scheduled = tuple(_scheduled_loops(made, plain, loops, wanted, machine, spill))
     found = tuple(_scheduled_item(i, kept[i.name], time, len(time.blocks), machine, arrays[kept[i.name].tape])
                   for i in items)
-    return ScheduleProblem(problem.target, tuple(blocks), found, scheduled, dict(pins))
+    # A growable tape, which the solver does not see, is stored whatever it says.
+    seen = {n: pin for n, pin in pins.items() if pin != PIN_STORE or any(n == i.name for i in items)}
+    return ScheduleProblem(problem.target, tuple(blocks), found, scheduled, seen)
 
 
 def _tapes(items: Sequence[Item], chains: Mapping[str, Sequence[str]],
@@ -200,7 +204,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
         copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
         held = SEAL.itemsize * len(found[id(loop)].state) if spill else state
         yield ScheduledLoop(name, loops.trips[name], held, once, around, copying,
-                            None, bool(loop.range.trips), 0 if around else ROW_BYTES)
+                            bool(loop.range.trips), 0 if around else ROW_BYTES)
 
 
 def _copied(size: float, room: int) -> Work:
@@ -212,7 +216,7 @@ def _copied(size: float, room: int) -> Work:
 def open_loops(made: Gradient) -> dict[str, int]:
     """The loops of unknown length that fill growable tapes, by name, and the bytes of one snapshot of each."""
     place, named = sites(made.swept.body), loop_names(made.swept)
-    filled = {r for k in made.kept if k.bytes is None for r in k.path}
+    filled = {r for k in made.kept if k.bytes is None and not k.undone for r in k.path}
     chosen = [s for s in statements(made.swept.body) if isinstance(s, While) and run_range(s) in filled
               and iteration_slots(place[id(s)].path) is not None]
     found = restarts(made.swept, chosen, place, made.reads, made.local)

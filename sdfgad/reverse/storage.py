@@ -9,6 +9,7 @@ from typing import Any
 from sdfgad.analysis.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
 from sdfgad.analysis.formula import NOTHING, Again, formulas, reach
+from sdfgad.analysis.inverse import NO_UNDOING, Undoing, undoing_of
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
 from sdfgad.ir.program import Program, Range, Stmt, View
@@ -30,7 +31,8 @@ class Kept:
 
     bytes: None for a growable tape, whose size is known only at run time. cost: elements computed to rebuild it.
     light: computing it where it is read is no dearer than storing it. again: it is computed again, not stored.
-    path: the loops around; order: the place of the statement that makes or destroys it.
+    path: the loops around; order: the place of the statement that makes or destroys it. undone: its overwrites are
+    taken back, not stored; how: what is taken back.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Kept:
     again: bool = False
     path: tuple[Range, ...] = ()
     order: int = 0
+    undone: bool = False
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Storage:
     start of the reverse of their block; inline: values to compute again where they are read. light: block-local arrays
     that may be, and are as cheap to compute as to store; heavy: others that can be made again. paths: the loops around
     each block-local array. codes: arrays that only say how comparisons turned out; nobody but the reverse sweep reads
-    them."""
+    them. undoing: how some overwrites are taken back."""
 
     program: Program
     versions: Mapping[str, int]
@@ -64,26 +68,34 @@ class Storage:
     heavy: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
     codes: frozenset[str] = frozenset()
+    undoing: Undoing = NO_UNDOING
 
 
-def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str]) -> Storage:
-    """Decide, for arrays that live within one block, between versions and rebuilding; others are recorded later."""
+def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str],
+            undone: frozenset[str] = frozenset()) -> Storage:
+    """Decide, for arrays that live within one block, between versions and rebuilding; others are recorded later.
+
+    undone: names of the units (`analysis/inverse`) that are taken back.
+    """
     seen = frozenset(seen)
-    program, codes = _decided(program, active, seen)
+    program, codes = _decided(program, active, seen, undone)
     bits = replace(NOTHING, bits=bits_of(program, codes))
     place = sites(program.body)
     local = block_locals(program, place, seen)
-    facts = _facts(program, active, inline=bits)
+    undoing = undoing_of(program, place, local, undone)
+    facts = facts_of(program, active, inline=bits, undoing=undoing)
     victims = _recorded_arrays(program, facts, place)
-    again = rebuildable(program, local, facts.reads, place)
-    light = _light(program, active, seen, local, victims, bits)
+    # What is computed again may differ in the last bit, and so undo something else.
+    again = {n: b for n, b in rebuildable(program, local, facts.reads, place).items() if n not in undoing.looked_at}
+    light = _light(program, active, seen, local, victims, bits, undone)
     impossible = sorted(recompute - ((set(again) | light) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
     if recompute:
         # What rebuilding reads has to survive, too.
         ends = ends_of_blocks(program, {n: local[n] for n in recompute - light})
-        facts = _facts(program, active, ends, replace(bits, known=formulas(program, local), chosen=recompute & light))
+        inline = replace(bits, known=formulas(program, local), chosen=recompute & light)
+        facts = facts_of(program, active, ends, inline, undoing)
         victims = {**_recorded_arrays(program, facts, place), **victims}
     chosen = [n for n in sorted(victims) if n in local and n not in recompute and _by_ones(local[n])]
     wide, versions = expand(program, local, chosen)
@@ -95,58 +107,64 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
         size = wide.arrays[name].bytes if name in versions else _all_versions(program.arrays[name].bytes, found)
         kept.append(Kept(name, name, name, size, first.source, because, name in again or name in light, found.cost,
                          name in light, name in recompute, found.path, place[id(first)].order))
-    final = block_locals(wide, sites(wide.body), seen)
+    place = sites(wide.body)
+    final = block_locals(wide, place, seen)
+    undoing = undoing_of(wide, place, final, undone)
     rebuild = {n: f for n, f in final.items() if n in recompute - light}
     heavy = {n: local[n].cost for n in again if n not in light}
     inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
-    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes)
+    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing)
 
 
-def _decided(program: Program, active: frozenset[str], seen: frozenset[str]) -> tuple[Program, frozenset[str]]:
+def _decided(program: Program, active: frozenset[str], seen: frozenset[str],
+             undone: frozenset[str]) -> tuple[Program, frozenset[str]]:
     """The program that also writes down how comparisons turned out, where that leaves less to keep."""
-    before = _kept_bytes(program, active, seen, NOTHING)
+    before, facts = kept_bytes(program, active, seen, undone)
     lost = frozenset(before)
-    other, codes = with_decisions(program, _facts(program, active), lost) if lost else (program, frozenset())
+    other, codes = with_decisions(program, facts, lost) if lost else (program, frozenset())
     if not codes:
         return program, codes
-    after = _kept_bytes(other, active, seen, replace(NOTHING, bits=bits_of(other, codes)))
+    after, _ = kept_bytes(other, active, seen, undone, replace(NOTHING, bits=bits_of(other, codes)))
     return (other, codes) if sum(after.values()) < sum(before.values()) else (program, frozenset())
 
 
-def _kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], inline: Again) -> dict[str, float]:
-    """Bytes kept for the reverse sweep, by array, when everything is stored; each unknown extent counts as a few."""
+def kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], undone: frozenset[str],
+               inline: Again = NOTHING) -> tuple[dict[str, float], Needed]:
+    """Bytes kept for the reverse sweep, by array, when all that is not undone is stored; each unknown extent counts as
+    a few. And what is needed then."""
     place = sites(program.body)
     local = block_locals(program, place, seen)
-    facts = _facts(program, active, inline=inline)
+    facts = facts_of(program, active, inline=inline, undoing=undoing_of(program, place, local, undone))
     total: dict[str, float] = {}
     for stmt in statements(program.body):
         for n in facts.recorded.get(id(stmt), ()):
             write = writes_of(stmt, place[id(stmt)])[n]
             array = program.arrays[write.array]
             if array.name in local:
-                total[array.name] = array.bytes * _expected((*local[array.name].path,))
+                total[array.name] = array.bytes * expected(local[array.name].path)
             else:
-                size = array.dtype.itemsize * _expected((*write.site.path, *write.domain))
+                size = array.dtype.itemsize * expected((*write.site.path, *write.domain))
                 total[array.name] = total.get(array.name, 0) + size
-    return total
+    return total, facts
 
 
-def _expected(ranges: tuple[Range, ...]) -> float:
+def expected(ranges: tuple[Range, ...]) -> float:
+    """Points of some ranges, an unknown extent counted as a few."""
     env = interval_env(ranges)
     extents = [extent_bound(r, env) for r in ranges]
     return math.prod(FEW if n is None or n > FEW**4 else n for n in extents)
 
 
 def _light(program: Program, active: frozenset[str], seen: frozenset[str], local: Mapping[str, BlockLocal],
-           victims: Mapping[str, int], bits: Again) -> frozenset[str]:
+           victims: Mapping[str, int], bits: Again, undone: frozenset[str]) -> frozenset[str]:
     """The values kept that are no dearer to compute where they are read, and that need little else kept instead."""
     known = formulas(program, local)
     chosen = frozenset(known) & frozenset(victims)
-    sizes = _kept_bytes(program, active, seen, bits) if chosen else {}
+    sizes = kept_bytes(program, active, seen, undone, bits)[0] if chosen else {}
     while chosen:
         inline = replace(bits, known=known, chosen=chosen)
-        instead = _kept_bytes(program, active, seen, inline)
+        instead = kept_bytes(program, active, seen, undone, inline)[0]
         poor = {n for n in chosen if n in instead}
         for name in set(instead) - set(victims):
             users = {n for n in chosen if name in reach(known, n)}
@@ -172,10 +190,11 @@ def _all_versions(size: int, found: BlockLocal) -> int | None:
     return size
 
 
-def _facts(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None,
-           inline: Again = NOTHING) -> Needed:
+def facts_of(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None,
+             inline: Again = NOTHING, undoing: Undoing = NO_UNDOING) -> Needed:
+    """What the reverse sweep needs of a program, tried on names of its own."""
     names = Names(dict(program.arrays), active, "grad_")
-    return needed(program, names.tangents(), names.scratch, again or {}, inline)
+    return needed(program, names.tangents(), names.scratch, again or {}, inline, undoing=undoing)
 
 
 def _recorded_arrays(program: Program, facts: Needed, place: Mapping[int, Site]) -> dict[str, int]:

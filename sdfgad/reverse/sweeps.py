@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from sdfgad.analysis.access import Access, Site, sites, writes_of
 from sdfgad.analysis.activity import active_arrays
+from sdfgad.analysis.inverse import Undoing
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.modes import Mode
@@ -26,7 +29,7 @@ from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, sche
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
 from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
-from sdfgad.reverse.tape import Record, record
+from sdfgad.reverse.tape import Declare, Record, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.expand import Slots
@@ -47,6 +50,12 @@ class Request:
     value: bool = False
     total: bool = False
     spill: bool = False
+
+    def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
+        """Arrays with a cotangent, and those somebody looks at after the program."""
+        outputs = {v.array for v in self.outputs}
+        seen = frozenset(outputs).union(v.array for v in views_of(program.returns))
+        return active_arrays(program, self.wrt, outputs), seen
 
 
 @dataclass(frozen=True)
@@ -71,15 +80,15 @@ class Gradient:
 
 
 def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
-             modes: Mapping[str, Mode] = MappingProxyType({})) -> Gradient:
+             modes: Mapping[str, Mode] = MappingProxyType({}), undone: frozenset[str] = frozenset()) -> Gradient:
     """The reverse-mode program of a normalised program.
 
     recompute: names of kept values to rebuild instead of storing. modes: of loops that are not wholly recorded, by
-    name. PlanNotExecutable when a value cannot be made again or a loop cannot be run so.
+    name. undone: names of overwrites to take back exactly. PlanNotExecutable when a value cannot be made again, a loop
+    cannot be run so or an overwrite cannot be taken back.
     """
-    seen = {v.array for v in (*request.outputs, *views_of(program.returns))}
-    active = active_arrays(program, request.wrt, {v.array for v in request.outputs})
-    storage = lay_out(program, active, seen, recompute)
+    active, seen = request.sets(program)
+    storage = lay_out(program, active, seen, recompute, undone)
     program = storage.program
     names = Names(dict(program.arrays), active, "grad_", storage.versions)
     for name in sorted(active):
@@ -113,7 +122,7 @@ def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int,
     ends = ends_of_blocks(program, storage.rebuild)
 
     def find(where: Names, more: Mapping[int, Sequence[Access]]) -> Needed:
-        return needed(program, where.tangents(), where.scratch, ends, storage.inline, more)
+        return needed(program, where.tangents(), where.scratch, ends, storage.inline, more, storage.undoing)
 
     if not schedules:
         return find(names, {})
@@ -155,10 +164,11 @@ class _Sweeps:
         self.rebuilt = rebuilt_blocks(storage, place)
         self.codes = storage.codes
         self.versions = self._rooms_of_versions(storage)
+        self.lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
         self._record_all(storage)
+        self._take_back_all(storage.undoing)
 
     def _record_all(self, storage: Storage) -> None:
-        lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
         for stmt in statements(storage.program.body):
             numbers = self.facts.recorded.get(id(stmt), ())
             accesses = writes_of(stmt, self.place[id(stmt)]) if numbers else []
@@ -166,16 +176,35 @@ class _Sweeps:
                 array = self.names.arrays[accesses[n].array]
                 if array.name in storage.rebuild:
                     continue
-                around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
-                made = record(accesses[n], array, self.names.declare, stmt.source, around)
+                made = self._record(stmt, accesses[n], self.names.declare)
                 self.records.setdefault(id(stmt), []).append(made)
                 again = array.name in storage.light or array.name in storage.heavy
                 stem = f"{array.name}@{stmt.source.line}" if stmt.source and not again else array.name
-                name = fresh(stem, {k.name for k in self.kept})
-                line = lines.get(self.facts.why[(id(stmt), n)].site.order, 0)
-                self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, f"needed by line {line}",
+                name = fresh(stem, self.facts.undone | {k.name for k in self.kept})
+                self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, self._because(stmt, n),
                                       again, storage.heavy.get(array.name, 0), array.name in storage.light,
                                       path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))
+
+    def _record(self, stmt: Stmt, write: Access, declare: Declare) -> Record:
+        around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
+        return record(write, self.names.arrays[write.array], declare, stmt.source, around)
+
+    def _because(self, stmt: Stmt, number: int) -> str:
+        return f"needed by line {self.lines.get(self.facts.why[(id(stmt), number)].site.order, 0)}"
+
+    def _take_back_all(self, undoing: Undoing) -> None:
+        for action in undoing.actions:
+            if not action.units.isdisjoint(self.facts.undone):
+                # Behind the record of the statement itself: what comes last goes back first.
+                self.records.setdefault(id(action.after), []).append(Record((), action.restore))
+        for name in sorted(self.facts.undone):
+            unit = undoing.units[name]
+            needed_ones = [s for s in unit.writes if (id(s), 0) in self.facts.why]
+            sizes = [self._record(s, writes_of(s, self.place[id(s)])[0], _undeclared).bytes for s in needed_ones]
+            size = None if None in sizes else sum(n or 0 for n in sizes)
+            first, site = needed_ones[0], self.place[id(needed_ones[0])]
+            self.kept.append(Kept(name, unit.array, "", size, first.source, self._because(first, 0), path=site.path,
+                                  order=site.order, undone=True, how=unit.how))
 
     def _rooms_of_versions(self, storage: Storage) -> dict[str, Slots]:
         """(room, place) for the leading dimensions of arrays with versions, whose shapes change with them."""
@@ -202,7 +231,7 @@ class _Sweeps:
             elif isinstance(stmt, If):
                 out.append(replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse)))
             else:
-                out += [*(r.save for r in self.recorded(stmt)), stmt]
+                out += [*(s for r in self.recorded(stmt) for s in r.save), stmt]
         return tuple(out)
 
     def backward(self, block: Block) -> Block:
@@ -218,7 +247,7 @@ class _Sweeps:
         if isinstance(stmt, (Loop, While)):
             body = self.backward(stmt.body)
             return (Loop(reversed_range(stmt), body, stmt.source, label=stmt.label),) if body else ()
-        restore = tuple(r.restore for r in reversed(self.recorded(stmt)))
+        restore = tuple(s for r in reversed(self.recorded(stmt)) for s in r.restore)
         linear = self.facts.linear.get(id(stmt))
         if linear is None:
             return restore
@@ -256,6 +285,11 @@ class _Sweeps:
         used = {n for s in linear for n in reads(s) | writes(s)}
         return [clear(self.names.arrays[n].whole, linear[0]) for n in sorted(used)
                 if n in self.names.scratch and self.names.is_tangent(n)]
+
+
+def _undeclared(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    """For the size of a tape that is not needed."""
+    return Array(name, shape, dtype)
 
 
 def reversed_range(stmt: Loop | While) -> Range:

@@ -1,4 +1,4 @@
-"""Where overwritten elements are stored: one slot per execution of the write, addressed by the iteration."""
+"""How overwritten elements come back: from a tape with one slot per execution of the write, or by taking it back."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from sdfgad.analysis.access import Access
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Map, Pop, Push, Range, Stmt, Store, View, axis, view_of
+from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store, View, axis, view_of
 from sdfgad.transform.expand import Slots, iteration_slots
 
 Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
@@ -18,12 +18,13 @@ Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
 
 @dataclass(frozen=True)
 class Record:
-    """The statements that store what a write overwrites, and put it back. `bytes` is None for a growable tape."""
+    """What is done before a write to store what it overwrites, and to put it back. An overwrite that is taken back
+    exactly has nothing to save and no tape. `bytes` is None for a growable tape."""
 
-    save: Stmt
-    restore: Stmt
-    tape: str
-    bytes: int | None
+    save: Block
+    restore: Block
+    tape: str = ""
+    bytes: int | None = 0
 
 
 def record(write: Access, array: Array, declare: Declare, source: SourceLine | None,
@@ -44,7 +45,7 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
     at = tuple(i for _, i in ordered)
     save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
     back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
-    return Record(Map(domain, (save,), source), Map(domain, (back,), source), tape.name, tape.bytes)
+    return Record((Map(domain, (save,), source),), (Map(domain, (back,), source),), tape.name, tape.bytes)
 
 
 def _layout(domain: tuple[Range, ...], write: Access) -> list[int]:
@@ -77,7 +78,7 @@ def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: So
     rectangular = all(moving.isdisjoint(r.start.symbols | r.stop.symbols) for r in domain)
     view = _as_view(write, domain, array) if rectangular else view_of(array)
     tape = f"tape_{array.name}_{write.site.order}"
-    return Record(Push(tape, view, source), Pop(tape, view, source), tape, None)
+    return Record((Push(tape, view, source),), (Pop(tape, view, source),), tape, None)
 
 
 def _as_view(write: Access, domain: tuple[Range, ...], array: Array) -> View:

@@ -114,7 +114,7 @@ class Execution:
         else:
             length = segment_length(q.trips, mode.count) if mode.kind == "segments" else q.trips
             for t in range(q.trips):
-                if t % length == 0 and mode.kind != "inverse":
+                if t % length == 0:
                     self.snapshot(loop, run, t // length)
                 self.plain(loop, 1)
         return run
@@ -144,18 +144,15 @@ class Execution:
         self.live -= len(run.snapshots) * q.state_bytes
 
     def run_again(self, loop, run, t, length):
-        kind, q = self.plan.modes[loop].kind, self.p.loop[loop]
+        kind = self.plan.modes[loop].kind
         if kind == "binomial":
             self.until_turn(loop, run, False)
         elif kind == "segments":
             self.restore(loop, run, t // length)
             run.records = {k: self.record(loop, False) for k in range(t // length * length, t + 1)}
-        elif kind == "restart":
+        else:
             self.restore(loop, run, 0)
             self.plain(loop, t)
-            run.records[t] = self.record(loop, False)
-        else:
-            self.seconds += q.inverse_seconds - q.seconds   # Undoing a step and recording it are charged together.
             run.records[t] = self.record(loop, False)
 
     def reverse_iteration(self, loop, runs):

@@ -43,8 +43,8 @@ def _drawn(draw: random.Random, loops: int, nested: bool) -> ScheduleProblem:
         items.append(_item(draw, k, draw.choice(regions), parents, spans, items))
     trips = {name: draw.randint(1, 4 if nested else 7) for name in parents}
     return ScheduleProblem("random", tuple(blocks), tuple(items), tuple(
-        ScheduledLoop(name, trips[name], draw.randint(1, 40), draw.randint(1, 9), parent, draw.choice((0, 0, 1)),
-                      draw.choice((None, None, None, 3))) for name, parent in parents.items()))
+        ScheduledLoop(name, trips[name], draw.randint(1, 40), draw.randint(1, 9), parent, draw.choice((0, 0, 1)))
+        for name, parent in parents.items()))
 
 
 def _blocks(draw: random.Random, parents: dict[str, str | None]) -> list[ScheduledBlock]:

@@ -72,7 +72,7 @@ def test_as_many_forward_steps_as_another_implementation(steps, snapshots):
 
 @pytest.mark.parametrize("trips", [1, 2, 3, 7, 100, 10**6])
 def test_no_offered_mode_is_beaten_by_another(trips):
-    loop = ScheduledLoop("t", trips, 100, 1.0, snapshot_seconds=0.1, inverse_seconds=2.0)
+    loop = ScheduledLoop("t", trips, 100, 1.0, snapshot_seconds=0.1)
     modes = offered_modes(loop)
     assert all(is_possible(m, loop) for m in modes) and len(set(modes)) == len(modes) < 400
     costs = [(p.snapshots, p.held_records, p.held_records + p.working_records, p.seconds)
@@ -82,7 +82,7 @@ def test_no_offered_mode_is_beaten_by_another(trips):
 
 def test_impossible_modes():
     loop = ScheduledLoop("t", 5, 100, 1.0)
-    for mode in (Mode("segments", 6), Mode("binomial", 0), Mode("inverse"), Mode("store all", 1), Mode("hope")):
+    for mode in (Mode("segments", 6), Mode("binomial", 0), Mode("store all", 1), Mode("hope")):
         assert not is_possible(mode, loop)
     assert [str(m) for m in (Mode("binomial", 3), Mode("segments", 4), Mode("restart"))] == [
         "3 snapshots", "4 segments", "restart"]

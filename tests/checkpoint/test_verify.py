@@ -71,7 +71,7 @@ def test_what_is_alive_when():
     (plan("a b u", [("b", 1)]), "no place"),
     (plan("a b u c"), "there is no value c"),
     (plan(mode=Mode("segments", 11)), "cannot be run as 11 segments"),
-    (plan(mode=Mode("inverse")), "cannot be run as inverse"),
+    (plan(mode=Mode("hope")), "cannot be run as hope"),
     (replace(plan(), modes={}), "loop t has no mode"),
     (replace(plan(), modes={"t": ALL, "s": ALL}), "there is no loop s"),
 ])

@@ -16,7 +16,7 @@ import sdfgad
 from sdfgad.frontend import parse
 from tests.programs.running import WRT, Runner, arguments, check, copied, load
 from tests.programs.writer import sources
-from tests.support.oracle import program_gradient, program_tangent, rebuildable
+from tests.support.oracle import program_gradient, program_tangent, rebuildable, undoable
 
 MOST_REFUSED = 0.1
 
@@ -34,6 +34,9 @@ class Interpreted:
         _, rebuilt = program_gradient(parsed.program, held, wrt, recompute=chosen) if chosen else (value, grads)
         for n in wrt:
             np.testing.assert_allclose(rebuilt[n], grads[n], rtol=1e-6, atol=1e-9, err_msg="recomputing")
+        _, undone = program_gradient(parsed.program, held, wrt, undone=undoable(parsed.program))
+        for n in wrt:
+            np.testing.assert_array_equal(undone[n], grads[n], err_msg="undoing")
         return value, {n: grads[a] for n, a in names.items()}
 
     def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
-from tests.support.oracle import numerical_gradient, program_gradient, program_tangent, rebuildable
+from tests.support.oracle import numerical_gradient, program_gradient, program_tangent, rebuildable, undoable
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.2, 0.9, 6)
@@ -256,6 +256,9 @@ def test_both_modes_and_every_plan(fn, args):
     _, rebuilt = program_gradient(parsed.program, held, wrt, recompute=chosen)
     for name in wrt:
         np.testing.assert_allclose(rebuilt[name], found[name], rtol=1e-12, atol=1e-12)
+    _, undone = program_gradient(parsed.program, held, wrt, undone=undoable(parsed.program))
+    for name in wrt:
+        np.testing.assert_array_equal(undone[name], found[name])
 
 
 @pytest.mark.slow

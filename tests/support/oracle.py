@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.analysis.access import sites
+from sdfgad.analysis.block_local import block_locals
+from sdfgad.analysis.inverse import inversions
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
@@ -88,23 +91,24 @@ def check_same(before: Program, after: Program, given: Arrays = MappingProxyType
 
 
 def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", recompute: frozenset[str] = frozenset(),
-                     fused: bool = True) -> Gradient:
+                     fused: bool = True, undone: frozenset[str] = frozenset()) -> Gradient:
     """The gradient program of a program that returns what is differentiated, made by the passes of the pipeline.
 
-    fused: temporaries are fused away first, as the pipeline does.
+    fused: temporaries are fused away first, as the pipeline does. undone: see `undoable`.
     """
     views = tuple(views_of(program.returns))
     ready = prepare_program(program, views) if fused else normalise(program)
-    made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute)
+    made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute, undone=undone)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program, kept)
     return replace(made, program=tidy(lean, kept))
 
 
 def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),
-                     recompute: frozenset[str] = frozenset(), fused: bool = True) -> tuple[Any, dict[str, np.ndarray]]:
+                     recompute: frozenset[str] = frozenset(), fused: bool = True,
+                     undone: frozenset[str] = frozenset()) -> tuple[Any, dict[str, np.ndarray]]:
     """Value and gradients of a program by the interpreted reverse sweep."""
-    made = reversed_program(program, wrt, "arguments" if seeds else "ones", recompute, fused)
+    made = reversed_program(program, wrt, "arguments" if seeds else "ones", recompute, fused, undone)
     passed = {**arrays, **{n: np.array(s) for n, s in zip(made.seeds, seeds, strict=True)}}
     value, memory = execute(made.program, passed)
     return value, {n: memory[g] if g else np.zeros_like(arrays[n]) for n, g in made.gradients.items()}
@@ -129,6 +133,15 @@ def _tangent_of(tree: Any, view: Callable[[View], View | None], memory: Arrays) 
 def rebuildable(program: Program, wrt: Sequence[str]) -> frozenset[str]:
     """Names of the kept values a plan may recompute."""
     return frozenset(k.name for k in reversed_program(program, wrt).kept if k.recomputable)
+
+
+def undoable(program: Program) -> frozenset[str]:
+    """Names of all overwrites that can be taken back exactly, worth it or not."""
+    views = tuple(views_of(program.returns))
+    ready = prepare_program(program, views)
+    place = sites(ready.body)
+    seen = {v.array for v in views}
+    return frozenset(inversions(ready, place, block_locals(ready, place, seen)).units)
 
 
 def views_of(tree: Any) -> list[View]:

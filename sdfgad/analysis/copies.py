@@ -1,0 +1,281 @@
+"""Runs of copies that lose nothing: swaps, rotations, reversals, values handed on from array to array.
+
+Take a copy D = S backwards, S = D: it gives S the value it had, as long as D holds what the copy put there. A run of
+copies, taken backwards last first, therefore puts back what the run overwrote if every element was copied to some other
+place before, and each of those places still holds the copy when its turn comes:
+
+    w = u ; u = v ; v = w        taken back by        w = v ; v = u ; u = w
+
+The check walks over boxes of elements, in each way in which boxes at places that depend on data may coincide.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+from sdfgad.analysis.access import AFTER, Access, Site, index_accesses, interval_env, range_accesses
+from sdfgad.analysis.boxes import Box, Case, Path, cases, path_of
+from sdfgad.ir.expr import Load
+from sdfgad.ir.index import Bounds
+from sdfgad.ir.program import Array, Block, Lib, Map, Stmt, Store
+from sdfgad.ir.walk import range_elems, reads, writes
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A statement that copies elements, each to one place: `to = of`."""
+
+    stmt: Map
+    store: Store
+    load: Load
+    to: Path
+    of: Path
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Arrays that say which elements are copied."""
+        indices = (*self.store.index, *self.load.index)
+        return frozenset(e.array for i in indices for e in i.elems) | \
+            {e.array for r in self.stmt.domain for e in range_elems(r)}
+
+    @property
+    def straight(self) -> bool:
+        """Whether both sides are run through alike."""
+        return self.to.order is not None and self.to.order == self.of.order
+
+    def back(self) -> Map:
+        """The copy the other way."""
+        value = Load(self.store.array, self.store.index, self.load.dtype)
+        return Map(self.stmt.domain, (Store(self.load.array, self.load.index, value),), self.stmt.source)
+
+
+def copy_of(stmt: Stmt, arrays: Mapping[str, Array], permutations: Mapping[str, int]) -> Copy | None:
+    """A statement as a copy."""
+    part = stmt.body[0] if isinstance(stmt, Map) and len(stmt.body) == 1 else None
+    if not isinstance(stmt, Map) or not isinstance(part, Store) or part.op is not None or \
+            not isinstance(part.expr, Load) or arrays[part.array].dtype != part.expr.dtype:
+        return None
+    load = part.expr
+    to = path_of(part.array, arrays[part.array].shape, part.index, stmt.domain, permutations)
+    of = path_of(load.array, arrays[load.array].shape, load.index, stmt.domain, permutations)
+    return None if to is None or of is None else Copy(stmt, part, load, to, of)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Statements of one block, one after the other: copies, and at some places others, which touch nothing that the
+    copies look at or change, except that they may read it. copies: by place in the run."""
+
+    stmts: tuple[Stmt, ...]
+    copies: Mapping[int, Copy]
+    env: Mapping[str, Bounds]
+
+    @cached_property
+    def handed_on(self) -> list[str]:
+        """The arrays of which something is copied before something of them is overwritten."""
+        return sorted({c.store.array for k, c in self.copies.items()
+                       if any(j < k and b.load.array == c.store.array for j, b in self.copies.items())})
+
+    @cached_property
+    def checks(self) -> list[_Check]:
+        boxes = [b for c in self.copies.values() for b in (c.to.box, c.of.box)]
+        return [_Check(self.copies, case) for case in cases(boxes, self.env)]
+
+
+def runs_of(block: Block, site: Site, arrays: Mapping[str, Array], permutations: Mapping[str, int]) -> Iterator[Run]:
+    """The runs of a block. site: of its first statement."""
+    env = interval_env(site.path)
+    now = _Growing()
+    for stmt in block:
+        copy = copy_of(stmt, arrays, permutations)
+        if not now.takes(stmt, copy):
+            yield from now.closed(env)
+            now = _Growing()
+            if copy is None or not now.takes(stmt, copy):
+                continue
+        now.add(stmt, copy)
+    yield from now.closed(env)
+
+
+class _Growing:
+    """A run as far as it has got. places: arrays that say which elements are copied; other: written by others."""
+
+    def __init__(self) -> None:
+        self.stmts: list[Stmt] = []
+        self.copies: dict[int, Copy] = {}
+        self.places: set[str] = set()
+        self.copied: set[str] = set()
+        self.written: set[str] = set()
+        self.other: set[str] = set()
+
+    def takes(self, stmt: Stmt, copy: Copy | None) -> bool:
+        if copy is None:
+            touched = self.copied | self.places
+            return bool(self.copies) and isinstance(stmt, (Map, Lib)) and touched.isdisjoint(writes(stmt))
+        ends = {copy.store.array, copy.load.array}
+        return copy.places.isdisjoint(self.other | self.written | {copy.store.array}) and \
+            ends.isdisjoint(self.other) and copy.store.array not in self.places
+
+    def add(self, stmt: Stmt, copy: Copy | None) -> None:
+        if copy is None:
+            self.other |= writes(stmt)
+        else:
+            self.copies[len(self.stmts)] = copy
+            self.places |= copy.places
+            self.copied |= {copy.store.array, copy.load.array}
+            self.written.add(copy.store.array)
+        self.stmts.append(stmt)
+
+    def closed(self, env: Mapping[str, Bounds]) -> Iterator[Run]:
+        if self.copies:
+            last = max(self.copies)
+            yield Run(tuple(self.stmts[:last + 1]), self.copies, env)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """copies: places in the run of those to take backwards; kept: of those whose target has to hold its value after
+    the run, for what it says about the time before."""
+
+    copies: frozenset[int]
+    kept: frozenset[int]
+
+    def __or__(self, other: Plan) -> Plan:
+        return Plan(self.copies | other.copies, self.kept | other.kept)
+
+
+NOTHING = Plan(frozenset(), frozenset())
+
+
+def plan_for(run: Run, array: str, near: Mapping[int, frozenset[str]]) -> Plan | None:
+    """How to put back everything the run overwrites of an array; None when that is not seen to be possible.
+
+    near: arrays that the reverse of each other statement of the run may look at, by place.
+    """
+    found = NOTHING
+    for check in run.checks:
+        for k in (k for k, c in run.copies.items() if c.store.array == array):
+            wanted = check.overwritten(k)
+            if wanted is None:
+                return None
+            found |= wanted
+    # Each copy taken backwards has to give true values, in every case.
+    todo = sorted(found.copies)
+    while todo:
+        k = todo.pop()
+        for check in run.checks:
+            more = check.intact(k)
+            if more is None:
+                return None
+            todo += more.copies - found.copies
+            found |= more
+    return found if found.copies and not _disturbs(run, array, found, near) else None
+
+
+def _disturbs(run: Run, array: str, plan: Plan, near: Mapping[int, frozenset[str]]) -> bool:
+    """Whether the reverse of a statement between the copies would look at what has been put back too early for it."""
+    writing: dict[str, list[int]] = {}
+    for k, c in run.copies.items():
+        writing.setdefault(c.store.array, []).append(k)
+    first: dict[str, int] = {}
+    for k in sorted(plan.copies):
+        first.setdefault(run.copies[k].load.array, k)
+    for t, arrays in near.items():
+        if array in arrays and any(k < t for k in writing[array]):
+            return True
+        if any(first[a] < k < t for a in arrays & first.keys() for k in writing.get(a, ())):
+            return True
+    return False
+
+
+class _Check:
+    """One way in which the boxes of a run may coincide."""
+
+    def __init__(self, copies: Mapping[int, Copy], case: Case) -> None:
+        self.copies = copies
+        self.case = case
+        self.changing = self._changing()
+        self.known: dict[int, Plan | None] = {}
+
+    def _changing(self) -> list[int]:
+        """The copies but for those that copy to a place what it holds already."""
+        holds: dict[Box, int] = {}
+        fresh = count()
+        found = []
+        for k, c in sorted(self.copies.items()):
+            value = holds.setdefault(self.case.one(c.of.box), next(fresh))
+            target = self.case.one(c.to.box)
+            if c.straight and holds.get(target) == value:
+                continue
+            found.append(k)
+            holds = {b: v for b, v in holds.items() if self.case.apart(b, c.to.box)}
+            holds[target] = value if c.straight else next(fresh)
+        return found
+
+    def overwritten(self, k: int) -> Plan | None:
+        """What to take backwards so that the target of a copy holds what it held before the run."""
+        if k not in self.changing:
+            return NOTHING  # What others change of it, they put back.
+        target = self.copies[k].to.box
+        first = next(j for j in self.changing if not self.case.apart(self.copies[j].to.box, target))
+        return self._from_copies(target, [j for j in self.copies if j < first])
+
+    def intact(self, k: int) -> Plan | None:
+        """What it takes for the target of a copy to hold its value when the copy is taken backwards."""
+        if k not in self.known:
+            self.known[k] = self._intact(k)
+        return self.known[k]
+
+    def _intact(self, k: int) -> Plan | None:
+        target = self.copies[k].to.box
+        spoilt = next((j for j in self.changing if j > k and not self.case.apart(self.copies[j].to.box, target)), None)
+        later = [j for j in self.copies if j > k and (spoilt is None or j < spoilt)]
+        again = self._from_copies(target, later)
+        if again is not None:
+            return again
+        return Plan(frozenset(), frozenset({k})) if spoilt is None else None
+
+    def _from_copies(self, target: Box, candidates: Iterable[int]) -> Plan | None:
+        """The first copies that together copied all of a box; None unless taken backwards they give true values."""
+        chosen: list[int] = []
+        for j in sorted(candidates):
+            if self.case.covered(target, [self.copies[i].of.box for i in chosen]):
+                break
+            if not self.case.apart(self.copies[j].of.box, target):
+                chosen.append(j)
+        if not self.case.covered(target, [self.copies[i].of.box for i in chosen]):
+            return None
+        found = Plan(frozenset(chosen), frozenset())
+        for j in chosen:
+            deeper = self.intact(j)
+            if deeper is None:
+                return None
+            found |= deeper
+        return found
+
+
+def taken_back(run: Run, plan: Plan) -> Block:
+    """The copies of a plan backwards, last first."""
+    return tuple(run.copies[k].back() for k in sorted(plan.copies, reverse=True))
+
+
+def reads_back(run: Run, plan: Plan, site: Site) -> Sequence[Access]:
+    """What that reads of the time before. site: of the statement after which it runs."""
+    found: list[Access] = []
+    for k in sorted(plan.copies):
+        c = run.copies[k]
+        found += index_accesses((*c.store.index, *c.load.index), c.stmt.domain, site, AFTER)
+        found += range_accesses(c.stmt.domain, site, AFTER)
+    for k in sorted(plan.kept):
+        c = run.copies[k]
+        found.append(Access(c.store.array, c.store.index, c.stmt.domain, site, AFTER))
+    return found
+
+
+def others(run: Run) -> Iterator[tuple[int, frozenset[str]]]:
+    """The statements of a run that are no copies, and what they touch."""
+    for t, stmt in enumerate(run.stmts):
+        if t not in run.copies:
+            yield t, reads(stmt) | writes(stmt)

@@ -112,7 +112,7 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     if any(p.op is None for p in stores) or len({p.array for p in stores}) != len(stores):
         return None
     reads = {n for p in stmt.body for n in _reads(p)}
-    cells = [_cells(p, stmt) or _scattered(p, stmt, frame) for p in stores]
+    cells = [_targets(p, stmt, frame) for p in stores]
     if not reads.isdisjoint(p.array for p in stores) or any(c is None for c in cells):
         return None
     used = {r.var for c in cells for r in c or ()}
@@ -126,6 +126,12 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
 def _reads(part: Let | Store) -> set[str]:
     places = part.index if isinstance(part, Store) else ()
     return expr_reads(part.expr) | {e.array for i in places for e in i.elems}
+
+
+def _targets(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
+    """The ranges over a copy of what a store accumulates into, none for a single element; None if copies do not pay."""
+    cells = _cells(part, stmt)
+    return _scattered(part, stmt, frame) if cells is None else cells
 
 
 def _cells(part: Store, stmt: Map) -> tuple[Range, ...] | None:

@@ -73,6 +73,13 @@ def test_colliding_stores_are_never_shared() -> None:
     assert shared is not None and all(r.var != "i" for r in shared.ranges)
 
 
+def test_a_sum_of_everything_is_shared_in_blocks() -> None:
+    total = mapped([span("i", 300), span("j", 300)], store("x", [], load("A", "i", "j"), "+"))
+    shared = share(total, Frame(program([], {"A": ((300, 300), F8)}, {"x": ((), F8)}).arrays), str)
+    assert shared is not None and [a.shape[1:] for a in shared.added] == [()]
+    assert shared.ranges[0].var == "block" and shared.after
+
+
 def test_keywords_and_macros_as_names() -> None:
     names = ["do", "I", "register", "int", "M_PI", "new"]
     steps = [mapped([span("for", 4)], store(n, ["for"], add(load(n, "for"), num(1.0)))) for n in names]

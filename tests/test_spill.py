@@ -88,7 +88,7 @@ def misdirecting(slot_bytes):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="maps a page twice as Linux does")
-@pytest.mark.parametrize(("fn", "how"), [(waves, {"snapshot": "_"}), (settling, {"memory_limit": "6MB"})])
+@pytest.mark.parametrize(("fn", "how"), [(waves, {"snapshot": "_", "memory_limit": "8MB"}), (settling, {"memory_limit": "6MB"})])
 def test_a_write_that_went_elsewhere(fn, how, data, tmp_path, monkeypatch):
     gradient = sdfgad.grad(fn, spill=tmp_path, **how)
     expected = sdfgad.grad(fn)(*data)

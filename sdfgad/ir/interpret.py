@@ -16,10 +16,12 @@ from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
 
 
-def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None) -> Any:
+def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None,
+        room: Mapping[str, np.ndarray] = MappingProxyType({})) -> Any:
     """Execute `program` on the given argument arrays (changed in place) and return its value.
 
-    Transients start as NaN (or a poison integer), so reading one before writing it shows. `keep` receives every array.
+    Transients start as NaN (or a poison integer), so reading one before writing it shows; those in `room` lie there and
+    hold what they hold. `keep` receives every array.
     """
     memory = {} if keep is None else keep
     for array in program.arrays.values():
@@ -27,6 +29,8 @@ def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, n
             memory[array.name] = np.asarray(arguments[array.name]).view()
         elif array.name in program.constants:
             memory[array.name] = np.asarray(program.constants[array.name], dtype=array.dtype)
+        elif array.name in room:
+            memory[array.name] = room[array.name]
         else:
             memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
     machine = _Machine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing})

@@ -10,7 +10,7 @@ The check walks over boxes of elements, in each way in which boxes at places tha
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -20,7 +20,7 @@ from sdfgad.analysis.boxes import Box, Case, Path, cases, path_of
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Bounds
 from sdfgad.ir.program import Array, Block, Lib, Map, Stmt, Store
-from sdfgad.ir.walk import range_elems, reads, writes
+from sdfgad.ir.walk import range_elems, writes
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,14 @@ def copy_of(stmt: Stmt, arrays: Mapping[str, Array], permutations: Mapping[str, 
 
 @dataclass(frozen=True)
 class Run:
-    """Statements of one block, one after the other: copies, and at some places others, which touch nothing that the
-    copies look at or change, except that they may read it. copies: by place in the run."""
+    """Statements of one block, one after the other: copies, and at some places others, which change nothing that copies
+    before them touch or that says which elements are copied. copies: by place in the run. handed_on: arrays of which
+    something is copied before something of them is overwritten."""
 
     stmts: tuple[Stmt, ...]
     copies: Mapping[int, Copy]
+    handed_on: frozenset[str]
     env: Mapping[str, Bounds]
-
-    @cached_property
-    def handed_on(self) -> list[str]:
-        """The arrays of which something is copied before something of them is overwritten."""
-        return sorted({c.store.array for k, c in self.copies.items()
-                       if any(j < k and b.load.array == c.store.array for j, b in self.copies.items())})
 
     @cached_property
     def checks(self) -> list[_Check]:
@@ -84,15 +80,20 @@ class Run:
         return [_Check(self.copies, case) for case in cases(boxes, self.env)]
 
 
-def runs_of(block: Block, site: Site, arrays: Mapping[str, Array], permutations: Mapping[str, int]) -> Iterator[Run]:
+Near = Callable[[Stmt], frozenset[str]]
+"""Arrays that the reverse of a statement may look at."""
+
+
+def runs_of(block: Block, site: Site, arrays: Mapping[str, Array], permutations: Mapping[str, int],
+            near: Near) -> Iterator[Run]:
     """The runs of a block. site: of its first statement."""
     env = interval_env(site.path)
-    now = _Growing()
+    now = _Growing(near)
     for stmt in block:
         copy = copy_of(stmt, arrays, permutations)
         if not now.takes(stmt, copy):
             yield from now.closed(env)
-            now = _Growing()
+            now = _Growing(near)
             if copy is None or not now.takes(stmt, copy):
                 continue
         now.add(stmt, copy)
@@ -100,23 +101,27 @@ def runs_of(block: Block, site: Site, arrays: Mapping[str, Array], permutations:
 
 
 class _Growing:
-    """A run as far as it has got. places: arrays that say which elements are copied; other: written by others."""
+    """A run as far as it has got. places: arrays that say which elements are copied; sources, targets: arrays that are
+    copied from and to; handed_on: those of them that were sources first; other: arrays written by others."""
 
-    def __init__(self) -> None:
+    def __init__(self, near: Near) -> None:
+        self.near = near
         self.stmts: list[Stmt] = []
         self.copies: dict[int, Copy] = {}
         self.places: set[str] = set()
-        self.copied: set[str] = set()
-        self.written: set[str] = set()
+        self.sources: set[str] = set()
+        self.targets: set[str] = set()
+        self.handed_on: set[str] = set()
         self.other: set[str] = set()
 
     def takes(self, stmt: Stmt, copy: Copy | None) -> bool:
         if copy is None:
-            touched = self.copied | self.places
-            return bool(self.copies) and isinstance(stmt, (Map, Lib)) and touched.isdisjoint(writes(stmt))
-        ends = {copy.store.array, copy.load.array}
-        return copy.places.isdisjoint(self.other | self.written | {copy.store.array}) and \
-            ends.isdisjoint(self.other) and copy.store.array not in self.places
+            # To look at what has been handed on ends a run: it would be put back too early.
+            touched = self.sources | self.targets | self.places
+            return bool(self.copies) and isinstance(stmt, (Map, Lib)) and touched.isdisjoint(writes(stmt)) and \
+                self.handed_on.isdisjoint(self.near(stmt))
+        return copy.places.isdisjoint(self.other | self.targets | {copy.store.array}) and \
+            copy.store.array not in self.places
 
     def add(self, stmt: Stmt, copy: Copy | None) -> None:
         if copy is None:
@@ -124,14 +129,15 @@ class _Growing:
         else:
             self.copies[len(self.stmts)] = copy
             self.places |= copy.places
-            self.copied |= {copy.store.array, copy.load.array}
-            self.written.add(copy.store.array)
+            self.handed_on |= {copy.store.array} & self.sources
+            self.sources.add(copy.load.array)
+            self.targets.add(copy.store.array)
         self.stmts.append(stmt)
 
     def closed(self, env: Mapping[str, Bounds]) -> Iterator[Run]:
         if self.copies:
             last = max(self.copies)
-            yield Run(tuple(self.stmts[:last + 1]), self.copies, env)
+            yield Run(tuple(self.stmts[:last + 1]), self.copies, frozenset(self.handed_on), env)
 
 
 @dataclass(frozen=True)
@@ -149,11 +155,8 @@ class Plan:
 NOTHING = Plan(frozenset(), frozenset())
 
 
-def plan_for(run: Run, array: str, near: Mapping[int, frozenset[str]]) -> Plan | None:
-    """How to put back everything the run overwrites of an array; None when that is not seen to be possible.
-
-    near: arrays that the reverse of each other statement of the run may look at, by place.
-    """
+def plan_for(run: Run, array: str) -> Plan | None:
+    """How to put back everything the run overwrites of an array; None when that is not seen to be possible."""
     found = NOTHING
     for check in run.checks:
         for k in (k for k, c in run.copies.items() if c.store.array == array):
@@ -171,23 +174,7 @@ def plan_for(run: Run, array: str, near: Mapping[int, frozenset[str]]) -> Plan |
                 return None
             todo += more.copies - found.copies
             found |= more
-    return found if found.copies and not _disturbs(run, array, found, near) else None
-
-
-def _disturbs(run: Run, array: str, plan: Plan, near: Mapping[int, frozenset[str]]) -> bool:
-    """Whether the reverse of a statement between the copies would look at what has been put back too early for it."""
-    writing: dict[str, list[int]] = {}
-    for k, c in run.copies.items():
-        writing.setdefault(c.store.array, []).append(k)
-    first: dict[str, int] = {}
-    for k in sorted(plan.copies):
-        first.setdefault(run.copies[k].load.array, k)
-    for t, arrays in near.items():
-        if array in arrays and any(k < t for k in writing[array]):
-            return True
-        if any(first[a] < k < t for a in arrays & first.keys() for k in writing.get(a, ())):
-            return True
-    return False
+    return found if found.copies else None
 
 
 class _Check:
@@ -272,10 +259,3 @@ def reads_back(run: Run, plan: Plan, site: Site) -> Sequence[Access]:
         c = run.copies[k]
         found.append(Access(c.store.array, c.store.index, c.stmt.domain, site, AFTER))
     return found
-
-
-def others(run: Run) -> Iterator[tuple[int, frozenset[str]]]:
-    """The statements of a run that are no copies, and what they touch."""
-    for t, stmt in enumerate(run.stmts):
-        if t not in run.copies:
-            yield t, reads(stmt) | writes(stmt)

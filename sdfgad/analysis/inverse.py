@@ -14,14 +14,14 @@ import numpy as np
 
 from sdfgad.analysis.access import Access, Site, interval_env
 from sdfgad.analysis.block_local import BlockLocal, blocks
-from sdfgad.analysis.copies import NOTHING, Plan, Run, others, plan_for, reads_back, runs_of, taken_back
+from sdfgad.analysis.copies import NOTHING, Plan, Run, plan_for, reads_back, runs_of, taken_back
 from sdfgad.analysis.formula import formulas, reach
 from sdfgad.analysis.updates import Interval, Undone, held, undone
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Map, Program, Stmt, Store, View, axis
 from sdfgad.ir.text import expr_text
-from sdfgad.ir.walk import statements, writes
+from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.names import fresh
 
 LONGEST_TEXT = 60
@@ -149,11 +149,15 @@ def _updates(program: Program, place: Mapping[int, Site]) -> Iterator[Unit]:
 def _moves(program: Program, place: Mapping[int, Site], local: Mapping[str, BlockLocal]) -> Iterator[Unit]:
     permutations = _permutations(program)
     known = formulas(program, local)
+
+    def near(stmt: Stmt) -> frozenset[str]:
+        names = reads(stmt) | writes(stmt)
+        return names.union(*(reach(known, n) for n in names & known.keys()))
+
     for block in blocks(program.body):
-        for run in runs_of(block, place[id(block[0])], program.arrays, permutations):
-            near = {t: names.union(*(reach(known, n) for n in names & known.keys())) for t, names in others(run)}
-            for array in run.handed_on:
-                plan = plan_for(run, array, near)
+        for run in runs_of(block, place[id(block[0])], program.arrays, permutations, near):
+            for array in sorted(run.handed_on):
+                plan = plan_for(run, array)
                 if plan is not None:
                     stmts = tuple(c.stmt for _, c in sorted(run.copies.items()) if c.store.array == array)
                     yield Unit(_stem(stmts[0], array), array, stmts, _text(program, stmts[0]), (run, plan))

@@ -69,7 +69,10 @@ def where(condition: Term, yes: Operand, no: Operand) -> Term:
 
 
 def number(value: Any, dtype: np.dtype) -> Const:
-    """A literal converted to `dtype`, as a Python number."""
+    """A literal converted to `dtype`, as a Python number; integers wrap around."""
+    if dtype.kind in "iu" and isinstance(value, int):
+        low = 0 if dtype.kind == "u" else -2 ** (8 * dtype.itemsize - 1)
+        value = (value - low) % 2 ** (8 * dtype.itemsize) + low
     return Const(dtype.type(value).item(), dtype)
 
 

@@ -58,7 +58,7 @@ def _poison(dtype: np.dtype) -> Any:
 
 
 class _Machine:
-    def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing]) -> None:
+    def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({})) -> None:
         self.memory = memory
         self.packings = packings
         self.symbols: dict[str, int] = {}

@@ -10,7 +10,7 @@ import pytest
 
 from sdfgad.analysis import boxes, copies, inverse
 from sdfgad.analysis.boxes import Case
-from sdfgad.analysis.copies import Plan, _Check, _Growing
+from sdfgad.analysis.copies import Copy, Plan, _Check, _Growing
 from sdfgad.ir.expr import Call, Const, Load
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Range, Stmt, Store
@@ -83,19 +83,20 @@ SORTED = (Lib("argsort", (Array("p", (N,), I).whole,), (ARRAYS["v"].whole,)),
           copy(("w", (D,)), ("u", (elem("p", (D,)),)), Range("d", ix(0), ix(N))), whole("u", "w"))
 SCATTERED = (SORTED[0], copy(("w", (elem("p", (D,)),)), ("u", (D,)), Range("d", ix(0), ix(N))), whole("u", "w"))
 HANDED_ON = (whole("v", "u"), whole("u", "w"))
+FROM_U = Map((), (Store("s", (), Call("mul", (Load("u", (ix(1),), F), Load("u", (ix(2),), F)), F)),))
+HALF_BEFORE_A_READER = (*SWAP[:2], FROM_U, SWAP[2])
+FILLED_BETWEEN = (*ROLL[:2], Map((Range("d", ix(0), ix(N)),), (Store("v", (D,), Const(0.0, F)),)),
+                  copy(("v", (N - 1 - D,)), ("w", (D,)), Range("d", ix(0), ix(N))), whole("u", "v"))
 READ_BETWEEN = (ROLL[0], ROLL[1], Map((), (Store("s", (), Call("mul", (Load("w", (ix(1),), F), Load("w", (ix(2),), F)),
                                                                F)),)), ROLL[2])
-
-
-def transient(made: Program, name: str) -> Program:
-    arrays = {**made.arrays, name: Array(name, made.arrays[name].shape, made.arrays[name].dtype)}
-    return made.but(arrays=arrays)
 
 
 @pytest.mark.parametrize("stmts, arrays", [
     (SWAP, "u v"), (ROWS, "A"), (ELEMENTS, "u"), (ROLL, "u"), (FLIP, "u"), (TRANSPOSED, "A"), (COLUMNS, "A"),
     (CYCLE, "A u v"), (SORTED, "u"), (SCATTERED, "u"), (HANDED_ON, "u"), (READ_BETWEEN, "u"), (SWAP + ROWS, "A v"),
-], ids="swap rows elements roll flip transposed columns cycle sorted scattered handed-on read-between one-lost".split())
+    (HALF_BEFORE_A_READER, "u"), (FILLED_BETWEEN, "u"),
+], ids=("swap rows elements roll flip transposed columns cycle sorted scattered handed-on read-between one-lost half "
+        "filled").split())
 def test_what_is_found(stmts, arrays):
     made = program(*stmts)
     assert sorted({u.array for u in found_in(made).units.values()} - {"p"}) == arrays.split()
@@ -119,8 +120,6 @@ WRONG = {
     "a sum": (whole("w", "u"), Map((Range("d", ix(0), ix(N)),), (Store("u", (D,), Load("v", (D,), F), "+"),))),
     "nothing is copied": (whole("u", "v"),),
     "too late": (whole("u", "v"), whole("w", "u")),
-    "read between": (whole("w", "u"), whole("u", "v"), Map((), (Store("s", (), Call("mul", (
-        Load("u", (ix(1),), F), Load("u", (ix(2),), F)), F)),)), whole("v", "w")),
 }
 
 
@@ -174,7 +173,8 @@ def _some_other(draw: random.Random) -> Map:
     return Map((), (Store(to[0], to[1], Call("mul", (Load(of[0], of[1], F), Const(3.0, F)), F)),))
 
 
-TEMPLATES = (SWAP, ROWS, ELEMENTS, ROLL, FLIP, TRANSPOSED, COLUMNS, CYCLE, HANDED_ON, READ_BETWEEN)
+TEMPLATES = (SWAP, ROWS, ELEMENTS, ROLL, FLIP, TRANSPOSED, COLUMNS, CYCLE, HANDED_ON, READ_BETWEEN,
+             HALF_BEFORE_A_READER, FILLED_BETWEEN)
 
 
 def some_programs(count: int) -> Iterator[Program]:
@@ -219,8 +219,18 @@ def never_spoilt(self: _Check, k: int) -> Plan | None:
     return found or Plan(frozenset(), frozenset({k}))
 
 
-def any_other(self: _Growing, stmt: Stmt, copy: object) -> bool:
-    return bool(self.copies) or copy is not None
+def any_other(self: _Growing, stmt: Stmt, made: Copy | None) -> bool:
+    return bool(self.copies) or made is not None
+
+
+def any_reader(self: _Growing, stmt: Stmt, made: Copy | None) -> bool:
+    self.handed_on, held = set(), self.handed_on
+    answer = _takes(self, stmt, made)
+    self.handed_on |= held
+    return answer
+
+
+_takes = _Growing.takes
 
 
 def without_cases(boxes_: object, env: object) -> list[Case]:
@@ -234,7 +244,7 @@ MUTANTS = {
     "copied later": (_Check, "overwritten", every_candidate),
     "never spoilt": (_Check, "_intact", never_spoilt),
     "others may write": (_Growing, "takes", any_other),
-    "nobody looks": (copies, "_disturbs", always(False)),
+    "nobody looks": (_Growing, "takes", any_reader),
     "nothing is read": (copies, "reads_back", always(())),
     "everything is a table": (boxes, "_is_table", always(True)),
     "values are true": (_Check, "intact", always(Plan(frozenset(), frozenset()))),

@@ -20,7 +20,7 @@ from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
 from sdfgad.pipeline import Derivative, Wish, derive
-from tests.codegen.build_programs import B1, C16, F4, F8, I8, add, index, load, mapped, mul, num, program, span, store
+from tests.codegen.build_programs import B1, C16, F4, F8, I8, add, index, load, mapped, num, program, span, store
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program, views_of
 
@@ -142,16 +142,6 @@ def test_arrays_of_different_types_lie_apart():
     assert not any(share(found, a, b) for a, b in combinations(kinds, 2))
     lives = found.lives.moments
     assert not any(lives[a] & lives[b] for a, b in combinations(kinds, 2))
-
-
-def test_partial_sums_live_while_they_are_added_up(monkeypatch):
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
-    total = mapped([span("i", N), span("j", 16)], store("s", ["j"], mul(load("x", "i"), load("x", "j")), "+"))
-    body = repeated(mapped([span("j", 16)], store("s", ["j"], num(0.0))), total, filled("a", "x"), filled("b", "a"),
-                    filled("x", "b"))
-    found = held(body, s=((16,), F8))
-    added = next(n for n in found.sizes if n.startswith("partial"))
-    assert share(found, added, "a") or share(found, added, "b")
 
 
 # Programs run in one block.

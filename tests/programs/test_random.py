@@ -59,7 +59,8 @@ class Compiled:
         return sdfgad.jvp(fn, tuple(args.values()), direction)[1]
 
 
-def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False) -> Counter[str]:
+def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False,
+            programs: st.SearchStrategy[str] = sources()) -> Counter[str]:
     """Check `examples` programs; a failing one is shown with its text, made smaller (which takes long) on request."""
     phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
     seen: Counter[str] = Counter()
@@ -67,7 +68,7 @@ def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bo
     @seed(number)
     @settings(max_examples=examples, deadline=None, database=None, print_blob=False,
               suppress_health_check=list(HealthCheck), phases=phases)
-    @given(source=sources(), data=st.integers(0, 3), single=st.integers(0, 9))
+    @given(source=programs, data=st.integers(0, 3), single=st.integers(0, 9))
     def one(source: str, data: int, single: int) -> None:
         note(source)
         seen["programs"] += 1

@@ -47,9 +47,13 @@ SLICES = ((0, 5, 1), (1, 4, 1), (0, 4, 1), (1, 5, 1), (0, 5, 2), (1, 5, 2), (4, 
 
 @dataclass
 class Text:
-    """The program so far: lines, and the names in scope by kind. `loops`: loop variables with their bounds."""
+    """The program so far: lines, and the names in scope by kind. `loops`: loop variables with their bounds.
+
+    simple: what writes a statement that is no region, as often as it is listed.
+    """
 
     draw: Callable[[Any], Any]
+    simple: Sequence[Callable[[Text], None]]
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     vectors: list[str] = field(default_factory=lambda: ["x", "y"])
@@ -371,13 +375,15 @@ def statements(t: Text, most: int) -> None:
     """Up to `most` statements, at least one."""
     for _ in range(t.draw(st.integers(1, most))):
         nested = t.nesting < 3 and t.chance(55 if t.nesting == 0 else 35)
-        t.any_of(NESTED if nested else SIMPLE)(t)
+        t.any_of(NESTED if nested else t.simple)(t)
 
 
 @st.composite
-def sources(draw: Any) -> str:
-    """The text of a module with a function `program(x, y, A, c, k)` that returns a number."""
-    t = Text(draw)
+def sources(draw: Any, simple: Sequence[Callable[[Text], None]] = SIMPLE, start: Sequence[str] = ()) -> str:
+    """The text of a module with a function `program(x, y, A, c, k)` that returns a number. start: its first lines."""
+    t = Text(draw, simple)
+    for text in start:
+        t.line(text)
     if t.chance(60):
         t.line("x = x.copy()")
     statements(t, 6)

@@ -89,7 +89,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType({subject.name: subject for su
         large=lambda points: {"TSTEPS": 4, "N": _edge(points)}),
     Subject(
         "gemm", load("gemm"), Interface((("C", 0), ("C", 1), ("A", 1)), ("alpha", "beta"), (SEED, "A", "B")),
-        load("gemm").sizes("S"), {"NI": 23, "NJ": 41, "NK": 270},
+        load("gemm").sizes("S"), {"NI": 270, "NJ": 41, "NK": 23},
         "two products, packed and blocked for registers and caches", weighted=True),
     Subject(
         "burgers_2d", BURGERS, Interface(("steps", ("u", 0), ("u", 1)), (), ("u", "v")),

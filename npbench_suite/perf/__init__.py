@@ -1,0 +1,1 @@
+"""The performance benchmark: gradients against hand-written adjoints, memory bandwidth, scaling and overheads."""

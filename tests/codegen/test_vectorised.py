@@ -1,0 +1,92 @@
+"""The hot loops of adjoints that gather are vectorised, says the compiler."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from npbench_suite.kernel import load
+from sdfgad.arguments import bind
+from sdfgad.codegen.build import SOURCE, Meta, compile_source
+from sdfgad.codegen.generate import source
+from sdfgad.codegen.lower import lower
+from sdfgad.codegen.toolchain import find_compiler
+from sdfgad.pipeline import Wish, derive
+
+LOOP = re.compile(r"\s*for \(int64_t (\w+) = .*\1\+\+\) \{")
+SHARED = re.compile(r"\s*#pragma omp parallel for")
+FILL = re.compile(r"\s*p_\w+\[.*\] = [\d.]+;")
+TRIPS = re.compile(r"= (-?\d+); \w+ < (\d+);")
+VECTORISED = re.compile(rf"{SOURCE}:(\d+):\d+: optimized: loop vectorized using \d+ byte vectors")
+pytestmark = pytest.mark.skipif("clang" in find_compiler().version, reason="the report is g++'s")
+
+
+KERNELS = ("jacobi_2d", "fdtd_2d", "hdiff")
+SHORT = 16
+"""Trips below which a loop of a stencil's rim need not be vectorised."""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_hot_loops_are_vectorised(name: str, tmp_path: Path) -> None:
+    kernel = load(name)
+    bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("M")))
+    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    lowered = lower(made.program, made.keep)
+    text, report = source(lowered), tmp_path / "report"
+    compile_source(tmp_path, text, Meta(made.program.name, lowered.arguments, 0), lowered.uses_blas,
+                   (f"-fopt-info-vec-optimized={report}",))
+    vectorised = {int(number) for number in VECTORISED.findall(report.read_text())}
+    hot = list(hot_loops(text.splitlines()))
+    assert len(hot) >= 2
+    assert not [text.splitlines()[number - 1] for number in hot if number not in vectorised]
+
+
+def hot_loops(lines: list[str]) -> Iterator[int]:
+    """The numbers of the lines where the innermost loops inside parallel loops start, but for those of a few trips, and
+    for those that fill an array with a number, which become calls of `memset`."""
+    opened: list[int] = []
+    shared: list[int] = []
+    inner = 0
+    for number, line in enumerate(lines, start=1):
+        if number > 1 and SHARED.match(lines[number - 2]):
+            shared.append(len(opened))
+        if shared and (loop := LOOP.match(line)):
+            inner = number if worth(loop, lines[number:number + 1]) else 0
+        for brace in re.findall("[{}]", line):
+            if brace == "{":
+                opened.append(number)
+                continue
+            closed = opened.pop()
+            if closed == inner:
+                yield closed
+                inner = 0
+            shared = [depth for depth in shared if depth < len(opened)]
+
+
+def worth(loop: re.Match[str], body: list[str]) -> bool:
+    """Whether a loop is long, as far as its bounds say, and does more than fill."""
+    trips = TRIPS.search(loop.group())
+    return not any(FILL.match(line) for line in body) and not (trips and int(trips[2]) - int(trips[1]) < SHORT)
+
+
+def test_which_loops_are_hot() -> None:
+    assert list(hot_loops("""
+        for (int64_t a = 0; a < 99; a++) { }
+        #pragma omp parallel for
+        for (int m = 0; m < 99; m += 1) {
+            double r{};
+            for (int64_t b = 0; b < 99; b++) {
+                for (int64_t c = 0; c < n; c++) {
+                    p_x[c] += p_y[c];
+                }
+                for (int64_t d = 0; d < 1; d++) {
+                    p_x[d] += p_y[d];
+                }
+                for (int64_t e = 0; e < 99; e++) {
+                    p_x[e] = 0.0;
+                }
+            }
+        }
+        for (int64_t f = 0; f < 99; f++) { }""".splitlines())) == [7]

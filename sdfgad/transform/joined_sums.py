@@ -12,11 +12,10 @@ from sdfgad.transform.spelling import only_store
 
 
 def join_sums(program: Program) -> Program:
-    """map i, j: s[i] += f(x[j]) ; t[i] = 0 ; map i, j: t[i] += g(x[j])
-    ->   t[i] = 0 ; map i, j: { s[i] += f(x[j]) ; t[i] += g(x[j]) }
+    """map j: s += f(x[j]) ; t = 0 ; map j: t += g(x[j])   ->   t = 0 ; map j: { s += f(x[j]) ; t += g(x[j]) }
 
-    For sums into few elements that stay in registers, over ranges of fixed length. What stands between them may not
-    look at the first sum.
+    For sums into single elements, which stay in registers, over ranges of fixed length. What stands between them may
+    not look at the first sum.
     """
     return program.but(body=_block(program.body))
 
@@ -45,30 +44,28 @@ def _partner(done: Sequence[Stmt], stmt: Map) -> int | None:
 
 
 def _alike(first: Map, second: Map) -> bool:
-    """Whether both add what they compute of the same data over the same points, each to what one row collects."""
-    a, b = only_store(first), only_store(second)
-    if a is None or b is None or not _adds_up(first, a) or not _adds_up(second, b):
+    """Whether both add what they compute of the same data over the same points, each to one element."""
+    a, b = _sum(first), _sum(second)
+    if a is None or b is None or not first.domain[0].trips:
         return False
-    moved = only_store(_in_terms_of(first, second))
-    same = [(r.start, r.stop, r.step) for r in first.domain] == [(r.start, r.stop, r.step) for r in second.domain]
-    if moved is None or not same or moved.index != a.index:
-        return False
-    return bool(_data(first, a) & _data(first, moved))
+    (here,), (there,) = first.domain, second.domain
+    return (here.start, here.stop, here.step) == (there.start, there.stop, there.step) \
+        and not _data(first).isdisjoint(_data(_in_terms_of(first, second)))
 
 
-def _adds_up(stmt: Map, part: Store) -> bool:
-    """Whether the innermost range, and it alone, runs over the terms of a sum."""
-    if part.op != "+" or not stmt.domain or any(r.trips is None for r in stmt.domain):
-        return False
-    *outer, inner = stmt.domain
-    return part.index[len(part.index) - len(outer):] == tuple(ix(r.var) for r in outer) \
-        and all(inner.var not in i.symbols for i in part.index)
+def _sum(stmt: Map) -> Store | None:
+    """The sum that a map over one range makes. Of more ranges code generation makes better use one sum at a time."""
+    part = only_store(stmt)
+    if part is None or part.op != "+" or len(stmt.domain) != 1:
+        return None
+    return None if any(stmt.domain[0].var in i.symbols for i in part.index) else part
 
 
-def _data(stmt: Map, part: Store) -> set[Load]:
+def _data(stmt: Map) -> set[Load]:
     """The loads that change from term to term."""
-    return {n for n in walk(part.expr) if isinstance(n, Load) and any(stmt.domain[-1].var in i.symbols
-                                                                      for i in n.index)}
+    var = stmt.domain[0].var
+    found = {n for p in stmt.body for n in walk(p.expr) if isinstance(n, Load)}
+    return {n for n in found if any(var in i.symbols for i in n.index)}
 
 
 def _apart(first: Stmt, other: Stmt) -> bool:
@@ -78,9 +75,6 @@ def _apart(first: Stmt, other: Stmt) -> bool:
 
 
 def _in_terms_of(first: Map, second: Map) -> Map:
-    """The second map with the variables of the first."""
-    if len(first.domain) != len(second.domain):
-        return second
-    names = {b.var: ix(a.var) for a, b in zip(first.domain, second.domain, strict=True)}
-    made = rename_symbols((second,), names)[0]
-    return made if isinstance(made, Map) else second
+    """The second map with the variable of the first."""
+    made = rename_symbols((second,), {second.domain[0].var: ix(first.domain[0].var)})[0]
+    return replace(made, domain=first.domain) if isinstance(made, Map) else second

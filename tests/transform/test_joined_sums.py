@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, Map, Program, Stmt
+from sdfgad.ir.program import Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.transform.joined_sums import join_sums
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
@@ -17,9 +17,10 @@ ROW, COLUMN = span("i", 6), span("j", 9)
 
 
 def build(*body: Stmt) -> Program:
-    """s and t start from zero."""
-    start: Block = tuple(mapped([ROW], store(n, (I,), num(0.0))) for n in ("s", "t"))
-    return program((*start, *body), {"x": ((9,), F8), "s": ((6,), F8), "t": ((6,), F8), "y": ((6,), F8)}, {})
+    """For every i; s and t start from zero."""
+    start: Block = tuple(mapped([], store(n, (I,), num(0.0))) for n in ("s", "t"))
+    arrays = {"x": ((9,), F8), **dict.fromkeys(("s", "t", "y"), ((6,), F8))}
+    return program((Loop(ROW, (*start, *body)),), arrays, {})
 
 
 def together(before: Program) -> bool:
@@ -29,8 +30,8 @@ def together(before: Program) -> bool:
     return any(isinstance(s, Map) and len(s.body) == 2 for s in statements(after.body))
 
 
-FIRST = mapped([ROW, COLUMN], store("s", (I,), load("x", J), "+"))
-SECOND = mapped([span("k", 6), span("l", 9)], store("t", (ix("k"),), mul(load("x", "l"), load("x", "l")), "+"))
+FIRST = mapped([COLUMN], store("s", (I,), load("x", J), "+"))
+SECOND = mapped([span("l", 9)], store("t", (I,), mul(load("x", "l"), load("x", "l")), "+"))
 
 
 def test_two_sums_over_the_same_data_are_one_pass() -> None:
@@ -38,12 +39,12 @@ def test_two_sums_over_the_same_data_are_one_pass() -> None:
 
 
 def test_what_stands_between_and_minds_nothing_stays_first() -> None:
-    assert together(build(FIRST, mapped([ROW], store("y", (I,), num(2.0))), SECOND))
+    assert together(build(FIRST, mapped([], store("y", (I,), num(2.0))), SECOND))
 
 
 @pytest.mark.parametrize("between", [
-    mapped([ROW], store("y", (I,), load("s", I))),
-    mapped([ROW], store("s", (I,), num(1.0), "*")),
+    mapped([], store("y", (I,), load("s", I))),
+    mapped([], store("s", (I,), num(1.0), "*")),
     mapped([COLUMN], store("x", (J,), num(2.0), "*")),
 ], ids=["reads the sum", "changes the sum", "changes the data"])
 def test_what_stands_between_and_minds(between: Map) -> None:
@@ -51,13 +52,20 @@ def test_what_stands_between_and_minds(between: Map) -> None:
 
 
 def test_a_sum_of_the_other_sum_waits() -> None:
-    mean = mapped([ROW, COLUMN], store("t", (I,), mul(load("x", J), load("s", I)), "+"))
+    mean = mapped([COLUMN], store("t", (I,), mul(load("x", J), load("s", I)), "+"))
     assert not together(build(FIRST, mean))
 
 
 def test_other_points_or_other_data_stay_apart() -> None:
-    assert not together(build(FIRST, mapped([ROW, span("j", 8)], store("t", (I,), load("x", J), "+"))))
-    assert not together(build(FIRST, mapped([ROW, COLUMN], store("t", (I,), load("y", I), "+"))))
+    assert not together(build(FIRST, mapped([span("j", 8)], store("t", (I,), load("x", J), "+"))))
+    assert not together(build(FIRST, mapped([COLUMN], store("t", (I,), load("y", I), "+"))))
+
+
+def test_sums_of_several_elements_stay_apart() -> None:
+    """Each is a nest of its own that may be tiled."""
+    several = [mapped([ROW, COLUMN], store(n, (I,), load("x", J), "+")) for n in ("s", "t")]
+    made = program(several, {"x": ((9,), F8), "s": ((6,), F8), "t": ((6,), F8)}, {})
+    assert join_sums(made).body == made.body
 
 
 def moments(x, edges):

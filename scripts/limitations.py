@@ -43,7 +43,7 @@ and then updating it in place.
 * Devices: CPU.
 * Under a `memory_limit`, counted loops start again from snapshots; a loop without a known bound does so once its tape,
   which is not in the predicted peak, has outgrown what the plan leaves of the limit. A loop that may end early is
-  recorded for as long as it could run. Arrays live throughout a call, and tapes of triangular loops are boxes.
+  recorded for as long as it could run.
 
 """
 

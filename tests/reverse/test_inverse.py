@@ -11,8 +11,6 @@ import sdfgad
 from sdfgad.checkpoint.plan import INVERSE, STORE, Plan, store_all
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
-from sdfgad.reverse.sweeps import _Sweeps
-from sdfgad.reverse.tape import Record
 from tests.reverse.test_loop_modes import derived, gradients, offered
 from tests.support.oracle import undoable
 from tests.support.schema import PLAN, complaints
@@ -387,25 +385,3 @@ def pivots(x):
 def test_what_is_stored_all_the_same(fn, more):
     assert not undone_in(sdfgad.plan(fn, x12(), *more))
     assert sdfgad.check_grads(fn, x12(), *more).ok
-
-
-# The order in which things come back matters; left out or changed, these tests notice.
-
-def lost(self, undoing) -> None:
-    """Nothing is put back."""
-
-
-def in_program_order(self, undoing) -> None:
-    """Copies go back first to last."""
-    for action in undoing.actions:
-        self.records.setdefault(id(action.after), []).append(Record((), action.restore[::-1]))
-
-
-@pytest.mark.parametrize("instead", [lost, in_program_order])
-def test_a_wrong_sweep_is_noticed(instead, monkeypatch):
-    monkeypatch.setattr(_Sweeps, "_take_back_all", instead)
-    args = (x12(),)
-    plain, wrt = derived(two_fields_exchanged, args)
-    wrong = derived(two_fields_exchanged, args, {}, units(two_fields_exchanged, args))[0]
-    found, expected = (gradients(made, wrt, args, True)[0] for made in (wrong, plain))
-    assert not np.array_equal(found, expected)

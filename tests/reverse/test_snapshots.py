@@ -25,7 +25,7 @@ every_case = pytest.mark.parametrize("fn, args, mode", CASES, ids=[f"{f.__name__
 def program_of(fn, args, mode, spill=True) -> tuple[Gradient, Program, dict[str, np.ndarray]]:
     """The gradient, and its program, where the innermost loop runs in a mode, and its arguments."""
     loop = offered(derived(fn, args)[0])[-1][0][0]
-    made, wrt = derived(fn, args, {loop: mode}, spill)
+    made, wrt = derived(fn, args, {loop: mode}, spill=spill)
     given = dict(zip(wrt, (a.copy() for a in args if np.ndim(a)), strict=True))
     return made, tidy(made.program, made.results), given
 

@@ -41,9 +41,9 @@ and then updating it in place.
 * Not differentiable: the complex Cholesky factor.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * Devices: CPU.
-* Under a `memory_limit`, counted loops start again from snapshots; a loop without a known bound does so once its tape,
-  which is not in the predicted peak, has outgrown what the plan leaves of the limit. A loop that may end early is
-  recorded for as long as it could run.
+* Under a `memory_limit`, counted loops start again from snapshots; `while` loops and loops that may end early do so
+  once their tapes, which are not in the predicted peak, have outgrown what the plan leaves of the limit: the call then
+  begins again.
 
 """
 

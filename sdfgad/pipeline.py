@@ -129,12 +129,12 @@ class Derivative:
 
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
-        try:
-            return self._execute(bound, donate, seeds)
-        except MemoryLimitError as error:
-            if error.code != TAPE_FULL or donate or not self._take_snapshots():
-                raise
-            return self._execute(bound, donate, seeds)
+        while True:
+            try:
+                return self._execute(bound, donate, seeds)
+            except MemoryLimitError as error:
+                if error.code != TAPE_FULL or donate or not self._take_snapshots():
+                    raise
 
     def _execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.analysis.lifetimes import Held
-from sdfgad.checkpoint.modes import ONLINE, STORE_ALL, Mode
+from sdfgad.checkpoint.modes import STORE_ALL, Mode
 from sdfgad.checkpoint.plan import INVERSE, RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.roofline import Machine, this_machine
@@ -22,6 +22,7 @@ from sdfgad.checkpoint.schedule_plan import SchedulePlan, store_everything
 from sdfgad.checkpoint.solve import Bounds, Planner
 from sdfgad.checkpoint.verify import verify
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
+from sdfgad.fallback import smaller_modes
 from sdfgad.ir.program import Program
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
@@ -33,8 +34,6 @@ ATTEMPTS = 6
 MORE_ATTEMPTS = 2
 WORTHWHILE = 0.02
 """Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
-MOST_ONLINE = 64
-"""Snapshots of a loop of unknown length."""
 NO_MODES: Mapping[str, Mode] = MappingProxyType({})
 NOBODY: frozenset[str] = frozenset()
 
@@ -144,10 +143,15 @@ class Choice:
 
     @cached_property
     def question(self) -> ScheduleProblem:
-        """What the solver is asked."""
+        """What the solver is asked. Of what lies on growable tapes it knows nothing."""
         stored = self.stored.finished
-        return schedule_of(stored.problem, self.stored.made, self.stored.whole.arrays, self.plain, self.machine,
-                           self._pins(), stored.held, self.spill)
+        pins = {name: pin for name, pin in self._pinned_names.items() if name not in self._on_tapes}
+        return schedule_of(stored.problem, self.stored.made, self.stored.whole.arrays, self.plain, self.machine, pins,
+                           stored.held, self.spill)
+
+    @cached_property
+    def _on_tapes(self) -> frozenset[str]:
+        return frozenset(i.name for i in self.stored.problem.items if i.bytes is None)
 
     @cached_property
     def plain(self) -> Program:
@@ -219,25 +223,16 @@ class Choice:
     def emitted(self, schedule: SchedulePlan) -> Emission:
         """The program a schedule asks for; PlanNotExecutable when it cannot be made."""
         again = frozenset(i.name for i in self.question.items) - schedule.stored
+        again |= {name for name in self._on_tapes if self._pinned_names.get(name) == RECOMPUTE}
         modes = {name: mode for name, mode in schedule.modes.items() if mode.kind != STORE_ALL}
         return self.emit(self.stored.recomputed | again, modes, self.stored.undone)
 
     def online(self, found: Emission) -> tuple[Emission, Plan] | None:
-        """The same program where loops of unknown length keep a few snapshots; None when that does not fit either.
-
-        Half of what the program leaves of the limit is for snapshots, half for the tapes of one part.
-        """
-        states = {name: size for name, size in open_loops(found.made).items() if name not in found.modes}
+        """The same program where more of the loops that fill tapes keep snapshots; None when that does not fit."""
         free = (self.limit or 0) - found.peak
-        if not states or free <= 0:
-            return None
-        most = MOST_ONLINE if self.spill else free // 2 // max(1, sum(states.values()))
-        count = min(MOST_ONLINE, most - most % 2)
-        if count < 2:
-            return None
-        modes = {**found.modes, **dict.fromkeys(states, Mode(ONLINE, count))}
-        taken = self.emit(found.recomputed, modes, found.undone)
-        if taken.peak > (self.limit or 0):
+        modes = smaller_modes(open_loops(found.made), found.modes, free, self.spill) if free > 0 else None
+        taken = None if modes is None else self.emit(found.recomputed, modes, found.undone)
+        if taken is None or taken.peak > (self.limit or 0):
             return None
         return taken, self.plan(taken, None, "snapshots, as the tape of a loop of unknown length outgrew the limit")
 
@@ -262,7 +257,8 @@ class Choice:
             minimum_bytes=self.floor.peak, limit_bytes=self.limit, help=f"raise memory_limit to {self.floor.peak}",
             floor=tuple(f"{n} {format_bytes(b)}" for n, b in largest[:8]))
 
-    def _pins(self) -> dict[str, str]:
+    @cached_property
+    def _pinned_names(self) -> dict[str, str]:
         """The pins by name of item and loop."""
         found: dict[str, str] = {}
         problem = self.stored.problem

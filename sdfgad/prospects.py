@@ -74,7 +74,7 @@ def outlook_of(found: Found, whole: tuple[FrontPoint, ...] | None = None) -> Out
         beside = tuple(_neighbours(found, floor, began + HURRY)) if whole is None else whole
     return Outlook(floor.emission.peak, forward_seconds(choice), found.seconds,
                    choice.stored.seconds(choice.machine), _extra_seconds(schedule),
-                   (*_loop_rows(schedule), *_open_rows(found.emission)),
+                   (*_loop_rows(schedule), *_open_rows(found.emission, schedule)),
                    tuple(_timeline(found)), beside, whole is not None)
 
 
@@ -188,12 +188,12 @@ def _loop_rows(schedule: SchedulePlan) -> Iterator[LoopRow]:
         yield LoopRow(loop.name, loop.trips, str(mode), held, loop.state_bytes, extra)
 
 
-def _open_rows(emission: Emission) -> Iterator[LoopRow]:
-    """Loops of unknown length that keep snapshots; the solver's model does not know them."""
-    for name, size in open_loops(emission.made).items():
-        if name in emission.modes:
+def _open_rows(emission: Emission, schedule: SchedulePlan) -> Iterator[LoopRow]:
+    """Loops that fill growable tapes and keep snapshots; the solver's model does not know them."""
+    for name, loop in open_loops(emission.made).items():
+        if name in emission.modes and name not in schedule.modes:
             mode = emission.modes[name]
-            yield LoopRow(name, 0, str(mode), mode.count * size, size, None)
+            yield LoopRow(name, loop.trips or 0, str(mode), mode.count * loop.state, loop.state, None)
 
 
 def _timeline(found: Found) -> Iterator[Moment]:
@@ -202,7 +202,7 @@ def _timeline(found: Found) -> Iterator[Moment]:
     known = found.choice.stored.problem.base
     tables = sum(b for n, b in emission.problem.base.items() if n in emission.whole.constants and n not in known)
     for block, live in zip(schedule.problem.blocks, found.verdict.live, strict=True):
-        sizes = Counter({f"snapshots of {row.name}": row.bytes for row in _open_rows(emission)})
+        sizes = Counter({f"snapshots of {row.name}": row.bytes for row in _open_rows(emission, schedule)})
         sizes["tables of loops"] = tables
         for name, size in live.items():
             for part, share in _parts(schedule, name, size):

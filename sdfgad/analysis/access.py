@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sdfgad.analysis.polyhedron import Row, System
 from sdfgad.ir.expr import Expr, index_elems, loads
@@ -17,8 +17,8 @@ BEFORE, DURING, AFTER = 0, 1, 2
 class Site:
     """Where a statement stands.
 
-    path: its loops from outside in (a while loop has an unbounded range); order: its place in program order; leave: the
-    place after everything it holds.
+    path: its loops from outside in (`run_range`); order: its place in program order; leave: the place after everything
+    it holds.
     """
 
     path: tuple[Range, ...]
@@ -67,7 +67,7 @@ def sites(block: Block) -> dict[int, Site]:
 def run_range(stmt: Loop | While) -> Range:
     """The iterations of a loop; a while loop counts upwards from zero for as long as it likes."""
     if isinstance(stmt, Loop):
-        return stmt.range
+        return replace(stmt.range, early=True) if stmt.until is not None else stmt.range
     return Range(f"while_{stmt.trips}", ix(0), ix(2**62))
 
 
@@ -83,6 +83,12 @@ def view_access(view: View, site: Site, moment: int) -> Access:
     """All elements of a view."""
     domain = tuple(Range(f"_{k}", ix(0), n) for k, n in enumerate(view.shape))
     return Access(view.array, view.index, domain, site, moment)
+
+
+def _entry_access(stmt: Push | Pop, site: Site, moment: int) -> Access:
+    """All that is used of an entry of a tape."""
+    domain = tuple(Range(f"_{k}", ix(0), n) for k, n in enumerate(stmt.shape))
+    return Access(stmt.tape, tuple(ix(r.var) for r in domain), domain, site, moment)
 
 
 def index_accesses(indices: tuple[Ix, ...], domain: tuple[Range, ...], site: Site, moment: int) -> Iterator[Access]:
@@ -104,7 +110,7 @@ def writes_of(stmt: Stmt, site: Site) -> list[Access]:
         return [Access(p.array, p.index, stmt.domain, site, DURING) for p in stmt.body if isinstance(p, Store)]
     if isinstance(stmt, Lib):
         return [view_access(v, site, DURING) for v in stmt.outs]
-    return [view_access(stmt.view, site, DURING)] if isinstance(stmt, Pop) else []
+    return [_entry_access(stmt, site, DURING)] if isinstance(stmt, (Push, Pop)) else []
 
 
 def reads_of(stmt: Stmt, site: Site) -> list[Access]:
@@ -118,9 +124,10 @@ def reads_of(stmt: Stmt, site: Site) -> list[Access]:
                 if part.op:
                     found.append(Access(part.array, part.index, stmt.domain, site, BEFORE))
         return found
-    if isinstance(stmt, (Lib, Push)):
-        views = stmt.ins if isinstance(stmt, Lib) else (stmt.view,)
-        return [view_access(v, site, BEFORE) for v in views]
+    if isinstance(stmt, Lib):
+        return [view_access(v, site, BEFORE) for v in stmt.ins]
+    if isinstance(stmt, (Push, Pop)):
+        return [_entry_access(stmt, site, BEFORE)]
     if isinstance(stmt, If):
         return list(load_accesses(stmt.cond, (), site, BEFORE))
     return list(range_accesses((stmt.range,), site, BEFORE)) if isinstance(stmt, Loop) else []

@@ -15,7 +15,7 @@ from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Sto
 from sdfgad.ir.walk import children, reads, writes
 
 UNKNOWN_TRIPS = 100
-"""Iterations a loop of unknown length is taken to have."""
+"""Iterations a loop of unknown length is taken to have; one that may end early, at most."""
 NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 22
 """Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
 WORTH_SHARING = 1 << 16
@@ -75,7 +75,9 @@ def seconds_of(block: Block, arrays: Mapping[str, Array], clock: Clock, path: tu
     warm: set[str] = set()
     for stmt in block:
         if isinstance(stmt, Loop) and not _shared(stmt, arrays, path):
-            total += seconds_of(stmt.body, arrays, clock, (*path, stmt.range)) * _trips((stmt.range,), path)
+            trips = _trips((stmt.range,), path)
+            total += seconds_of(stmt.body, arrays, clock, (*path, stmt.range)) * \
+                (min(trips, UNKNOWN_TRIPS) if stmt.until else trips)
         elif isinstance(stmt, While):
             total += seconds_of(stmt.body, arrays, clock, path) * UNKNOWN_TRIPS
         elif isinstance(stmt, If):

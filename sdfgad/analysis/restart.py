@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sdfgad.analysis.access import AFTER, Access, Site, overwrites, reads_of, run_range, writes_of
+from sdfgad.analysis.access import AFTER, Access, Site, meets_later, overwrites, reads_of, run_range, writes_of
 from sdfgad.analysis.cover import replaced
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, reads, statements
@@ -59,6 +59,9 @@ class _Part:
     def destroys(self, read: Access) -> bool:
         return any(overwrites(read, w) for w in self.writes.get(read.array, ()))
 
+    def destroys_next_time(self, read: Access) -> bool:
+        return any(meets_later(read, w, level) for w in self.writes[read.array] for level in range(len(self.site.path)))
+
     def others(self) -> list[Access]:
         """What running again reads besides the state, as reads at the end of the loop."""
         depth = len(self.site.path)
@@ -66,9 +69,12 @@ class _Part:
                 for a in self.reads if a.array not in self.state]
 
     def restart(self, reads_elsewhere: Iterable[Access]) -> Restart:
-        """A value from before the loop that the loop destroys comes back with the state, too."""
-        before = {a.array for a in reads_elsewhere if a.array in self.writes and not self.holds(a) and self.destroys(a)}
-        self.state |= before
+        """A value from before the loop that the loop destroys comes back with the state, too.
+
+        So does one that this loop made the last time it ran, in an earlier iteration of a loop around it.
+        """
+        self.state |= {a.array for a in reads_elsewhere if a.array in self.writes
+                       and (self.destroys_next_time(a) if self.holds(a) else self.destroys(a))}
         return Restart(tuple(sorted(self.state)), tuple(self.others()))
 
 

@@ -36,7 +36,8 @@ MANY = 4096
 
 @dataclass(frozen=True, order=True)
 class Mode:
-    """count: the number of segments or of snapshots. length: iterations that are recorded together in binomial mode."""
+    """count: the number of segments or of snapshots. length: iterations that are recorded together in binomial mode;
+    pieces of a part in online mode."""
 
     kind: str
     count: int = 0
@@ -51,7 +52,7 @@ class Mode:
         together = f", {self.length} iterations at a time" if self.length > 1 else ""
         snapshots = f"{self.count} snapshot{'s' * (self.count != 1)}"
         named = {SEGMENTS: f"{self.count} segments", BINOMIAL: f"{snapshots}{together}",
-                 ONLINE: f"at most {snapshots}"}
+                 ONLINE: f"at most {snapshots}" + (f", parts in {self.length}" if self.length > 1 else "")}
         return named.get(self.kind, self.kind)
 
 
@@ -113,7 +114,7 @@ def is_possible(mode: Mode, loop: ScheduledLoop) -> bool:
 
 def is_possible_online(mode: Mode) -> bool:
     """Whether snapshots can be thinned out: an even number of them."""
-    return mode.kind == ONLINE and mode.count >= 2 and mode.count % 2 == 0
+    return mode.kind == ONLINE and mode.count >= 2 and mode.count % 2 == 0 and mode.length >= 1
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,8 @@ from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
 
+TAPES = "sg_tapes"
+"""The tapes of the program, in generated code."""
 CTYPES: Mapping[str, str] = MappingProxyType({
     "float64": "double", "float32": "float", "complex128": "dace::complex128", "complex64": "dace::complex64",
     "int64": "int64_t", "int32": "int32_t", "int16": "int16_t", "int8": "int8_t",

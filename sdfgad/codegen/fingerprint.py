@@ -45,7 +45,7 @@ def _statement(stmt: Stmt) -> Iterator[str]:
     elif isinstance(stmt, Lib):
         yield f"{stmt.op} {[_view(v) for v in (*stmt.outs, *stmt.ins)]} {len(stmt.outs)} {sorted(stmt.attrs.items())}"
     elif isinstance(stmt, (Push, Pop)):
-        yield f"{type(stmt).__name__} {stmt.tape} {_view(stmt.view)}"
+        yield f"{type(stmt).__name__} {stmt.tape} {stmt.shape}"
 
 
 def _expressions(stmt: Map) -> Iterator[str]:

@@ -100,11 +100,12 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
 
 
 def own_arrays(made: Scheduled, passed: Container[str]) -> dict[str, Array]:
-    """The arrays the code keeps for itself; numbers live in registers or next to the code."""
+    """The arrays the code keeps for itself; numbers live in registers or next to the code, and what tapes take shows as
+    the program runs."""
     pieces = list(_pieces(made.items))
     private = {n for p in pieces for n in private_arrays(p)}
     used = {n for p in pieces for n in all_reads(p.body) | all_writes(p.body)} - private
-    return {n: made.arrays[n] for n in sorted(used) if n not in passed and made.arrays[n].shape}
+    return {n: a for n in sorted(used) if n not in passed and (a := made.arrays[n]).shape and a.role != "tape"}
 
 
 def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:

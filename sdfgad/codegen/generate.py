@@ -6,8 +6,8 @@ import re
 import dace
 from dace.codegen import codegen
 
-from sdfgad.codegen.cpp import container
-from sdfgad.codegen.lower import TAPES, Lowered
+from sdfgad.codegen.cpp import TAPES, container
+from sdfgad.codegen.lower import Lowered
 from sdfgad.errors import InvariantError
 
 _ENTRY = """
@@ -44,7 +44,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     if (threads > 0) omp_set_num_threads(before);
     return status;
 }}
-extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak; }}
+extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
@@ -55,7 +55,7 @@ _GIVE = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n
 # Arrays that share bytes must not promise that nobody else has a pointer to them.
 _PROMISE = re.compile(rf"\* __restrict__ {_MEMBER};")
 _MEMBERS = """    sg::Memory sg_memory;
-    sg::Tapes sg_tapes{{sg_memory}};
+    sg::Tapes sg_tapes{{sg_memory, {tapes}}};
     const char *sg_damaged = nullptr;
     sg::Arena sg_arena{{sg_memory, {bytes}}};
 """
@@ -80,7 +80,7 @@ def _state(lowered: Lowered) -> str:
 def _placed(code: str, lowered: Lowered) -> str:
     """`state->v = dace::aligned_new_array<double>(n, 64);`   ->   `state->v = __state->sg_arena.at<double>(offset);`"""
     places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
-    state, members = _state(lowered), _MEMBERS.format(bytes=lowered.arena.bytes)
+    state, members = _state(lowered), _MEMBERS.format(bytes=lowered.arena.bytes, tapes=len(lowered.tapes))
     code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{members}", code, flags=re.MULTILINE)
     code = _TAKE.sub(lambda m: f"__state->{m[1]} = __state->sg_arena.at<{m[3]}>({places[m[2]]});"
                      if m[2] in places else m[0], code)

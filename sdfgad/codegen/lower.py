@@ -14,6 +14,7 @@ from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, Loo
 
 from sdfgad.codegen.arena import Arena
 from sdfgad.codegen.cpp import (
+    TAPES,
     Frame,
     Writer,
     container,
@@ -29,11 +30,10 @@ from sdfgad.codegen.footprint import footprint_of, scheduled
 from sdfgad.codegen.libraries import BLAS_OPS
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
-from sdfgad.codegen.statements import declare_private, emit_block, private_names
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Pop, Program, Push, While
+from sdfgad.codegen.statements import declare_private, declare_tapes, emit_block, private_names
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
 from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
 
-TAPES = "sg_tapes"
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
     ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
@@ -60,7 +60,7 @@ def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
     program, items, arrays = made.program, made.items, made.arrays
     passed = dict.fromkeys((*program.arguments, *results, *program.constants))
     lasting = lasting_scalars(items, passed, arrays)
-    tapes = tuple(sorted({s.tape for s in statements(program.body) if isinstance(s, (Push, Pop))}))
+    tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
     builder = _Builder(sdfg, Frame(arrays), frozenset(lasting), tapes)
     builder.declare(passed)
@@ -186,7 +186,7 @@ class _Builder:
     def group(self, state: SDFGState, body: Block, frame: Frame) -> None:
         """One tasklet that runs `body`; zero-dimensional containers live in locals meanwhile."""
         names = all_reads(body) | all_writes(body)
-        held = sorted(n for n in names if not frame.arrays[n].shape)
+        held = sorted(n for n in names - set(self.tapes) if not frame.arrays[n].shape)
         writer = Writer()
         written = all_writes(body)
         for name in held:
@@ -197,7 +197,7 @@ class _Builder:
             if name in self.lasting and name in written:
                 writer.line(f"{pointer(name)}[0] = {register(name)};")
         names -= private_names(body) | (set(held) - self.lasting)
-        self.tasklet(state, names, written, writer, uses_tapes(body))
+        self.tasklet(state, names, written, writer)
 
     def kernel(self, state: SDFGState, item: Kernel, frame: Frame) -> dict[str, str]:
         """A parallel map around one tasklet."""
@@ -206,7 +206,7 @@ class _Builder:
         starts = {e.array for x in item.extents for e in range_elems(x.var)}
         written = all_writes(item.body)
         names = (all_reads(item.body) | written | starts) - set(item.private)
-        held = sorted(n for n in names if not frame.arrays[n].shape)
+        held = sorted(n for n in names - set(self.tapes) if not frame.arrays[n].shape)
         own = [n for n in item.private if not frame.arrays[n].shape]
         for name in own:
             writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{{}};")
@@ -228,17 +228,19 @@ class _Builder:
             entry.map.collapse = len(ranges)
         if item.uneven:
             entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
-        self.tasklet(state, names, written, writer, False, entry, leave)
+        self.tasklet(state, names, written, writer, entry, leave)
         return assignments
 
-    def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer, tapes: bool,
+    def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer,
                 entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:
-        """Add a C++ tasklet with a pointer connector for every container in `names`."""
-        inputs, outputs = sorted(names - written), sorted(names & written)
-        if tapes:
-            outputs.append(TAPES)
+        """Add a C++ tasklet with a pointer connector for every container in `names`; those on tapes are found there."""
+        taped = names & set(self.tapes)
+        inputs, outputs = sorted(names - written - taped), sorted((names & written) - taped)
+        if taped:
+            (inputs if entry is not None else outputs).append(TAPES)
             handle = f"uintptr_t({pointer(TAPES)}[0])"
-            writer.lines.insert(0, f"sg::Tapes* {TAPES} = reinterpret_cast<sg::Tapes*>({handle});")
+            writer.lines[:0] = [f"sg::Tapes* {TAPES} = reinterpret_cast<sg::Tapes*>({handle});",
+                                *declare_tapes(taped, self.frame)]
         for name in (*inputs, *outputs):
             self.container(name)
         node = state.add_tasklet(self.label("code"), {pointer(n): self.connector_type(n) for n in inputs},
@@ -246,6 +248,8 @@ class _Builder:
                                  language=dtypes.Language.CPP)
         if entry is not None and not inputs:
             state.add_nedge(entry, node, dace.Memlet())
+        if leave is not None and not outputs:
+            state.add_nedge(node, leave, dace.Memlet())
         inner, outer = ([x] if x is not None else [] for x in (entry, leave))
         for name in inputs:
             state.add_memlet_path(state.add_read(container(name)), *inner, node, dst_conn=pointer(name),
@@ -272,11 +276,6 @@ class _Builder:
         if isinstance(self.sdfg.arrays[found], dace.data.Scalar):
             return dace.Memlet(f"{found}[0]")
         return dace.Memlet(data=found, subset=", ".join(f"0:{n}" for n in self.sdfg.arrays[found].shape), dynamic=True)
-
-
-def uses_tapes(body: Block) -> bool:
-    """Whether the block touches a growable tape."""
-    return any(isinstance(s, (Push, Pop)) for s in statements(body))
 
 
 def _shape(array: Array) -> tuple[int, ...]:

@@ -19,7 +19,8 @@ def lasting_scalars(items: tuple[Item, ...], passed: Container[str], arrays: Map
             carried |= used
         elif looped:
             carried |= {n for n in used if not arrays[n].shape and exposed(body, n)[0]}
-    return {n for n in users if not arrays[n].shape and (n in passed or users[n] > 1 or n in carried)}
+    return {n for n in users if not arrays[n].shape and arrays[n].role != "tape"
+            and (n in passed or users[n] > 1 or n in carried)}
 
 
 def _pieces(items: tuple[Item, ...], looped: bool) -> Iterator[tuple[set[str], Block | None, bool]]:

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, pointer, symbol, tape_number
+from sdfgad.codegen.cpp import TAPES, Frame, Writer, access, ctype, index_text, pointer, strides, symbol, tape_number
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.codegen.libraries import emit_lib
 from sdfgad.codegen.nests import emit_map
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
 from sdfgad.ir.walk import statements
 
@@ -68,29 +69,20 @@ def _if(writer: Writer, frame: Frame, stmt: If) -> None:
     writer.close()
 
 
-def _push(writer: Writer, frame: Frame, stmt: Push) -> None:
-    _tape(writer, frame, stmt, "push", lambda entry, element: f"*{entry}++ = {element};")
+def declare_tapes(names: Iterable[str], frame: Frame) -> list[str]:
+    """Pointers to the entries that the names of tapes stand for."""
+    kinds = {n: ctype(frame.arrays[n].dtype) for n in names}
+    return [f"{kind}* {pointer(n)} = {TAPES}->here<{kind}>({tape_number(n)});" for n, kind in sorted(kinds.items())]
 
 
-def _pop(writer: Writer, frame: Frame, stmt: Pop) -> None:
-    _tape(writer, frame, stmt, "pop", lambda entry, element: f"{element} = *{entry}++;")
-
-
-def _tape(writer: Writer, frame: Frame, stmt: Push | Pop, verb: str, copy: Callable[[str, str], str]) -> None:
-    """Copy a view to or from the next entry of a tape, element by element in C order."""
-    view, entry, kind = stmt.view, writer.fresh("entry"), ctype(stmt.view.dtype)
-    ranges = view_ranges(view)
-    inner = frame.inside(ranges)
-    size = "*".join(["int64_t(1)", *(f"({index_text(frame, n)})" for n in view.shape)])
-    writer.open()
-    writer.line(f"{kind}* {entry} = static_cast<{kind}*>(sg_tapes->{verb}({tape_number(stmt.tape)}, "
-                f"{size}*sizeof({kind})));")
-    for r in ranges:
-        var, stop = symbol(r.var), index_text(inner, r.stop)
-        writer.open(f"for (int64_t {var} = 0; {var} < {stop}; ++{var})")
-    writer.line(copy(entry, access(inner, view.array, view.index)))
-    for _ in (*ranges, None):
-        writer.close()
+def _tape(writer: Writer, frame: Frame, stmt: Push | Pop) -> None:
+    """Another entry of a tape, with room up to the last element that is used."""
+    array = frame.arrays[stmt.tape]
+    steps = zip(stmt.shape, strides(array.shape), strict=True)
+    count = sum(((n - 1) * step for n, step in steps), ix(1))
+    size = index_text(frame, count) if count.const is not None else f"sg::greatest(0L, {index_text(frame, count)})"
+    verb = "push" if isinstance(stmt, Push) else "pop"
+    writer.line(f"{pointer(array.name)} = {TAPES}->{verb}<{ctype(array.dtype)}>({tape_number(array.name)}, {size});")
 
 
 def view_ranges(view: View) -> tuple[Range, ...]:
@@ -99,4 +91,4 @@ def view_ranges(view: View) -> tuple[Range, ...]:
 
 
 _EMITTERS: Mapping[type[Stmt], Callable[[Writer, Frame, Any], None]] = MappingProxyType({
-    Map: emit_map, Lib: emit_lib, Loop: _loop, While: _while, If: _if, Push: _push, Pop: _pop})
+    Map: emit_map, Lib: emit_lib, Loop: _loop, While: _while, If: _if, Push: _tape, Pop: _tape})

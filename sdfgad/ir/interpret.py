@@ -161,10 +161,12 @@ class _Machine:
             self.write(view, np.asarray(value), bool(stmt.attrs.get("accumulate")))
 
     def push(self, stmt: Push) -> None:
-        self.tapes.setdefault(stmt.tape, []).append(self.read(stmt.view))
+        entry = self.memory[stmt.tape]
+        self.memory[stmt.tape] = np.full_like(entry, _poison(entry.dtype))
+        self.tapes.setdefault(stmt.tape, []).append(self.memory[stmt.tape])
 
     def pop(self, stmt: Pop) -> None:
-        self.write(stmt.view, self.tapes[stmt.tape].pop())
+        self.memory[stmt.tape] = self.tapes[stmt.tape].pop()
 
 
 _STATEMENTS: Mapping[type[Stmt], Callable[[_Machine, Any], None]] = MappingProxyType({

@@ -23,7 +23,8 @@ from sdfgad.ir.layout import Packing, axis
 class Array:
     """A container: `shape` in elements (empty for a scalar), C order.
 
-    role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own.
+    role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own, "tape" a
+    stack of such arrays, one of which the name stands for (`Push`, `Pop`).
     packing: the part of the box that has room in memory, when that is not all of it; nothing else is ever touched.
     """
 
@@ -51,12 +52,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Range:
-    """`for var in range(start, stop, step)`; `step` is a non-zero number."""
+    """`for var in range(start, stop, step)`; `step` is a non-zero number. early: it may end before `stop`."""
 
     var: str
     start: Ix
     stop: Ix
     step: int = 1
+    early: bool = False
 
     @property
     def trips(self) -> int | None:
@@ -178,19 +180,19 @@ class If:
 
 @dataclass(frozen=True)
 class Push:
-    """Append a copy of `view` to the growable tape `tape`."""
+    """From here on the name of a tape stands for a new entry on top of it; nothing is in it. shape: what is used."""
 
     tape: str
-    view: View
+    shape: tuple[Ix, ...]
     source: SourceLine | None = None
 
 
 @dataclass(frozen=True)
 class Pop:
-    """Take the last entry off the growable tape `tape` into `view`."""
+    """Take the last entry off a tape; until the next `Push` or `Pop` the name stands for it. shape: as pushed."""
 
     tape: str
-    view: View
+    shape: tuple[Ix, ...]
     source: SourceLine | None = None
 
 

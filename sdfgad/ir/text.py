@@ -81,7 +81,7 @@ def _stmt_lines(s: Stmt, pad: str, depth: int) -> Iterator[str]:
             yield f"{pad}else"
             yield from lines(s.orelse, depth + 1)
     elif isinstance(s, (Push, Pop)):
-        yield f"{pad}{type(s).__name__.lower()} {s.tape} {view_text(s.view)}"
+        yield f"{pad}{type(s).__name__.lower()} {s.tape}[{', '.join(map(str, s.shape))}]"
 
 
 def _part_text(part: Let | Store) -> str:

@@ -85,7 +85,8 @@ def _reads(stmt: Stmt) -> set[str]:
         return {stmt.flag}
     if isinstance(stmt, If):
         return expr_reads(stmt.cond)
-    return {e.array for e in view_elems(stmt.view)} | ({stmt.view.array} if isinstance(stmt, Push) else set())
+    # What a name stands for changes: to anybody who moves statements, as if all of it were looked at and replaced.
+    return {e.array for n in stmt.shape for e in n.elems} | {stmt.tape}
 
 
 def writes(stmt: Stmt) -> frozenset[str]:
@@ -94,7 +95,7 @@ def writes(stmt: Stmt) -> frozenset[str]:
         return frozenset(p.array for p in stmt.body if isinstance(p, Store))
     if isinstance(stmt, Lib):
         return frozenset(v.array for v in stmt.outs)
-    return frozenset({stmt.view.array}) if isinstance(stmt, Pop) else frozenset()
+    return frozenset({stmt.tape}) if isinstance(stmt, (Push, Pop)) else frozenset()
 
 
 def expr_reads(e: Expr) -> set[str]:
@@ -128,7 +129,7 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
     if isinstance(stmt, If):
         return If(map_indices(stmt.cond, change), inner[0], inner[1], stmt.source)
     if isinstance(stmt, (Push, Pop)):
-        return type(stmt)(stmt.tape, change_view(stmt.view, change), stmt.source)
+        return replace(stmt, shape=tuple(change(n) for n in stmt.shape))
     return with_children(stmt, inner)
 
 
@@ -171,7 +172,5 @@ def _own_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, 
         return Map(stmt.domain, body, stmt.source)
     if isinstance(stmt, Lib):
         return replace(stmt, outs=tuple(map(seen, stmt.outs)), ins=tuple(map(seen, stmt.ins)))
-    if isinstance(stmt, (Push, Pop)):
-        return replace(stmt, view=seen(stmt.view))
     stmt = with_children(stmt, [tuple(_own_accesses(s, change) for s in b) for b in children(stmt)])
     return replace(stmt, cond=moved(stmt.cond)) if isinstance(stmt, If) else stmt

@@ -17,7 +17,6 @@ from sdfgad.analysis.access import Site, extent_bound, interval_env
 from sdfgad.analysis.restart import Restart
 from sdfgad.checkpoint.modes import (
     BINOMIAL,
-    ONLINE,
     RESTART,
     SEGMENTS,
     STORE_ALL,
@@ -34,9 +33,9 @@ from sdfgad.ir.walk import statements
 from sdfgad.names import fresh
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.snapshots import State
+from sdfgad.reverse.snapshots import Room, State
 from sdfgad.reverse.while_modes import OnlineSchedule
-from sdfgad.transform.expand import Slots, iteration_slots
+from sdfgad.transform.expand import Slots, is_open, iteration_slots
 
 COLUMNS = ("load", "save", "start", "stop", "turn", "redo")
 ROW_BYTES = 8 * len(COLUMNS)
@@ -48,16 +47,15 @@ _BOOL = np.dtype(bool)
 class Schedule:
     """How one loop runs. room: iterations whose records are kept at a time; at: the place of the current one there.
 
-    around: room and place in the loops around. role: of the snapshots, which may lie on disk. state: what they hold.
+    keeping: where its snapshots have room. role: of these, which may lie on disk. state: what they hold.
     """
 
     loop: Loop
     mode: Mode
-    path: tuple[Range, ...]
     names: Names
     constants: dict[str, np.ndarray]
     trips: int
-    around: Slots = ()
+    keeping: Room
     role: str = "transient"
     state: State = field(init=False)
 
@@ -85,13 +83,18 @@ class Schedule:
     def save_state(self, restart: Restart) -> None:
         """Declare the snapshots: one slot for every segment, or as many as the mode says."""
         count = {SEGMENTS: self.parts, BINOMIAL: self.mode.count, RESTART: 1}[self.mode.kind]
-        self.state = State.declare(self.names, restart, count, self.around, self.role, self.loop.source)
+        self.state = State.declare(self.names, restart, count, self.keeping, self.role, self.loop.source)
 
     def forward(self, bodies: Bodies) -> Block:
-        return self._forward_segments(bodies) if self.mode.kind == SEGMENTS else self._forward_table(bodies)
+        run = self._forward_segments(bodies) if self.mode.kind == SEGMENTS else self._forward_table(bodies)
+        return (*self.state.begin(), *run)
 
     def backward(self, bodies: Bodies) -> Block:
-        return self._backward_segments(bodies) if self.mode.kind == SEGMENTS else self._backward_table(bodies)
+        undone = bodies.backward()
+        if not undone:
+            return ()
+        run = self._backward_segments if self.mode.kind == SEGMENTS else self._backward_table
+        return (*self.state.end(), *run(bodies, undone))
 
     def plain(self, body: Block) -> Block:
         """The loop as it is, with the counter that places in tapes refer to."""
@@ -103,10 +106,7 @@ class Schedule:
         inner = replace(self.loop, range=self._segment(), body=bodies.plain())
         return (Loop(self._parts(), (*self.state.save(ix(self._counter)), inner), self.loop.source),)
 
-    def _backward_segments(self, bodies: Bodies) -> Block:
-        undone = bodies.backward()
-        if not undone:
-            return ()
+    def _backward_segments(self, bodies: Bodies, undone: Block) -> Block:
         again = replace(self.loop, range=self._segment(), body=bodies.recording())
         undo = replace(self.loop, range=backwards(self._segment()), body=undone)
         restored = self.state.restore(ix(self._counter))
@@ -142,10 +142,7 @@ class Schedule:
             return (step,)
         return (step, *self._over(self._between(ix(self.parts - 1), ix(self.parts)), bodies.recording()))
 
-    def _backward_table(self, bodies: Bodies) -> Block:
-        undone = bodies.backward()
-        if not undone:
-            return ()
+    def _backward_table(self, bodies: Bodies, undone: Block) -> Block:
         _, rows = self._rows()
         table = _Table(self, "backward", rows)
         turned = self._between(table["turn"], table["turn"] + 1)
@@ -226,7 +223,10 @@ def backwards(r: Range) -> Range:
 
 
 def scheduled_slots(path: Sequence[Range], modes: Mapping[str, Schedule]) -> Slots | None:
-    """As `iteration_slots`, where loops that are not wholly recorded take the room of a segment."""
+    """As `iteration_slots`, where loops that are not wholly recorded take the room of a segment.
+
+    Loops that may end early have room for as long as they could run.
+    """
     slots = iteration_slots(tuple(path))
     if slots is None:
         return None
@@ -246,13 +246,8 @@ def loop_names(program: Program) -> dict[int, str]:
 
 
 def most_trips(loop: Loop, path: tuple[Range, ...]) -> int | None:
-    """The largest number of iterations of a loop that may start again from a snapshot; None when it may not.
-
-    Neither one that may end early nor one inside a loop of unknown length may.
-    """
-    if loop.until is not None or iteration_slots(path) is None:
-        return None
-    return extent_bound(loop.range, interval_env(path))
+    """The largest number of iterations of a loop that runs all of them; None when nobody knows it."""
+    return extent_bound(loop.range, interval_env(path)) if loop.until is None else None
 
 
 def schedules_of(program: Program, place: Mapping[int, Site], modes: Mapping[str, Mode], names: Names,
@@ -273,24 +268,28 @@ def schedules_of(program: Program, place: Mapping[int, Site], modes: Mapping[str
             continue
         rooms = {s.loop.range.var: s for s in found.values() if isinstance(s, Schedule)}
         # Outer loops come first, so their rooms are known.
-        around = scheduled_slots(path, rooms)
-        if isinstance(loop, While) and mode.kind == ONLINE and around is not None and is_possible_online(mode):
-            found[id(loop)] = OnlineSchedule(loop, mode, names, around, role)
-        elif isinstance(loop, Loop) and around is not None and variables[loop.range.var] == 1:
-            made = _schedule(loop, mode, path, names, constants, named[id(loop)])
-            found[id(loop)] = replace(made, around=around, role=role)
+        keeping = Room(names, None if is_open(path) else scheduled_slots(path, rooms))
+        if isinstance(loop, (Loop, While)) and may_end_early(loop) and loop.trips and is_possible_online(mode):
+            found[id(loop)] = OnlineSchedule(loop, loop.trips, mode, names, keeping, role)
+        elif isinstance(loop, Loop) and not may_end_early(loop) and variables[loop.range.var] == 1:
+            made = _schedule(loop, mode, most_trips(loop, path), constants, keeping, named[id(loop)])
+            found[id(loop)] = replace(made, role=role)
         else:
             raise PlanNotExecutable(f"loop {named[id(loop)]} cannot be run as {mode}")
     return found
 
 
-def _schedule(loop: Loop, mode: Mode, path: tuple[Range, ...], names: Names, constants: dict[str, np.ndarray],
+def may_end_early(loop: Loop | While) -> bool:
+    """Whether the number of iterations shows only when the loop has run."""
+    return isinstance(loop, While) or loop.until is not None
+
+
+def _schedule(loop: Loop, mode: Mode, trips: int | None, constants: dict[str, np.ndarray], keeping: Room,
               name: str) -> Schedule:
-    trips = most_trips(loop, path)
     counts = range(1, segment_length(trips or 0, max(1, mode.length)) + 1)
     if trips is None or mode.kind not in (SEGMENTS, BINOMIAL, RESTART) or \
             mode.kind != RESTART and mode.count not in counts or mode.length < 1:
         raise PlanNotExecutable(f"loop {name} cannot be run as {mode}")
     if mode.kind != SEGMENTS and (loop.range.trips or 0) < 1:
         raise PlanNotExecutable(f"loop {name} cannot be run as {mode}: its number of iterations varies")
-    return Schedule(loop, mode, path, names, constants, trips)
+    return Schedule(loop, mode, keeping.names, constants, trips, keeping)

@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array
 from sdfgad.rules.linearise import Tangents
 
 
 @dataclass
 class Names:
-    """arrays: all of them; active: those with a tangent, named `prefix` + name; versions: see `Tangents`."""
+    """arrays: all of them; active: those with a tangent, named `prefix` + name; versions: of the arrays with leading
+    dimensions that count them, the place of the current one."""
 
     arrays: dict[str, Array]
     active: frozenset[str]
     prefix: str
-    versions: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, tuple[Ix, ...]] = field(default_factory=dict)
     scratch: dict[str, Array] = field(default_factory=dict)
 
     def copy(self) -> Names:
@@ -25,7 +27,12 @@ class Names:
         return Names(dict(self.arrays), self.active, self.prefix, self.versions, dict(self.scratch))
 
     def tangents(self) -> Tangents:
-        return Tangents(self.tangent, self.fresh, self.is_tangent, self.versions)
+        leading = {name: len(place) for name, place in self.versions.items()}
+        return Tangents(self.tangent, self.fresh, self.is_tangent, leading)
+
+    def one_version(self, array: str) -> tuple[int, ...]:
+        """The shape of what the program sees of an array at a time."""
+        return self.arrays[array].shape[len(self.versions.get(array, ())):]
 
     def tangent(self, array: str) -> str | None:
         return self.prefix + array if array in self.active else None

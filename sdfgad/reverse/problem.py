@@ -8,7 +8,7 @@ from math import ceil, prod
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
 from sdfgad.analysis.lifetimes import Held
-from sdfgad.analysis.restart import Restart, restarts
+from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import (
@@ -28,7 +28,7 @@ from sdfgad.reverse.snapshots import SEAL
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
-from sdfgad.transform.expand import iteration_slots
+from sdfgad.transform.expand import is_open
 
 DISK_BYTES_PER_SECOND = 5e8
 """Of an ordinary solid-state disk."""
@@ -43,10 +43,11 @@ def problem_of(primal: Program, whole: Program, made: Gradient, held: Held, code
     around = _Loops(made.swept)
     items, peak = [], held.at_peak()
     for k in made.kept:
-        if k.bytes is not None and k.tape not in whole.arrays and not (k.again or k.undone):
+        if k.tape not in whole.arrays and not (k.again or k.undone):
             continue
         array = whole.arrays.get(k.array) or made.program.arrays[k.array]
-        size = whole.arrays[k.tape].bytes if k.tape in whole.arrays and not k.again else k.bytes
+        stored = k.bytes is not None and not (k.again or k.undone)
+        size = whole.arrays[k.tape].bytes if stored else k.bytes
         items.append(Item(k.name, array.label or k.array, size, k.source.file if k.source else "",
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
                           around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)),
@@ -68,7 +69,8 @@ class _Loops:
         self.names: dict[str, str] = {}
         """Of a loop, by its variable."""
         for stmt in statements(program.body):
-            most = most_trips(stmt, place[id(stmt)].path) if isinstance(stmt, Loop) else None
+            path = place[id(stmt)].path
+            most = most_trips(stmt, path) if isinstance(stmt, Loop) and not is_open(path) else None
             if isinstance(stmt, Loop) and most is not None and most > 1:
                 name = named[id(stmt)]
                 self.loops[name], self.trips[name], self.names[stmt.range.var] = stmt, most, name
@@ -195,7 +197,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
     final = {s.range.var: s for s in statements(plain.body) if isinstance(s, Loop)}
     for name, loop in chosen.items():
         path = loops.place[id(loop)].path
-        state = _state_bytes(made, found[id(loop)])
+        state = made.bytes_of(found[id(loop)].state)
         last = final.get(loop.range.var)
         once = seconds_of(loop.body, arrays, machine.seconds, (*path, loop.range)) if last is None else \
             seconds_of(last.body, plain.arrays, machine.seconds, (*place[id(last)].path, last.range))
@@ -213,18 +215,35 @@ def _copied(size: float, room: int) -> Work:
     return moved + (Work(moved=2 * size) if room > CACHE_BYTES else Work(near=2 * size * (room > NEAR_BYTES)))
 
 
-def open_loops(made: Gradient) -> dict[str, int]:
-    """The loops of unknown length that fill growable tapes, by name, and the bytes of one snapshot of each."""
+@dataclass(frozen=True)
+class OpenLoop:
+    """A loop that fills growable tapes. state: bytes of one snapshot. trips: at most; None when that shows as it runs.
+
+    uniform: always so many. around: names of the loops around it that fill tapes, too. inside: whether nobody knows how
+    often those run.
+    """
+
+    name: str
+    state: int
+    trips: int | None
+    uniform: bool
+    around: tuple[str, ...]
+    inside: bool
+
+
+def open_loops(made: Gradient) -> dict[str, OpenLoop]:
+    """The loops that fill growable tapes, by name."""
     place, named = sites(made.swept.body), loop_names(made.swept)
-    filled = {r for k in made.kept if k.bytes is None and not k.undone for r in k.path}
-    chosen = [s for s in statements(made.swept.body) if isinstance(s, While) and run_range(s) in filled
-              and iteration_slots(place[id(s)].path) is not None]
+    filled = {r.var for k in made.kept if k.bytes is None and not (k.again or k.undone) for r in k.path}
+    chosen = [s for s in statements(made.swept.body) if isinstance(s, (Loop, While)) and run_range(s).var in filled]
+    names = {run_range(s).var: named[id(s)] for s in chosen}
     found = restarts(made.swept, chosen, place, made.reads, made.local)
-    return {named[id(s)]: _state_bytes(made, found[id(s)]) for s in chosen}
-
-
-def _state_bytes(made: Gradient, restart: Restart) -> int:
-    """Bytes of one snapshot."""
-    state = ((made.swept.arrays[n], made.versions.get(n, 0)) for n in restart.state)
-    return sum(prod(a.shape[k:]) * a.dtype.itemsize for a, k in state)
+    opened = {}
+    for stmt in chosen:
+        path = place[id(stmt)].path
+        state = made.bytes_of(found[id(stmt)].state)
+        most = most_trips(stmt, path) if isinstance(stmt, Loop) else None
+        opened[named[id(stmt)]] = OpenLoop(named[id(stmt)], state, most, bool(run_range(stmt).trips),
+                                           tuple(names[r.var] for r in path), is_open(path))
+    return opened
 

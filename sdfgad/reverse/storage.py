@@ -12,6 +12,7 @@ from sdfgad.analysis.formula import NOTHING, Again, formulas, reach
 from sdfgad.analysis.inverse import NO_UNDOING, Undoing, undoing_of
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Program, Range, Stmt, View
 from sdfgad.ir.walk import statements
 from sdfgad.reverse.decisions import bits_of, with_decisions
@@ -53,14 +54,15 @@ class Kept:
 
 @dataclass(frozen=True)
 class Storage:
-    """The program with versioned arrays. versions: leading dimensions per array. rebuild: arrays to make again, at the
-    start of the reverse of their block; inline: values to compute again where they are read. light: block-local arrays
-    that may be, and are as cheap to compute as to store; heavy: others that can be made again. paths: the loops around
-    each block-local array. codes: arrays that only say how comparisons turned out; nobody but the reverse sweep reads
-    them. undoing: how some overwrites are taken back."""
+    """The program with versioned arrays. versions: per array, the place of the current one. rebuild: arrays to make
+    again, at the start of the reverse of their block; inline: values to compute again where they are read. light:
+    block-local arrays that may be, and are as cheap to compute as to store; heavy: others that can be made again.
+    paths: the loops around each block-local array. codes: arrays that only say how comparisons turned out; nobody but
+    the reverse sweep reads them. undoing: how some overwrites are taken back. taped: arrays with versions on a tape, by
+    the place of the first statement of their block."""
 
     program: Program
-    versions: Mapping[str, int]
+    versions: Mapping[str, tuple[Ix, ...]]
     rebuild: Mapping[str, BlockLocal]
     kept: tuple[Kept, ...]
     inline: Again = NOTHING
@@ -69,6 +71,7 @@ class Storage:
     paths: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
     codes: frozenset[str] = frozenset()
     undoing: Undoing = NO_UNDOING
+    taped: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str],
@@ -97,14 +100,15 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
         inline = replace(bits, known=formulas(program, local), chosen=recompute & light)
         facts = facts_of(program, active, ends, inline, undoing)
         victims = {**_recorded_arrays(program, facts, place), **victims}
-    chosen = [n for n in sorted(victims) if n in local and n not in recompute and _by_ones(local[n])]
+    chosen = [n for n in sorted(victims) if n in local and n not in recompute
+              and (_by_ones(local[n]) or _on_tape(program, local[n]))]
     wide, versions = expand(program, local, chosen)
     lines = {place[id(s)].order: s.source.line for s in statements(program.body) if s.source}
     kept = []
     for name in sorted({*versions, *recompute}):
         first, found = local[name].makers[0], local[name]
         because = f"needed by line {lines.get(victims[name], 0)}"
-        size = wide.arrays[name].bytes if name in versions else _all_versions(program.arrays[name].bytes, found)
+        size = _all_versions(program.arrays[name].bytes, found)
         kept.append(Kept(name, name, name, size, first.source, because, name in again or name in light, found.cost,
                          name in light, name in recompute, found.path, place[id(first)].order))
     place = sites(wide.body)
@@ -114,7 +118,17 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     heavy = {n: local[n].cost for n in again if n not in light}
     inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
-    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing)
+    return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing,
+                   _taped_blocks(program, [local[n] for n in versions]))
+
+
+def _taped_blocks(program: Program, found: Iterable[BlockLocal]) -> dict[int, tuple[str, ...]]:
+    """The arrays with versions on a tape, by the place of the first statement of their block."""
+    place = sites(program.body)
+    blocks_of: dict[int, tuple[str, ...]] = {}
+    for f in (f for f in found if _on_tape(program, f)):
+        blocks_of[place[f.block].order] = (*blocks_of.get(place[f.block].order, ()), f.array)
+    return blocks_of
 
 
 def _decided(program: Program, active: frozenset[str], seen: frozenset[str],
@@ -181,13 +195,14 @@ def _by_ones(found: BlockLocal) -> bool:
     return all(abs(r.step) == 1 for r in found.path)
 
 
+def _on_tape(program: Program, found: BlockLocal) -> bool:
+    """Whether there is no box for all versions."""
+    return iteration_slots(found.path, program.arrays[found.array].bytes) is None
+
+
 def _all_versions(size: int, found: BlockLocal) -> int | None:
-    slots = iteration_slots(found.path)
-    if slots is None:
-        return None
-    for extent, _ in slots:
-        size *= extent
-    return size
+    slots = iteration_slots(found.path, size)
+    return None if slots is None else size * math.prod(extent for extent, _ in slots)
 
 
 def facts_of(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None,

@@ -5,8 +5,9 @@ overwrote, so memory always holds what it held when the statement ran, as far as
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +30,7 @@ from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, sche
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
 from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
-from sdfgad.reverse.tape import Declare, Record, record
+from sdfgad.reverse.tape import Declare, Entry, Record, entry_of, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.expand import Slots
@@ -78,6 +79,11 @@ class Gradient:
     local: Mapping[str, tuple[Range, ...]]
     versions: Mapping[str, int]
 
+    def bytes_of(self, names: Iterable[str]) -> int:
+        """Bytes of arrays of `swept`, one version of each."""
+        whole = ((self.swept.arrays[n], self.versions.get(n, 0)) for n in names)
+        return sum(prod(a.shape[leading:]) * a.dtype.itemsize for a, leading in whole)
+
 
 def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
              modes: Mapping[str, Mode] = MappingProxyType({}), undone: frozenset[str] = frozenset()) -> Gradient:
@@ -93,8 +99,8 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     names = Names(dict(program.arrays), active, "grad_", storage.versions)
     for name in sorted(active):
         a = program.arrays[name]
-        names.arrays["grad_" + name] = Array("grad_" + name, a.shape[storage.versions.get(name, 0):], a.dtype,
-                                             source=a.source, label=a.label)
+        names.arrays["grad_" + name] = Array("grad_" + name, names.one_version(name), a.dtype, source=a.source,
+                                             label=a.label)
     place = sites(program.body)
     constants = dict(program.constants)
     role = "disk" if request.spill else "transient"
@@ -113,7 +119,7 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns, constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
     return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),
-                    program, facts.reads, storage.paths, storage.versions)
+                    program, facts.reads, storage.paths, {n: len(at) for n, at in storage.versions.items()})
 
 
 def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int, Site],
@@ -163,8 +169,9 @@ class _Sweeps:
         self.kept: list[Kept] = []
         self.rebuilt = rebuilt_blocks(storage, place)
         self.codes = storage.codes
-        self.versions = self._rooms_of_versions(storage)
+        self.versions = self._places_of_versions(storage)
         self.lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
+        self.taped = {block: [entry_of(self.names.arrays[n]) for n in names] for block, names in storage.taped.items()}
         self._record_all(storage)
         self._take_back_all(storage.undoing)
 
@@ -206,23 +213,32 @@ class _Sweeps:
             self.kept.append(Kept(name, unit.array, "", size, first.source, self._because(first, 0), path=site.path,
                                   order=site.order, undone=True, how=unit.how))
 
-    def _rooms_of_versions(self, storage: Storage) -> dict[str, Slots]:
-        """(room, place) for the leading dimensions of arrays with versions, whose shapes change with them."""
-        found: dict[str, Slots] = {}
-        for name in storage.versions if self.rooms else ():
+    def _places_of_versions(self, storage: Storage) -> dict[str, Slots]:
+        """(room, place) for the leading dimensions of arrays with versions, whose shapes change with them: none on
+        tapes."""
+        found: dict[str, Slots] = {n: () for names in storage.taped.values() for n in names}
+        for name in storage.versions.keys() - found.keys() if self.rooms else ():
             path = storage.paths[name]
             slots = scheduled_slots(path, self.rooms)
-            a = self.names.arrays[name]
             if slots is not None and any(r.var in self.rooms for r in path):
                 found[name] = slots
-                self.names.arrays[name] = replace(a, shape=(*(n for n, _ in slots), *a.shape[len(slots):]))
+        for name, slots in found.items():
+            a = self.names.arrays[name]
+            shape = (*(n for n, _ in slots), *a.shape[len(storage.versions[name]):])
+            self.names.arrays[name] = replace(a, shape=shape, role=a.role if slots else "tape")
         return found
 
     def recorded(self, stmt: Stmt) -> list[Record]:
         return self.records.get(id(stmt), [])
 
+    def entries(self, block: Block, records: bool = True) -> list[Entry]:
+        """The entries of tapes that one run of a block fills, as far as it can make room for them at its start."""
+        found = list(self.taped.get(self.place[id(block[0])].order, ())) if block else []
+        made = [r.entry for stmt in block for r in self.recorded(stmt)] if records else []
+        return [*found, *(e for e in made if e is not None and e.soon)]
+
     def forward(self, block: Block) -> Block:
-        out: list[Stmt] = []
+        out: list[Stmt] = [e.push for e in self.entries(block)]
         for stmt in block:
             if id(stmt) in self.schedules:
                 out += self.schedules[id(stmt)].forward(self._bodies(stmt))
@@ -236,7 +252,8 @@ class _Sweeps:
 
     def backward(self, block: Block) -> Block:
         again = self.rebuilt.get(id(block[0]), []) if block else []
-        return (*again, *(s for stmt in reversed(block) for s in self.undo(stmt)))
+        undone = [s for stmt in reversed(block) for s in self.undo(stmt)]
+        return (*(e.pop for e in self.entries(block)), *again, *undone) if again or undone else ()
 
     def undo(self, stmt: Stmt) -> Block:
         if isinstance(stmt, If):
@@ -261,7 +278,8 @@ class _Sweeps:
 
     def plain(self, block: Block) -> Block:
         """The block without records and snapshots; its loops go in parts where places in tapes are counted so."""
-        out: list[Stmt] = []
+        entries = [e for e in self.entries(block, records=False) if e.push.tape not in self.codes]
+        out: list[Stmt] = [e.push for e in entries]
         for stmt in block:
             if not children(stmt) and writes(stmt) and writes(stmt) <= self.codes:
                 continue
@@ -269,17 +287,17 @@ class _Sweeps:
                 out += self.schedules[id(stmt)].plain(self.plain(children(stmt)[0]))
             else:
                 out.append(with_children(stmt, [self.plain(b) for b in children(stmt)]))
-        return tuple(out)
+        return (*out, *(replace(e.pop) for e in entries))
 
     def finish(self, block: Block) -> Block:
         """Versions of arrays moved to the room their loops have, and every statement an object of its own."""
-        if not self.schedules:
+        if not self.schedules and not self.versions:
             return block
         return rebuild(tuple(map_accesses(s, self.moved) for s in block), lambda s: (replace(s),))
 
     def moved(self, array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
         slots = self.versions.get(array)
-        return index if slots is None else (*(i for _, i in slots), *index[len(slots):])
+        return index if slots is None else (*(i for _, i in slots), *index[len(self.names.versions[array]):])
 
     def _clear_scratch(self, linear: Block) -> list[Stmt]:
         used = {n for s in linear for n in reads(s) | writes(s)}
@@ -287,9 +305,9 @@ class _Sweeps:
                 if n in self.names.scratch and self.names.is_tangent(n)]
 
 
-def _undeclared(name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+def _undeclared(name: str, shape: tuple[int, ...], dtype: np.dtype, role: str) -> Array:
     """For the size of a tape that is not needed."""
-    return Array(name, shape, dtype)
+    return Array(name, shape, dtype, role)
 
 
 def reversed_range(stmt: Loop | While) -> Range:

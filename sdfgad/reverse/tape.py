@@ -1,4 +1,8 @@
-"""How overwritten elements come back: from a tape with one slot per execution of the write, or by taking it back."""
+"""How overwritten elements come back: from a tape, or by taking the write back.
+
+A tape has one slot per execution of the write, addressed by the iteration; where the number of iterations is not known
+beforehand it grows, and each execution fills an entry on top.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,25 +10,54 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdfgad.analysis.access import Access
+from sdfgad.analysis.access import Access, extent_bound, interval_env
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
-from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store, View, axis, view_of
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store
 from sdfgad.transform.expand import Slots, iteration_slots
 
-Declare = Callable[[str, tuple[int, ...], np.dtype], Array]
+Declare = Callable[[str, tuple[int, ...], np.dtype, str], Array]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a growable tape. soon: its size is known at the start of the block that fills it."""
+
+    push: Push
+    pop: Pop
+
+    @property
+    def soon(self) -> bool:
+        return not any(n.elems for n in self.push.shape)
+
+
+def entry_of(tape: Array, extents: tuple[Ix, ...] | None = None, source: SourceLine | None = None) -> Entry:
+    """An entry of a tape; its whole extent, unless it is said that less is used."""
+    shape = extents if extents is not None else tuple(ix(n) for n in tape.shape)
+    return Entry(Push(tape.name, shape, source), Pop(tape.name, shape, source))
 
 
 @dataclass(frozen=True)
 class Record:
     """What is done before a write to store what it overwrites, and to put it back. An overwrite that is taken back
-    exactly has nothing to save and no tape. `bytes` is None for a growable tape."""
+    exactly has nothing to save and no tape. `bytes` is None for a growable tape; entry: for which there is to be room
+    from the start of the block on."""
 
     save: Block
     restore: Block
     tape: str = ""
     bytes: int | None = 0
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """What one range of a region needs in a tape: room, the place of each element, and how many there are."""
+
+    extent: int
+    place: Ix
+    count: Ix
 
 
 def record(write: Access, array: Array, declare: Declare, source: SourceLine | None,
@@ -34,26 +67,33 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
     around: (room, place) for each loop around, where that is not one slot for each of its iterations.
     """
     domain = _region(write)
-    slots = iteration_slots((*write.site.path, *(domain or ())))
-    if domain is None:
-        return _whole_array(write, array, declare, source, around)
-    if slots is None:
-        return _growable(write, domain, array, source)
-    loops = len(write.site.path)
-    ordered = [*(around or slots[:loops]), *(slots[loops + d] for d in _layout(domain, write))]
-    tape = declare("tape", tuple(n for n, _ in ordered), array.dtype)
-    at = tuple(i for _, i in ordered)
-    save = Store(tape.name, at, Load(array.name, write.index, array.dtype))
-    back = Store(array.name, write.index, Load(tape.name, at, array.dtype))
-    return Record((Map(domain, (save,), source),), (Map(domain, (back,), source),), tape.name, tape.bytes)
+    dimensions = None if domain is None else _dimensions(write, domain, array)
+    if domain is None or dimensions is None:
+        return record(_whole(write, array), array, declare, source, around)
+    slots = iteration_slots((*write.site.path, *domain), array.dtype.itemsize)
+    ordered = [dimensions[d] for d in _layout(domain, write)]
+    outer = () if slots is None else around or slots[:len(write.site.path)]
+    shape = (*(n for n, _ in outer), *(d.extent for d in ordered))
+    tape = declare("tape", shape, array.dtype, "transient" if slots is not None else "tape")
+    at = (*(i for _, i in outer), *(d.place for d in ordered))
+    save = Map(domain, (Store(tape.name, at, Load(array.name, write.index, array.dtype)),), source)
+    back = Map(domain, (Store(array.name, write.index, Load(tape.name, at, array.dtype)),), source)
+    if slots is not None:
+        return Record((save,), (back,), tape.name, tape.bytes)
+    entry = entry_of(tape, tuple(d.count for d in ordered), source)
+    if entry.soon:
+        return Record((save,), (back,), tape.name, None, entry)
+    return Record((entry.push, save), (entry.pop, back), tape.name, None)
 
 
 def _layout(domain: tuple[Range, ...], write: Access) -> list[int]:
     """The ranges in the order in which the array counts them, so that copies run along memory on both sides."""
-    def dimension(d: int) -> int:
-        return next(k for k, i in enumerate(write.index) if domain[d].var in i.symbols)
+    return sorted(range(len(domain)), key=lambda d: _decided(domain[d], write))
 
-    return sorted(range(len(domain)), key=dimension)
+
+def _decided(r: Range, write: Access) -> int:
+    """The first dimension of the array that a range has a say in."""
+    return next(k for k, i in enumerate(write.index) if r.var in i.symbols)
 
 
 def _region(write: Access) -> tuple[Range, ...] | None:
@@ -66,23 +106,34 @@ def _region(write: Access) -> tuple[Range, ...] | None:
     return kept
 
 
-def _whole_array(write: Access, array: Array, declare: Declare, source: SourceLine | None,
-                 around: Slots | None) -> Record:
-    domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
-    whole = Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)
-    return record(whole, array, declare, source, around)
-
-
-def _growable(write: Access, domain: tuple[Range, ...], array: Array, source: SourceLine | None) -> Record:
+def _dimensions(write: Access, domain: tuple[Range, ...], array: Array) -> list[_Dimension] | None:
+    """None when nobody knows how large a range may get."""
+    env = interval_env((*write.site.path, *domain))
     moving = {r.var for r in domain}
-    rectangular = all(moving.isdisjoint(r.start.symbols | r.stop.symbols) for r in domain)
-    view = _as_view(write, domain, array) if rectangular else view_of(array)
-    tape = f"tape_{array.name}_{write.site.order}"
-    return Record((Push(tape, view, source),), (Pop(tape, view, source),), tape, None)
+    found = []
+    for r in domain:
+        extent = extent_bound(r, env)
+        if extent is None:
+            extent = _along(r, write, domain, array)
+        if extent is None:
+            return None
+        sign = 1 if r.step > 0 else -1
+        count = (r.stop - r.start + (r.step - sign)) // r.step
+        fixed = moving.isdisjoint(r.start.symbols | r.stop.symbols)
+        found.append(_Dimension(extent, ((ix(r.var) - r.start) * sign) // abs(r.step), count if fixed else ix(extent)))
+    return found
 
 
-def _as_view(write: Access, domain: tuple[Range, ...], array: Array) -> View:
-    """The written region as a view of the array."""
-    place = {r.var: r.start + ix(axis(k)) * r.step for k, r in enumerate(domain)}
-    shape = tuple((r.stop - r.start + (r.step - (1 if r.step > 0 else -1))) // r.step for r in domain)
-    return View(array.name, shape, tuple(i.subs(place) for i in write.index), array.dtype)
+def _along(r: Range, write: Access, domain: tuple[Range, ...], array: Array) -> int | None:
+    """The extent of the dimension a range walks along: if it alone does, and none of its iterations is idle."""
+    k = _decided(r, write)
+    others = [o for o in domain if o is not r]
+    alone = write.index[k].symbols.isdisjoint(o.var for o in others)
+    idle = any(r.var in o.start.symbols | o.stop.symbols for o in others)
+    return array.shape[k] if write.index[k].coefficient(r.var) and alone and not idle else None
+
+
+def _whole(write: Access, array: Array) -> Access:
+    """All of the array, wherever the write goes."""
+    domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    return Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)

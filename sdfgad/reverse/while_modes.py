@@ -3,7 +3,8 @@
 The forward sweep saves the state of every s-th iteration. When the slots are used up it drops every other snapshot and
 doubles s, so at any time the snapshots are evenly spread over what has run, and no part is longer than 2 / c of it. The
 reverse sweep takes the parts last first: restore, run again with records on the growable tapes, undo. Such online
-schedules: Heuveline and Walther (2006); this is the simplest one.
+schedules: Heuveline and Walther (2006); this is the simplest one. By then it is known how long a part is, so one whose
+records take too much can itself be cut into pieces, with a snapshot of each.
 """
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, elem, ix, minimum
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
+from sdfgad.ir.walk import with_children
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
-from sdfgad.reverse.snapshots import State
-from sdfgad.transform.expand import Slots
+from sdfgad.reverse.snapshots import Room, State
 
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
@@ -27,65 +28,94 @@ _BOOL = np.dtype(bool)
 
 @dataclass
 class OnlineSchedule:
-    """How one while loop runs. around: room and place in the loops around, none of which is of unknown length."""
+    """How a while loop, or one that may end early, runs. keeping: where snapshots and counters have room.
 
-    loop: While
+    state: what the snapshots hold; pieces: those of a part that is cut.
+    """
+
+    loop: While | Loop
+    trips: str
     mode: Mode
     names: Names
-    around: Slots
+    keeping: Room
     role: str = "transient"
     counters: dict[str, Array] = field(default_factory=dict)
     state: State = field(init=False)
+    pieces: State = field(init=False)
 
     def save_state(self, restart: Restart) -> None:
         """Declare the snapshots and the counters that say how they are spread."""
-        outside = tuple(n for n, _ in self.around)
-        self.state = State.declare(self.names, restart, self.mode.count, self.around, self.role, self.loop.source)
+        self.state = State.declare(self.names, restart, self.mode.count, self.keeping, self.role, self.loop.source)
         for stem in ("used", "stride"):
-            self.counters[stem] = self.names.declare(f"{self.loop.trips}_{stem}", outside, _INTEGER)
-        self.counters["total"] = self.names.declare(f"{self.loop.trips}_total", (), _INTEGER)
+            self.counters[stem] = self.keeping.declare(f"{self.trips}_{stem}", (), _INTEGER)
+        self.counters["total"] = self.names.declare(f"{self.trips}_total", (), _INTEGER)
+        if self.mode.length > 1:
+            own = Room(self.names, ())
+            self.pieces = State.declare(self.names, restart, self.mode.length, own, self.role, self.loop.source)
 
     def plain(self, body: Block) -> Block:
-        return (While(self.loop.flag, body, self.loop.trips, self.loop.source, self.loop.label),)
+        return (with_children(self.loop, [body]),)
 
     def forward(self, bodies: Bodies) -> Block:
-        used, stride, now = self._at("used"), self._at("stride"), elem(self.loop.trips, ())
+        used, stride, now = self._number("used"), self._number("stride"), elem(self.trips, ())
         keep = (
             If(_test("eq", used, ix(self.mode.count)), self._thinned(), (), self.loop.source),
             *self.state.save(used),
             self._set("used", used + 1))
         body = (If(_test("eq", now, used * stride), keep, (), self.loop.source), *bodies.plain())
-        return (self._set("used", ix(0)), self._set("stride", ix(1)), *self.plain(body))
+        return (*self.state.begin(), self._set("used", ix(0)), self._set("stride", ix(1)), *self.plain(body))
 
     def backward(self, bodies: Bodies) -> Block:
         undone = bodies.backward()
         if not undone:
             return ()
-        slot, stride, total = f"{self.loop.trips}_slot", self._at("stride"), self._at("total")
+        slot, stride, total = f"{self.trips}_slot", self._number("stride"), elem(self.counters["total"].name, ())
         first, last = ix(slot) * stride, minimum(ix(slot) * stride + stride, total)
-        again = Loop(Range(f"{self.loop.trips}_again", first, last), bodies.recording(), self.loop.source)
-        undo = Loop(Range(f"{self.loop.trips}_back", last - 1, first - 1, -1), undone, self.loop.source)
-        parts = Range(slot, self._at("used") - 1, ix(-1), -1)
-        return (self._set("total", elem(self.loop.trips, ())),
-                Loop(parts, (*self.state.restore(ix(slot)), again, undo), self.loop.source))
+        turned = self._in_pieces(first, last, bodies, undone) if self.mode.length > 1 else \
+            self._turned(first, last, bodies, undone)
+        parts = Range(slot, self._number("used") - 1, ix(-1), -1)
+        # What counts the iterations counts again when they run again.
+        kept = Store(self.counters["total"].name, (), Index(elem(self.trips, ()), _INTEGER))
+        return (*self.state.end(), Map((), (kept,), self.loop.source),
+                Loop(parts, (*self.state.restore(ix(slot)), *turned), self.loop.source))
+
+    def _turned(self, first: Ix, last: Ix, bodies: Bodies, undone: Block) -> Block:
+        """Some iterations once more, with records, and then undone."""
+        return (Loop(self._iterations(first, last), bodies.recording(), self.loop.source),
+                Loop(self._iterations(last - 1, first - 1, -1), undone, self.loop.source))
+
+    def _in_pieces(self, first: Ix, last: Ix, bodies: Bodies, undone: Block) -> Block:
+        """The same in pieces, last first; their snapshots come from one more sweep over the part."""
+        piece, count = f"{self.trips}_piece", minimum(ix(self.mode.length), last - first)
+        size = (last - first + (self.mode.length - 1)) // self.mode.length
+        start = minimum(first + ix(piece) * size, last)
+        stop = minimum(first + ix(piece) * size + size, last)
+        plain = Loop(self._iterations(start, stop), bodies.plain(), self.loop.source)
+        turned = self._turned(start, stop, bodies, undone)
+        return (Loop(Range(piece, ix(0), count), (*self.pieces.save(ix(piece)), plain), self.loop.source),
+                Loop(Range(piece, count - 1, ix(-1), -1), (*self.pieces.restore(ix(piece)), *turned),
+                     self.loop.source))
+
+    def _iterations(self, first: Ix, last: Ix, direction: int = 1) -> Range:
+        """Iterations by their numbers, `last` not among them."""
+        r = self.loop.range if isinstance(self.loop, Loop) else Range(f"{self.trips}_again", ix(0), ix(0))
+        return Range(r.var, r.start + first * r.step, r.start + last * r.step, r.step * direction)
 
     def _thinned(self) -> Block:
         """Every other snapshot moves up, and the stride doubles."""
         half = self.mode.count // 2
         moves = self.state.move(ix("kept"), ix("kept") * 2)
         shift = Loop(Range("kept", ix(1), ix(half)), tuple(moves), self.loop.source)
-        stride = self._at("stride")
+        stride = self._number("stride")
         return (*((shift,) if moves and half > 1 else ()), self._set("used", ix(half)),
                 self._set("stride", stride + stride))
 
-    def _at(self, counter: str) -> Ix:
-        array = self.counters[counter]
-        return elem(array.name, tuple(i for _, i in self.around) if array.shape else ())
+    def _number(self, counter: str) -> Ix:
+        return self.keeping.number(self.counters[counter])
 
     def _set(self, counter: str, value: Ix) -> Stmt:
-        array = self.counters[counter]
-        at = tuple(i for _, i in self.around) if array.shape else ()
-        return Map((), (Store(array.name, at, Index(value, _INTEGER)),), self.loop.source)
+        store = Store(self.counters[counter].name, self.keeping.at(), Index(value, _INTEGER))
+        return Map((), (store,), self.loop.source)
 
 
 def _test(fn: str, left: Ix, right: Ix) -> Expr:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdfgad.ir.program import Block, If, Loop, Map, Pop, Program, Push, Stmt, Store, While
+from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, rebuild, statements, writes
 
 
@@ -20,10 +20,6 @@ def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
     return program.but(body=body, arrays=arrays, constants=constants)
 
 
-def _touched(stmt: Stmt) -> frozenset[str]:
-    return frozenset({stmt.tape}) if isinstance(stmt, Push) else writes(stmt)
-
-
 def _live(body: Block, live: set[str]) -> set[str]:
     size = -1
     while size != len(live):
@@ -38,14 +34,14 @@ def _grow(block: Block, live: set[str], control: set[str]) -> None:
             here = control | reads(stmt)
             for inner in children(stmt):
                 _grow(inner, live, here)
-        elif not live.isdisjoint(_touched(stmt)):
+        elif not live.isdisjoint(writes(stmt)):
             live |= control | _read_for(stmt, live)
 
 
 def _read_for(stmt: Stmt, live: set[str]) -> frozenset[str]:
     if isinstance(stmt, Map):
         return reads(_without_dead_stores(stmt, live))
-    return reads(stmt) | ({stmt.tape} if isinstance(stmt, Pop) else set())
+    return reads(stmt)
 
 
 def _without_dead_stores(stmt: Map, live: set[str]) -> Map:
@@ -57,7 +53,7 @@ def _prune(block: Block, live: set[str]) -> Block:
     def change(stmt: Stmt) -> Block:
         if isinstance(stmt, (Loop, While, If)):
             return (stmt,) if any(children(stmt)) else ()
-        if live.isdisjoint(_touched(stmt)):
+        if live.isdisjoint(writes(stmt)):
             return ()
         return (_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt,)
 

@@ -10,7 +10,7 @@ from sdfgad.analysis.polyhedron import Row, System, shadow
 from sdfgad.analysis.touched import touched
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
-from sdfgad.ir.program import Array, Block, Lib, Loop, Pop, Program, Push, Range, Stmt, While
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, statements
 
 LEAST_SHARE = 0.25
@@ -39,8 +39,6 @@ def _fixed(stmt: Stmt) -> Iterator[str]:
     """Arrays that are handed over by their strides, or live on the stack of a thread."""
     if isinstance(stmt, Lib):
         yield from (v.array for v in (*stmt.ins, *stmt.outs))
-    elif isinstance(stmt, (Push, Pop)):
-        yield stmt.view.array
     elif isinstance(stmt, Loop):
         yield from stmt.private
 

@@ -62,10 +62,12 @@ def mapped(domain: Iterable[Range], *body: Let | Store) -> Map:
 
 def program(body: Sequence[object], arguments: Mapping[str, tuple[tuple[int, ...], np.dtype]],
             transients: Mapping[str, tuple[tuple[int, ...], np.dtype]] | None = None,
-            constants: Mapping[str, np.ndarray] | None = None) -> Program:
+            constants: Mapping[str, np.ndarray] | None = None,
+            tapes: Mapping[str, tuple[tuple[int, ...], np.dtype]] | None = None) -> Program:
     """A program from its statements and its containers as name: (shape, dtype)."""
     arrays = {n: Array(n, s, d, "argument") for n, (s, d) in arguments.items()}
     arrays |= {n: Array(n, s, d) for n, (s, d) in (transients or {}).items()}
+    arrays |= {n: Array(n, s, d, "tape") for n, (s, d) in (tapes or {}).items()}
     arrays |= {n: Array(n, c.shape, c.dtype) for n, c in (constants or {}).items()}
     return Program("sample", arrays, tuple(arguments), tuple(body), constants=constants or {})  # type: ignore[arg-type]
 

@@ -1,6 +1,8 @@
 """Expressions, statements, their printed form and the reference interpreter."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,9 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Load, const, index_elems, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.interpret import run
-from sdfgad.ir.program import Push, Range, View, view_of
+from sdfgad.ir.program import Array, Pop, Push, Range, View, view_of
 from sdfgad.ir.text import expr_text, program_text
-from sdfgad.ir.walk import all_reads, all_writes, reads, rename_symbols, statements
+from sdfgad.ir.walk import all_reads, all_writes, reads, rename_symbols, statements, writes
 from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, program, put, repeat, span, when
 from tests.support.cases import CASES
 from tests.support.oracle import execute
@@ -114,10 +116,23 @@ def test_arguments_are_changed_in_place_and_results_returned_as_a_tree():
 
 
 def test_tapes_are_stacks():
-    made = program({"x": (2,)}, [], returns="x")
-    push = Push("t", view_of(made.arrays["x"]))
-    assert reads(push) == {"x"}
-    assert "push t x" in program_text(made.but(body=(push,)))
+    push, pop = Push("t", (ix(2),)), Pop("t", (ix(2),))
+    every = span("i", 0, 2)
+    fill, take = each(every, put("t", ("i",), at("x", "i"))), each(every, put("y", ("i",), at("t", "i")))
+    double = each(every, put("x", ("i",), at("x", "i") * 2.0))
+    made = program({"x": (2,)}, [push, fill, double, push, fill, double, pop, pop, take], returns="y", y=(2,))
+    made = made.but(arrays={**made.arrays, "t": Array("t", (2,), F8, "tape")})
+    value, _ = execute(made, {"x": np.ones(2)})
+    np.testing.assert_array_equal(value, [1.0, 1.0])
+    fresh = made.but(body=(push, fill, push, take))
+    np.testing.assert_array_equal(execute(fresh, {"x": np.ones(2)})[0], [np.nan, np.nan])
+    assert "push t[2]\n" in program_text(made)
+
+
+def test_nothing_moves_across_the_ends_of_an_entry():
+    for stmt in (Push("t", (ix("n"), number_at("k", "i"))), Pop("t", (ix("n"), number_at("k", "i")))):
+        assert (reads(stmt), writes(stmt)) == ({"t", "k"}, {"t"})
+        assert rename_symbols((stmt,), {"n": 3})[0] == replace(stmt, shape=(ix(3), number_at("k", "i")))
 
 
 @pytest.mark.parametrize("name", CASES)

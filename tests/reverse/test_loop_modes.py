@@ -15,9 +15,8 @@ from sdfgad.ir import interpret
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Wish, prepare_program, resolve_outputs, tidy
-from sdfgad.reverse.loop_modes import loop_names, most_trips
+from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.transform.expand import iteration_slots
 
 MOST_PLANS = 40
 
@@ -166,14 +165,15 @@ def offered(made: Gradient) -> list[list[tuple[str, Mode | None]]]:
     found = []
     for loop in statements(made.swept.body):
         trips = most_trips(loop, place[id(loop)].path) if isinstance(loop, Loop) else None
-        if isinstance(loop, Loop) and trips is not None and trips > 1:
+        if isinstance(loop, (Loop, While)) and may_end_early(loop):
+            modes = [*(Mode(ONLINE, c) for c in (2, 4, 6, 64)), Mode(ONLINE, 2, 2), Mode(ONLINE, 4, 3)]
+            found.append([(names[id(loop)], m) for m in (None, *modes)])
+        elif isinstance(loop, Loop) and trips is not None and trips > 1:
             modes = [Mode(SEGMENTS, k) for k in {1, 2, 3, trips}]
             if loop.range.trips:
                 modes += [Mode(BINOMIAL, c, n) for n in (1, 2, 3) for c in (1, 2, 3) if c <= -(-trips // n)]
                 modes.append(Mode(RESTART))
             found.append([(names[id(loop)], m) for m in (None, *modes)])
-        elif isinstance(loop, While) and iteration_slots(place[id(loop)].path) is not None:
-            found.append([(names[id(loop)], m) for m in (None, *(Mode(ONLINE, c) for c in (2, 4, 6, 64)))])
     return found
 
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <new>
 #include <vector>
@@ -96,79 +95,119 @@ private:
 // The tape outgrew its limit: leaves the program, the caller reports it.
 struct Overflow {};
 
-// Growable stacks of entries. Blocks are kept between calls; the limit holds for entries and for blocks.
+// Growable stacks of entries, one for each tape. Blocks are kept between calls; the limit holds for blocks.
 class Tapes {
 public:
-    int64_t used = 0, peak = 0;
-
-    explicit Tapes(Memory &memory) : memory_(memory) {}
+    Tapes(Memory &memory, size_t count) : memory_(memory), tapes_(count) {}
     Tapes(const Tapes &) = delete;
     ~Tapes() { clear(); }
 
     void reset(int64_t limit) {
-        limit_ = limit, used = peak = 0;
+        limit_ = limit;
         if (held_ > limit_) clear();
-        for (auto &tape : tapes_) tape.block = 0, tape.fill = 0;
+        for (Tape &t : tapes_) t.rewind();
     }
 
-    void *push(size_t tape, int64_t bytes) {
-        if (tape >= tapes_.size()) tapes_.resize(tape + 1);
-        bytes = rounded(bytes);
-        used += bytes;
-        if (used > limit_) throw Overflow{};
-        peak = std::max(peak, used);
-        return room(tapes_[tape], bytes);
-    }
-    void *pop(size_t tape, int64_t bytes) {
-        bytes = rounded(bytes);
-        used -= bytes;
+    // The entry that the name of a tape stands for.
+    template <class T> T *here(size_t tape) const { return reinterpret_cast<T *>(tapes_[tape].here); }
+
+    template <class T> T *push(size_t tape, int64_t count) {
         Tape &t = tapes_[tape];
-        while (t.fill < bytes) t.fill = t.blocks[--t.block].end;
-        t.fill -= bytes;
-        return t.blocks.empty() ? nullptr : t.blocks[t.block].data + t.fill;
+        const int64_t bytes = rounded(count * int64_t(sizeof(T)));
+        if (bytes > t.end - t.next) enter(t, bytes);
+        t.here = t.next;
+        t.next += bytes;
+        return reinterpret_cast<T *>(t.here);
+    }
+    template <class T> T *pop(size_t tape, int64_t count) {
+        Tape &t = tapes_[tape];
+        const int64_t bytes = rounded(count * int64_t(sizeof(T)));
+        if (t.next > t.mark) t.mark = t.next;
+        if (t.next - t.begin < bytes) t.leave(bytes);
+        t.next -= bytes;
+        t.here = t.next;
+        return reinterpret_cast<T *>(t.here);
+    }
+
+    // The most bytes of entries since the last reset, each tape at its longest.
+    int64_t peak() {
+        int64_t total = 0;
+        for (Tape &t : tapes_) {
+            t.settle();
+            total += t.longest;
+        }
+        return total;
     }
 
 private:
-    static constexpr int64_t kSmallest = 1 << 12, kUsual = 1 << 20;
+    static constexpr int64_t kSmallest = 1 << 12, kUsual = 1 << 20, kLine = 64;
     struct Block {
         char *data;
-        int64_t size, end;  // end: how far it is filled, while a later block is in use
+        int64_t size, fill;  // fill: how far, while a later block is in use
     };
     struct Tape {
-        std::vector<Block> blocks;
+        char *next = nullptr, *end = nullptr, *here = nullptr;  // in the current block
+        char *begin = nullptr, *mark = nullptr;                 // mark: the furthest that `next` has been in it
         size_t block = 0;
-        int64_t fill = 0;
+        int64_t below = 0, longest = 0, held = 0;  // below: bytes of entries in earlier blocks; held: of all blocks
+        std::vector<Block> blocks;
+
+        void settle() { longest = std::max(longest, below + (std::max(mark, next) - begin)); }
+        void open(size_t number, int64_t fill) {
+            block = number;
+            begin = blocks[block].data;
+            next = mark = begin + fill;
+            end = begin + blocks[block].size;
+        }
+        void rewind() {
+            below = longest = 0;
+            here = nullptr;
+            if (!blocks.empty()) open(0, 0);
+        }
+        void leave(int64_t bytes) {
+            settle();
+            while (next - begin < bytes) {
+                open(block - 1, blocks[block - 1].fill);
+                below -= blocks[block].fill;
+            }
+        }
     };
     Memory &memory_;
-    std::deque<Tape> tapes_;
+    std::vector<Tape> tapes_;
     int64_t limit_ = std::numeric_limits<int64_t>::max(), held_ = 0;
 
-    static int64_t rounded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
-
-    void *room(Tape &t, int64_t bytes) {
-        while (t.block < t.blocks.size() && t.fill + bytes > t.blocks[t.block].size) {
-            t.blocks[t.block++].end = t.fill;
-            t.fill = 0;
-        }
-        if (t.block == t.blocks.size()) t.blocks.push_back(fresh(bytes));
-        void *entry = t.blocks[t.block].data + t.fill;
-        t.fill += bytes;
-        return entry;
+    // Long entries start at cache lines.
+    static int64_t rounded(int64_t bytes) {
+        return bytes < kSmallest ? bytes : (bytes + kLine - 1) / kLine * kLine;
     }
-    // Blocks double up to 1 MiB and then stay below 1 % of what is held, so that little lies idle.
-    Block fresh(int64_t bytes) {
-        int64_t size = std::max(bytes, std::clamp(held_, kSmallest, std::max(kUsual, held_ / 128)));
-        if (size > limit_ - held_) size = bytes;
+
+    [[gnu::noinline]] void enter(Tape &t, int64_t bytes) {
+        t.settle();
+        size_t number = t.block;
+        if (!t.blocks.empty()) {
+            t.below += t.blocks[number++].fill = t.next - t.begin;
+            for (; number < t.blocks.size() && t.blocks[number].size < bytes; ++number) t.blocks[number].fill = 0;
+        }
+        if (number == t.blocks.size()) fresh(t, bytes);
+        t.open(number, 0);
+    }
+    // A block is a sixteenth of its tape, and from 1 MiB on less than 1 % of what is held, so that little lies idle.
+    // Entries of one size fill it.
+    void fresh(Tape &t, int64_t bytes) {
+        int64_t size = std::clamp(t.held / 16, kSmallest, std::max(kUsual, held_ / 128)) / bytes * bytes;
+        if (size == 0 || size > limit_ - held_) size = bytes;
         if (size > limit_ - held_) throw Overflow{};
         char *data = memory_.array<char>(size);
         if (data == nullptr) throw std::bad_alloc{};
         held_ += size;
-        return {data, size, 0};
+        t.held += size;
+        t.blocks.push_back({data, size, 0});
     }
     void clear() {
-        for (auto &tape : tapes_)
-            for (auto &block : tape.blocks) memory_.drop(block.data);
-        tapes_.clear();
+        for (Tape &t : tapes_) {
+            for (Block &block : t.blocks) memory_.drop(block.data);
+            t = Tape{};
+        }
         held_ = 0;
     }
 };

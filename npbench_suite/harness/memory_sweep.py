@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -109,7 +109,7 @@ def _gradient(kernel: Kernel, limit: int | None) -> Any:
 
 
 def _flat(gradients: Any) -> np.ndarray:
-    if isinstance(gradients, (tuple, list)):
+    if isinstance(gradients, Iterable) and not isinstance(gradients, np.ndarray):
         return np.concatenate([_flat(g) for g in gradients])
     return np.ravel(gradients)
 

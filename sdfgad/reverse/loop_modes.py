@@ -97,8 +97,8 @@ class Schedule:
         return (*self.state.end(), *run(bodies, undone))
 
     def plain(self, body: Block) -> Block:
-        """The loop as it is, with the counter that places in tapes refer to."""
-        return self._over(self._parts(), body)
+        """The loop as it is."""
+        return (replace(self.loop, body=body),)
 
     # Segments.
 

@@ -169,6 +169,7 @@ class _Sweeps:
         self.kept: list[Kept] = []
         self.rebuilt = rebuilt_blocks(storage, place)
         self.codes = storage.codes
+        self.paths = storage.paths
         self.versions = self._places_of_versions(storage)
         self.lines = {self.place[id(s)].order: s.source.line for s in statements(storage.program.body) if s.source}
         self.taped = {block: [entry_of(self.names.arrays[n]) for n in names] for block, names in storage.taped.items()}
@@ -274,7 +275,21 @@ class _Sweeps:
 
     def _bodies(self, loop: Stmt) -> Bodies:
         body = children(loop)[0]
-        return Bodies(lambda: self.plain(body), lambda: self.forward(body), lambda: self.backward(body))
+        return Bodies(lambda: self._in_one_place(loop, self.plain(body)), lambda: self.forward(body),
+                      lambda: self.backward(body))
+
+    def _in_one_place(self, loop: Stmt, block: Block) -> Block:
+        """What runs without records needs one version of an array, which stays in the cache: the first."""
+        depths = {name: [r.var for r in self.paths[name]].index(loop.range.var) for name in self.versions
+                  if isinstance(loop, Loop) and any(r.var == loop.range.var for r in self.paths[name])}
+
+        def first(array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+            if array not in depths:
+                return index
+            depth, count = depths[array], len(self.names.versions[array])
+            return (*index[:depth], *(ix(0) for _ in range(depth, count)), *index[count:])
+
+        return tuple(map_accesses(s, first) for s in block)
 
     def plain(self, block: Block) -> Block:
         """The block without records and snapshots; its loops go in parts where places in tapes are counted so."""
@@ -297,7 +312,11 @@ class _Sweeps:
 
     def moved(self, array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
         slots = self.versions.get(array)
-        return index if slots is None else (*(i for _, i in slots), *index[len(self.names.versions[array]):])
+        if slots is None:
+            return index
+        # The first version is meant where one is enough.
+        places = (here if here == ix(0) else i for (_, i), here in zip(slots, index, strict=False))
+        return (*places, *index[len(self.names.versions[array]):])
 
     def _clear_scratch(self, linear: Block) -> list[Stmt]:
         used = {n for s in linear for n in reads(s) | writes(s)}

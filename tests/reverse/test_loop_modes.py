@@ -12,7 +12,7 @@ from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
 from sdfgad.ir import interpret
-from sdfgad.ir.program import Loop, While
+from sdfgad.ir.program import Loop, Map, Store, While
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Wish, prepare_program, resolve_outputs, tidy
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
@@ -201,6 +201,13 @@ def test_tapes_have_room_for_one_segment():
     rooms = [max(n.shape[0] for n in p.program.arrays.values() if n.name.startswith(("un", "tape")) and n.shape)
              for p in (whole, parts)]
     assert rooms == [7, 2]
+
+
+def test_iterations_without_records_share_one_version():
+    made = derived(*CASES[0], {only_loop(): Mode(SEGMENTS, 4)})[0]
+    places = [str(p.index[0]) for s in statements(made.program.body) if isinstance(s, Map) for p in s.body
+              if isinstance(p, Store) and p.array == "un"]
+    assert len(set(places)) == 2 and places[0] == "0"
 
 
 def test_a_snapshot_holds_one_version():

@@ -14,7 +14,7 @@ from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Program, Range, Stmt, View
-from sdfgad.ir.walk import statements
+from sdfgad.ir.walk import reads, statements
 from sdfgad.reverse.decisions import bits_of, with_decisions
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
@@ -94,10 +94,11 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     impossible = sorted(recompute - ((set(again) | light) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
+    at_start = _at_start(recompute, light, again)
     if recompute:
         # What rebuilding reads has to survive, too.
-        ends = ends_of_blocks(program, {n: local[n] for n in recompute - light})
-        inline = replace(bits, known=formulas(program, local), chosen=recompute & light)
+        ends = ends_of_blocks(program, {n: local[n] for n in at_start})
+        inline = replace(bits, known=formulas(program, local), chosen=recompute - at_start)
         facts = facts_of(program, active, ends, inline, undoing)
         victims = {**_recorded_arrays(program, facts, place), **victims}
     chosen = [n for n in sorted(victims) if n in local and n not in recompute
@@ -114,12 +115,23 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     place = sites(wide.body)
     final = block_locals(wide, place, seen)
     undoing = undoing_of(wide, place, final, undone)
-    rebuild = {n: f for n, f in final.items() if n in recompute - light}
+    rebuild = {n: f for n, f in final.items() if n in at_start}
     heavy = {n: local[n].cost for n in again if n not in light}
-    inline = Again(formulas(wide, final), recompute & light, bits_of(wide, codes))
+    inline = Again(formulas(wide, final), recompute - at_start, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
     return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing,
                    _taped_blocks(program, [local[n] for n in versions]))
+
+
+def _at_start(recompute: frozenset[str], light: frozenset[str], again: Mapping[str, BlockLocal]) -> frozenset[str]:
+    """What is made again when the reverse of its block starts: what is not light, and what that is made from."""
+    found = recompute - light
+    while True:
+        read = {a for n in found for maker in again[n].makers for a in reads(maker)}
+        more = (recompute & read & again.keys()) - found
+        if not more:
+            return found
+        found |= more
 
 
 def _taped_blocks(program: Program, found: Iterable[BlockLocal]) -> dict[int, tuple[str, ...]]:

@@ -186,9 +186,11 @@ class _Sweeps:
                     continue
                 made = self._record(stmt, accesses[n], self.names.declare)
                 self.records.setdefault(id(stmt), []).append(made)
-                again = array.name in storage.light or array.name in storage.heavy
+                taken = {k.name for k in (*storage.kept, *self.kept)}
+                # One that is computed again, and yet needed where that does not help, cannot be computed again there.
+                again = array.name not in taken and (array.name in storage.light or array.name in storage.heavy)
                 stem = f"{array.name}@{stmt.source.line}" if stmt.source and not again else array.name
-                name = fresh(stem, self.facts.undone | {k.name for k in self.kept})
+                name = fresh(stem, self.facts.undone | taken)
                 self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, self._because(stmt, n),
                                       again, storage.heavy.get(array.name, 0), array.name in storage.light,
                                       path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))

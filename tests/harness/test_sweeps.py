@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from npbench_suite import kernel as suite
 from npbench_suite.harness import memory_sweep, plan_sweep
+from sdfgad.results import Gradients
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +41,27 @@ def test_less_memory_is_never_said_to_be_faster(swept: memory_sweep.Sweep) -> No
 
 def test_a_broken_limit_is_shown(swept: memory_sweep.Sweep) -> None:
     point = swept.points[-1]
-    assert not replace(point, measured=int(point.predicted * 1.02 + 1e6)).kept
+    assert not replace(point, measured=point.limit + 1).kept
     assert not replace(point, predicted=point.limit + 1).kept
     broken = replace(swept, points=(replace(point, predicted=point.limit + 1),))
-    assert "| NO |" in memory_sweep.table([broken], "S")
-    assert "| NO |" not in memory_sweep.table([swept], "S")
+    assert "| NO |" in memory_sweep.rows(broken)[0]
+    assert not any("| NO |" in row for row in memory_sweep.rows(swept))
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_rows_are_shown_and_a_program_without_result_is_no_success(swept, tmp_path, monkeypatch, failed) -> None:
+    results = {"durbin": swept, "gemm": None if failed else replace(swept, kernel="gemm", points=())}
+    monkeypatch.setattr(memory_sweep, "_in_a_process", lambda name, preset: results[name])
+    done = CliRunner().invoke(memory_sweep.main, ["durbin", "gemm", "--markdown", str(tmp_path / "table.md")])
+    assert done.exit_code == (1 if failed else 0)
+    shown = (tmp_path / "table.md").read_text()
+    assert all(row in shown and row in done.output for row in memory_sweep.rows(swept))
+    assert f"Nothing to plan: {'none' if failed else 'gemm'}." in shown
 
 
 def test_nested_gradients_are_compared_whole() -> None:
-    assert memory_sweep._flat([np.ones((2, 2)), (np.zeros(3), 1.0)]).shape == (8,)
+    gradients = Gradients({"A": np.ones((2, 2)), "B": (np.zeros(3), 1.0)})
+    assert memory_sweep._flat(gradients).shape == (8,)
 
 
 def test_plans_without_and_with_a_limit() -> None:

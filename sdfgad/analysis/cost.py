@@ -16,7 +16,7 @@ from sdfgad.ir.walk import children, reads, writes
 
 UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have; one that may end early, at most."""
-NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 22
+NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 23
 """Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
 WORTH_SHARING = 1 << 16
 """A map is worth the fork of a parallel region from this many elementary operations on."""
@@ -117,8 +117,10 @@ def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...],
         size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
         return Work(vector=2 * count, statements=1) + _traffic(size, arrays, warm)
     if isinstance(stmt, Lib):
-        return Work(shared=_library(stmt), statements=1) + _traffic(
-            {n: arrays[n].bytes for n in reads(stmt) | writes(stmt)}, arrays, warm)
+        size: dict[str, float] = {}
+        for view in (*stmt.ins, *stmt.outs):
+            size[view.array] = size.get(view.array, 0.0) + _size(view) * view.dtype.itemsize
+        return Work(shared=_library(stmt), statements=1) + _traffic(size, arrays, warm)
     return Work()
 
 

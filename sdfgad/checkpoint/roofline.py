@@ -25,7 +25,7 @@ import platformdirs
 from sdfgad.analysis.cost import Work
 from sdfgad.config import settings, thread_count
 
-SCHEMA = "sdfgad.machine/2"
+SCHEMA = "sdfgad.machine/3"
 STREAM_ELEMENTS = 1 << 22
 """32 MB per array: beyond the caches of one core."""
 CHUNKS = (1 << 8, 1 << 10)
@@ -47,19 +47,21 @@ STATEMENT_SECONDS, FORK_SECONDS = 1.2e-8, 1.5e-6
 
 @dataclass(frozen=True)
 class Machine:
-    """bytes_per_second: streamed to and from memory by all threads. operations_per_second: elementary operations on
-    arrays in cache, loads and stores among them, by one thread. threads: how many work together."""
+    """bytes_per_second: streamed to and from memory by all threads; alone: by one of them. operations_per_second:
+    elementary operations on arrays in cache, loads and stores among them, by one thread. threads: how many work
+    together."""
 
     bytes_per_second: float
     operations_per_second: float
     threads: int = 1
     measured: bool = True
+    alone: float | None = None
 
     def seconds(self, work: Work) -> float:
         """Time of some work."""
         operations = work.shared / self.threads + work.vector + work.scalar / SCALAR
-        busy = max(operations / self.operations_per_second,
-                   (work.moved + work.near / NEAR_SPEED) / self.bytes_per_second)
+        streamed = self.bytes_per_second if work.shared else self.alone or self.bytes_per_second
+        busy = max(operations / self.operations_per_second, (work.moved + work.near / NEAR_SPEED) / streamed)
         return busy + work.statements * STATEMENT_SECONDS + work.forks * FORK_SECONDS * (self.threads > 1)
 
 
@@ -114,7 +116,8 @@ def read(file: Path) -> Machine | None:
 
 
 def _if_sane(machine: Machine) -> Machine | None:
-    sane = (SANE_BYTES[0] <= machine.bytes_per_second <= SANE_BYTES[1]
+    rates = (machine.bytes_per_second, machine.alone or machine.bytes_per_second)
+    sane = (all(SANE_BYTES[0] <= rate <= SANE_BYTES[1] for rate in rates)
             and SANE_OPERATIONS[0] <= machine.operations_per_second <= SANE_OPERATIONS[1] and machine.threads >= 1)
     return machine if sane else None
 
@@ -131,10 +134,12 @@ def _keep(file: Path, machine: Machine) -> None:
 
 
 def measure(threads: int = 1) -> Machine:
-    """Time streaming copies on all threads and sums in cache on one, with NumPy; the fallback when the result is
-    absurd."""
+    """Time streaming copies on all threads and on one, and sums in cache on one, with NumPy; the fallback when the
+    result is absurd."""
     try:
-        found = Machine(_bytes_per_second(threads), _operations_per_second(), threads)
+        together = _bytes_per_second(threads)
+        alone = min(together, _bytes_per_second(1)) if threads > 1 else together
+        found = Machine(together, _operations_per_second(), threads, alone=alone)
     except (MemoryError, RuntimeError):
         return FALLBACK
     return _if_sane(found) or FALLBACK

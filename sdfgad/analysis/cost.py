@@ -117,11 +117,16 @@ def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...],
         size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
         return Work(vector=2 * count, statements=1) + _traffic(size, arrays, warm)
     if isinstance(stmt, Lib):
-        size: dict[str, float] = {}
-        for view in (*stmt.ins, *stmt.outs):
-            size[view.array] = size.get(view.array, 0.0) + _size(view) * view.dtype.itemsize
-        return Work(shared=_library(stmt), statements=1) + _traffic(size, arrays, warm)
+        return Work(shared=_library(stmt), statements=1) + _traffic(_operands(stmt), arrays, warm)
     return Work()
+
+
+def _operands(stmt: Lib) -> dict[str, float]:
+    """Bytes of each array that a library call looks at or fills."""
+    size: dict[str, float] = {}
+    for view in (*stmt.ins, *stmt.outs):
+        size[view.array] = size.get(view.array, 0.0) + _size(view) * view.dtype.itemsize
+    return size
 
 
 def _map(stmt: Map, arrays: Mapping[str, Array], points: float, warm: frozenset[str]) -> Work:

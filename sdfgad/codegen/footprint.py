@@ -13,6 +13,7 @@ from types import MappingProxyType
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.joined import join_items
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
@@ -73,7 +74,8 @@ def scheduled(program: Program) -> Scheduled:
     """The pieces a program is lowered to."""
     program = library_forms(program)
     scheduler = Scheduler(program.arrays)
-    return Scheduled(program, scheduler.block(Frame(program.arrays), program.body), scheduler.arrays)
+    items = scheduler.block(Frame(program.arrays), program.body)
+    return Scheduled(program, join_items(items, Frame(scheduler.arrays)), scheduler.arrays)
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

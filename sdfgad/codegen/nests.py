@@ -184,18 +184,31 @@ def _target(frame: Frame, part: Let | Store) -> str:
     return access(frame, part.array, part.index)
 
 
-def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: dict[int, str]) -> None:
+def vectorises(frame: Frame, stmt: Map) -> bool:
+    """Whether the compiler is told that the iterations of the innermost loop do not depend on each other."""
+    if not stmt.domain:
+        return False
+    nest = plan_nest(frame, stmt)
+    return _clauses(frame.inside(nest.loops), stmt, nest, dict.fromkeys(nest.registers, "")) is not None
+
+
+def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: Mapping[int, str]) -> None:
     """Tell the compiler what it may not find out: no iteration touches what another one writes."""
-    stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
+    clauses = _clauses(frame, stmt, nest, sums)
+    if clauses is not None:
+        writer.line(f"#pragma omp simd {clauses}" if clauses else "#pragma GCC ivdep")
+
+
+def _clauses(frame: Frame, stmt: Map, nest: Nest, sums: Mapping[int, str]) -> str | None:
+    """The sums that the lanes of a vector share, as OpenMP has them; None where the loop is not vectorised."""
     if not nest.independent:
-        return
+        return None
+    stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     reduced = [(*_SIMD_REDUCIBLE[stores[k].op or ""], stores[k].array, name) for k, name in sums.items()]
     known = all(frame.arrays[array].dtype.kind in kinds for _, kinds, array, _ in reduced)
-    if not reduced:
-        writer.line("#pragma GCC ivdep")
-    elif known and _unit_strides(frame, stmt, nest.loops[-1].var):
-        clauses = " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
-        writer.line(f"#pragma omp simd {clauses}")
+    if reduced and not (known and _unit_strides(frame, stmt, nest.loops[-1].var)):
+        return None
+    return " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
 
 
 def _unit_strides(frame: Frame, stmt: Map, var: str) -> bool:

@@ -64,8 +64,8 @@ def _partner(frame: Frame, done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] |
         first = done[k]
         if not isinstance(first, Map):
             return None
-        made = _joined(frame, first, stmt) if all(_apart(first, s) for s in done[k + 1:]) else None
-        if made is not None:
+        made = _joined(frame, first, stmt)
+        if made is not None and all(_apart(first, s) for s in done[k + 1:]):
             return k, made
     return None
 
@@ -78,25 +78,30 @@ def _apart(first: Map, other: Stmt) -> bool:
 
 def _joined(frame: Frame, first: Map, second: Map) -> Map | None:
     """Both maps as one; None when that is not the same, or no better."""
-    second_here = _in_terms_of(first, second)
-    if second_here is None or len(first.body) + len(second.body) > MOST_PARTS or not _share(frame, first, second_here):
+    here = _in_terms_of(first, second) if _alike(first, second) else None
+    if here is None or not _point_by_point(first, here) or not _share(frame, first, here):
         return None
-    if not _point_by_point(first, second_here):
-        return None
-    made = replace(first, body=(*first.body, *_handed_on(frame, first, second_here)))
-    return made if _as_fast(frame, first, second_here, made) else None
+    made = replace(first, body=(*first.body, *_handed_on(first, here)))
+    return made if _as_fast(frame, first, here, made) else None
 
 
 def _in_terms_of(first: Map, second: Map) -> Map | None:
-    """The second map with the variables of the first; None when it has other points, or names of its own."""
-    if len(first.domain) != len(second.domain) or not first.domain or any(isinstance(p, Let) for p in first.body):
+    """The second map with the variables of the first; None when it has other points, or the first one names values."""
+    if any(isinstance(p, Let) for p in first.body) or any(range_elems(r) for r in first.domain):
         return None
-    names = {s.var: ix(f.var) for f, s in zip(first.domain, second.domain, strict=True)}
-    made = rename_symbols((second,), names)[0]
-    ranges = [(r.start, r.stop, r.step) for r in first.domain]
-    if not isinstance(made, Map) or [(r.start, r.stop, r.step) for r in made.domain] != ranges:
+    names = {s.var: ix(f.var) for f, s in zip(first.domain, second.domain, strict=True) if f.var != s.var}
+    made = rename_symbols((second,), names)[0] if names else second
+    limits = [(r.start, r.stop, r.step) for r in first.domain]
+    if not isinstance(made, Map) or [(r.start, r.stop, r.step) for r in made.domain] != limits:
         return None
-    return None if any(range_elems(r) for r in first.domain) else replace(made, domain=first.domain)
+    return replace(made, domain=first.domain)
+
+
+def _alike(first: Map, second: Map) -> bool:
+    """Whether it is worth a closer look: as many points each way, and data in common."""
+    return bool(first.domain) and len(first.body) + len(second.body) <= MOST_PARTS \
+        and [(r.trips, r.step) for r in first.domain] == [(r.trips, r.step) for r in second.domain] \
+        and not (reads(first) | writes(first)).isdisjoint(reads(second) | writes(second))
 
 
 def _share(frame: Frame, first: Map, second: Map) -> bool:
@@ -135,15 +140,15 @@ def _determined(place: Index | None, variables: set[str]) -> bool:
     return alone == variables
 
 
-def _handed_on(frame: Frame, first: Map, second: Map) -> tuple[Let | Store, ...]:
+def _handed_on(first: Map, second: Map) -> tuple[Let | Store, ...]:
     """What the second map does, with the values that the first one stores in place of loads."""
     changed = writes(first) | writes(second)
     stores = [p for p in first.body if isinstance(p, Store)]
     known: dict[Expr, Expr] = {}
     for p in stores:
         alone = [s.array for s in stores].count(p.array) == 1 and p.array not in writes(second)
-        exact = p.op is None and p.expr.dtype == frame.arrays[p.array].dtype
-        if alone and exact and expr_reads(p.expr).isdisjoint(changed):
+        if alone and p.op is None and expr_reads(p.expr).isdisjoint(changed):
+            # Loads are of the array's type: this is none of a value that is rounded when it is stored.
             known[Load(p.array, p.index, p.expr.dtype)] = p.expr
     return tuple(replace(p, expr=rewrite(p.expr, known.get)) for p in second.body)
 

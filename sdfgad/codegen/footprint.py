@@ -13,10 +13,10 @@ from types import MappingProxyType
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
-from sdfgad.codegen.joined import join_items
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
+from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, statements
@@ -75,7 +75,7 @@ def scheduled(program: Program) -> Scheduled:
     program = library_forms(program)
     scheduler = Scheduler(program.arrays)
     items = scheduler.block(Frame(program.arrays), program.body)
-    return Scheduled(program, join_items(items, Frame(scheduler.arrays)), scheduler.arrays)
+    return Scheduled(program, tuned(items, Frame(scheduler.arrays)), scheduler.arrays)
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

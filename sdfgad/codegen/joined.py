@@ -6,36 +6,18 @@ from dataclasses import replace
 
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.nest_order import accesses, order_loops
-from sdfgad.codegen.nests import vectorises
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
+from sdfgad.codegen.nests import unit_strides, vectorises
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, Let, Lib, Loop, Map, Stmt, Store
-from sdfgad.ir.walk import children, expr_reads, range_elems, reads, rename_symbols, with_children, writes
+from sdfgad.ir.program import Block, Let, Lib, Map, Stmt, Store
+from sdfgad.ir.walk import expr_reads, range_elems, reads, rename_symbols, writes
 
 FAR = 6
 """So many statements back a partner is looked for."""
 MOST_PARTS = 8
 """Of a map: what more of them need does not fit into the registers."""
 Index = tuple[Ix, ...]
-
-
-def join_items(items: tuple[Item, ...], frame: Frame) -> tuple[Item, ...]:
-    """The pieces of a schedule with their maps joined."""
-    return tuple(_item(item, frame) for item in items)
-
-
-def _item(item: Item, frame: Frame) -> Item:
-    if isinstance(item, Group):
-        return replace(item, body=join_maps(frame, item.body))
-    if isinstance(item, Kernel):
-        return replace(item, body=join_maps(kernel_frame(frame, item), item.body))
-    return replace(item, parts=tuple(join_items(part, _inside(frame, item)) for part in item.parts))
-
-
-def _inside(frame: Frame, item: Region) -> Frame:
-    return frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
 
 
 def join_maps(frame: Frame, block: Block) -> Block:
@@ -47,9 +29,6 @@ def join_maps(frame: Frame, block: Block) -> Block:
     """
     done: list[Stmt] = []
     for stmt in block:
-        if children(stmt):
-            inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
-            stmt = with_children(stmt, [join_maps(inner, b) for b in children(stmt)])
         found = _partner(frame, done, stmt) if isinstance(stmt, Map) else None
         if found is not None:
             place, stmt = found
@@ -154,9 +133,12 @@ def _handed_on(first: Map, second: Map) -> tuple[Let | Store, ...]:
 
 
 def _as_fast(frame: Frame, first: Map, second: Map, made: Map) -> bool:
-    """Whether the nest of both runs through them like their own nests."""
+    """Whether the nest of both runs through them like their own nests, and element after element.
+
+    Where neighbours lie apart each array takes many lines of the cache, which are too many when arrays are.
+    """
     order = order_loops(frame, made)
-    if any(order_loops(frame, m) != order for m in (first, second)):
+    if any(order_loops(frame, m) != order for m in (first, second)) or not unit_strides(frame, made, order[-1].var):
         return False
     if not vectorises(frame, made) and (vectorises(frame, first) or vectorises(frame, second)):
         return False

@@ -90,17 +90,23 @@ def _local_of(part: Let) -> Local:
 
 
 def _register_depths(stmt: Map, loops: tuple[Range, ...], guard: int | None) -> dict[int, int]:
-    """For accumulating stores whose array nothing else in the body touches: where the target's index is fixed."""
+    """For accumulating stores whose target nothing else in the body touches: where the target's index is fixed."""
     out: dict[int, int] = {}
     for k, part in enumerate(stmt.body):
         if not isinstance(part, Store) or part.op is None:
             continue
-        others = any(isinstance(p, Store) and p.array == part.array for j, p in enumerate(stmt.body) if j != k)
+        others = any(isinstance(p, Store) and p.array == part.array and not _elsewhere(p, part)
+                     for j, p in enumerate(stmt.body) if j != k)
         read = any(part.array in expr_reads(p.expr) for p in stmt.body)
         elems = {e.array for i in part.index for e in i.elems} & {p.array for p in stmt.body if isinstance(p, Store)}
         if not (others or read or elems):
             out[k] = max(_depth(loops, {s for i in part.index for s in i.symbols}), guard or 0)
     return out
+
+
+def _elsewhere(one: Store, other: Store) -> bool:
+    """Whether two stores never meet as long as what is in their indices stays what it is."""
+    return any((i - j).const for i, j in zip(one.index, other.index, strict=True))
 
 
 def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
@@ -206,12 +212,13 @@ def _clauses(frame: Frame, stmt: Map, nest: Nest, sums: Mapping[int, str]) -> st
     stores = {k: p for k, p in enumerate(stmt.body) if isinstance(p, Store)}
     reduced = [(*_SIMD_REDUCIBLE[stores[k].op or ""], stores[k].array, name) for k, name in sums.items()]
     known = all(frame.arrays[array].dtype.kind in kinds for _, kinds, array, _ in reduced)
-    if reduced and not (known and _unit_strides(frame, stmt, nest.loops[-1].var)):
+    if reduced and not (known and unit_strides(frame, stmt, nest.loops[-1].var)):
         return None
     return " ".join(f"reduction({op}:{name})" for op, _, _, name in reduced)
 
 
-def _unit_strides(frame: Frame, stmt: Map, var: str) -> bool:
+def unit_strides(frame: Frame, stmt: Map, var: str) -> bool:
+    """Whether neighbouring values of a variable touch neighbouring elements, or the same ones."""
     return all(stride_penalty(frame.arrays[name], index, var) <= 1.0 for name, index, _ in accesses(stmt)
                if name not in frame.registers)
 

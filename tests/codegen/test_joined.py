@@ -92,6 +92,11 @@ def test_nests_that_run_through_their_data_in_other_orders_stay_apart() -> None:
     assert len(joined(build(along, across))) == 2
 
 
+def test_nests_whose_neighbours_lie_apart_stay_apart() -> None:
+    down = [mapped([span("k", M)], store(n, [5, "k"], mul(load("q", "k", 3), load("b", "k")))) for n in ("x", "y")]
+    assert len(joined(build(*down))) == 2
+
+
 def test_the_pieces_of_a_schedule_hold_joined_maps() -> None:
     """Before anybody asks which arrays are in use together."""
     (piece,) = scheduled(build(OVER_ROWS, OVER_COLUMNS)).items

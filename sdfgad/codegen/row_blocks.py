@@ -1,0 +1,84 @@
+"""Several rows of a nest at a time: what does not change from row to row is loaded, and what all of them add to is
+loaded and stored, once for all of them."""
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.nest_order import order_loops
+from sdfgad.codegen.nests import vectorises
+from sdfgad.codegen.tiles import plan_tile
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import loads, map_indices
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Let, Map, Range, Store
+
+ROWS = 4
+"""So many rows keep their sums, and what they load, in registers."""
+FEWEST = 2 * ROWS
+MOST_STORES = 3
+"""Of a row: several rows of more take more streams of data than the processor follows."""
+
+
+def block_rows(frame: Frame, stmt: Map) -> tuple[Map, ...]:
+    """map i = 0:8, j: t[j] += x[i, j]   ->   map i = 0:2, j: t[j] += x[4i, j] + x[4i + 1, j] + x[4i + 2, j] + ...
+
+    For nests whose rows add to the same elements, or each to one of its own what a vector they share goes into. What is
+    left over at the end is a map of its own.
+    """
+    row = _row(frame, stmt)
+    if row is None or row.trips is None:
+        return (stmt,)
+    whole = row.trips // ROWS
+    body = tuple(made for part in stmt.body for made in _rows(part, row))
+    made = [_over(stmt, row, Range(row.var, ix(0), ix(whole)), body)]
+    if row.trips % ROWS:
+        made.append(_over(stmt, row, Range(row.var, row.start + whole * ROWS, row.stop), stmt.body))
+    return tuple(made) if vectorises(frame, made[0]) else (stmt,)
+
+
+def _over(stmt: Map, row: Range, part: Range, body: tuple[Let | Store, ...]) -> Map:
+    return replace(stmt, domain=tuple(part if r is row else r for r in stmt.domain), body=body)
+
+
+def _row(frame: Frame, stmt: Map) -> Range | None:
+    """The range that counts the rows, when several of them at a time pay."""
+    if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not all(_summable(frame, p) for p in stmt.body):
+        return None
+    *_, row, inner = order_loops(frame, stmt)
+    ends = {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
+    if row.step != 1 or (row.trips or 0) < FEWEST or row.var in ends or not _shared(stmt, row.var, inner.var):
+        return None
+    return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
+
+
+def _summable(frame: Frame, part: Let | Store) -> bool:
+    return isinstance(part, Store) and part.op in (None, "+") and frame.arrays[part.array].dtype.kind == "f"
+
+
+def _shared(stmt: Map, row: str, inner: str) -> bool:
+    """Whether rows add to the same elements, or to one each with the same factors."""
+    if any(isinstance(p, Store) and p.op is None and not _uses(p.index, row) for p in stmt.body):
+        return False
+    targets = [p.index for p in stmt.body if isinstance(p, Store) and p.op == "+"]
+    if any(_uses(t, inner) and not _uses(t, row) for t in targets):
+        return True
+    factors = {n for p in stmt.body for n in loads(p.expr) if _uses(n.index, inner) and not _uses(n.index, row)}
+    return bool(factors) and any(_uses(t, row) and not _uses(t, inner) for t in targets)
+
+
+def _uses(index: tuple[Ix, ...], var: str) -> bool:
+    return any(var in i.symbols for i in index)
+
+
+def _rows(part: Let | Store, row: Range) -> list[Store]:
+    """A store for each of the rows; one for all of them where they add to the same element."""
+    if not isinstance(part, Store):
+        raise TypeError(f"{part!r} stores nothing")
+    places = [{row.var: ix(row.var) * ROWS + row.start + k} for k in range(ROWS)]
+    values = [map_indices(part.expr, lambda i, at=at: i.subs(at)) for at in places]  # type: ignore[misc]
+    if not _uses(part.index, row.var):
+        return [replace(part, expr=reduce(algebra.add, values))]
+    return [replace(part, index=tuple(i.subs(at) for i in part.index), expr=e)
+            for at, e in zip(places, values, strict=True)]

@@ -1,0 +1,74 @@
+"""Several rows at a time: what is left over, what is added up, and which nests are left as they are."""
+from __future__ import annotations
+
+import pytest
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.row_blocks import ROWS, block_rows
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Loop, Map, Program
+from tests.codegen.build_programs import F8, I8, agree, load, mapped, mul, num, program, span, store
+from tests.support.oracle import check_same
+
+N, M = 19, 20
+ROW, COLUMN = span("i", N), span("j", M)
+
+
+def build(*body: object) -> Program:
+    matrix, rows, columns = ((N, M), F8), ((N,), F8), ((M,), F8)
+    arrays = {**dict.fromkeys(("x", "y"), matrix), **dict.fromkeys(("s", "a"), rows),
+              **dict.fromkeys(("t", "b"), columns), "q": ((M, N), F8), "n": ((N, M), I8), "m": ((M,), I8)}
+    return program(body, arrays, {})
+
+
+def blocked(stmt: Map) -> tuple[Map, ...]:
+    """The maps in its place; they leave the same."""
+    before = build(stmt)
+    made = block_rows(Frame(before.arrays), stmt)
+    check_same(before, before.but(body=made), tolerance=1e-13)
+    return made
+
+
+TO_COLUMNS = mapped([ROW, COLUMN], store("t", ["j"], mul(load("x", "i", "j"), load("a", "i")), "+"))
+TO_ROWS = mapped([ROW, COLUMN], store("s", ["i"], mul(load("x", "i", "j"), load("b", "j")), "+"))
+RECORD = mapped([ROW, COLUMN], store("t", ["j"], load("x", "i", "j"), "+"),
+                store("y", ["i", "j"], load("x", "i", "j")))
+BOTH = mapped([ROW, COLUMN], store("t", ["j"], load("x", "i", "j"), "+"),
+              store("s", ["i"], load("x", "i", "j"), "+"), store("y", ["i", "j"], load("b", "j"), "+"))
+
+
+@pytest.mark.parametrize("stmt, stores", [(TO_COLUMNS, 1), (TO_ROWS, ROWS), (RECORD, 1 + ROWS), (BOTH, 1 + 2 * ROWS)],
+                         ids=["to columns", "to rows", "with a record", "both ways"])
+def test_rows_at_a_time_and_the_rest(stmt: Map, stores: int) -> None:
+    whole, rest = blocked(stmt)
+    assert [r.trips for r in whole.domain] == [N // ROWS, M]
+    assert [r.trips for r in rest.domain] == [N % ROWS, M]
+    assert len(whole.body) == stores
+
+
+def test_rows_that_begin_anywhere_and_leave_no_rest() -> None:
+    stmt = mapped([span("i", 2, 10), COLUMN], *TO_COLUMNS.body)
+    assert len(blocked(stmt)) == 1
+
+
+@pytest.mark.parametrize("stmt", [
+    mapped([ROW, COLUMN], store("y", ["i", "j"], load("x", "i", "j"))),
+    mapped([ROW, COLUMN], store("s", ["i"], load("x", "i", "j"), "+")),
+    mapped([span("i", 2 * ROWS - 1), COLUMN], *TO_COLUMNS.body),
+    mapped([ROW, span("j", "i", M)], *TO_COLUMNS.body),
+    mapped([span("i", 0, N, step=2), COLUMN], *TO_COLUMNS.body),
+    mapped([ROW, COLUMN], store("t", ["j"], load("x", "i", "j"), "max")),
+    mapped([ROW, COLUMN], store("m", ["j"], load("n", "i", "j", dtype=I8), "+")),
+    mapped([ROW, COLUMN], store("t", ["j"], num(1.0)), store("t", ["j"], load("x", "i", "j"), "+")),
+    mapped([COLUMN], store("t", ["j"], load("b", "j"), "+")),
+], ids=["nothing in common", "sums of their own", "few rows", "a triangle", "other steps", "maxima", "integers",
+        "what all rows set", "one row"])
+def test_what_stays_as_it_is(stmt: Map) -> None:
+    before = build(stmt)
+    assert block_rows(Frame(before.arrays), stmt) == (stmt,)
+
+
+def test_native_code() -> None:
+    """Rows below a moving row, too, some of which do not run."""
+    below = mapped([ROW, span("j", ix("k") + 1, M)], *BOTH.body)
+    agree(build(TO_COLUMNS, TO_ROWS, RECORD, BOTH, Loop(span("k", M), (below,))))

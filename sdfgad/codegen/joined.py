@@ -58,7 +58,8 @@ def _apart(first: Map, other: Stmt) -> bool:
 def _joined(frame: Frame, first: Map, second: Map) -> Map | None:
     """Both maps as one; None when that is not the same, or no better."""
     here = _in_terms_of(first, second) if _alike(first, second) else None
-    if here is None or not _point_by_point(first, here) or not _share(frame, first, here):
+    if here is None or not _point_by_point(first, here) or _passes_on(frame, first, here) \
+            or not _share(frame, first, here):
         return None
     made = replace(first, body=(*first.body, *_handed_on(first, here)))
     return made if _as_fast(frame, first, here, made) else None
@@ -99,6 +100,12 @@ def _point_by_point(first: Map, second: Map) -> bool:
         if len(places) != 1 or not _determined(next(iter(places)), variables):
             return False
     return True
+
+
+def _passes_on(frame: Frame, first: Map, second: Map) -> bool:
+    """Whether the second map reads a temporary that the first one fills: apart, a chain of them shares memory."""
+    filled = {p.array for p in first.body if isinstance(p, Store) and p.op is None}
+    return any(frame.arrays[n].role == "transient" and frame.arrays[n].shape for n in filled & reads(second))
 
 
 def _places(stmt: Map, name: str) -> set[Index | None]:

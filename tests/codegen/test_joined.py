@@ -1,6 +1,8 @@
 """Maps over the same points become one pass over their data only where each point minds its own business."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,14 @@ def test_nests_that_run_through_their_data_in_other_orders_stay_apart() -> None:
 def test_nests_whose_neighbours_lie_apart_stay_apart() -> None:
     down = [mapped([span("k", M)], store(n, [5, "k"], mul(load("q", "k", 3), load("b", "k")))) for n in ("x", "y")]
     assert len(joined(build(*down))) == 2
+
+
+def test_a_chain_of_temporaries_stays_apart() -> None:
+    """They lie in the same memory, one after the other."""
+    whole = build(COPY, mapped([ROW, COLUMN], store("s", ["i"], load("y", "i", "j"), "+")))
+    arrays = {**whole.arrays, "y": replace(whole.arrays["y"], role="transient")}
+    made = whole.but(arrays=arrays, arguments=tuple(n for n in whole.arguments if n != "y"))
+    assert len(joined(made)) == 2
 
 
 def test_the_pieces_of_a_schedule_hold_joined_maps() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import touches
 from sdfgad.ir.expr import Const, Expr, Load, Local, call, loads, rewrite
 from sdfgad.ir.index import Ix
@@ -22,7 +23,7 @@ def forward_values(stmt: Map, arrays: Mapping[str, Array]) -> Map:
     found: dict[str, set[tuple[Ix, ...]]] = {}
     for t in touches(stmt):
         found.setdefault(t.array, set()).add(t.index)
-    single = {n for n, places in found.items() if len(places) == 1}
+    single = {n for n, places in found.items() if len(places) == 1 and is_pointwise(stmt.domain, *places)}
     forwarding = _Forwarding(stmt, arrays, single)
     for k in range(len(stmt.body)):
         forwarding.part(k)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import touches
@@ -11,7 +12,7 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Map, Store
 from sdfgad.names import fresh
 
-_FUNCTIONS: Mapping[str, str] = {"+": "add", "*": "mul", "min": "minimum", "max": "maximum"}
+_FUNCTIONS: Mapping[str, str] = MappingProxyType({"+": "add", "*": "mul", "min": "minimum", "max": "maximum"})
 Place = tuple[str, tuple[Ix, ...]]
 
 

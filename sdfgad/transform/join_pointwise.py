@@ -113,6 +113,8 @@ class _Joiner:
         moved = in_terms_of(first.domain, second)
         if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved):
             return None
+        if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
+            return None  # rows and strips are in the cache, where sums run in tiles
         pair = Pair(first, own_names(first, moved))
         lines = OwnLines(dict(self.arrays))
         pair = pair if parallel else lines.apart(pair)

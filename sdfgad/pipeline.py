@@ -43,6 +43,7 @@ from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
 from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
@@ -238,7 +239,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    return pack(join_sums(split_rows(distribute_sweeps(program), keep)), keep)
+    return pack(join_pointwise(join_sums(split_rows(distribute_sweeps(program), keep)), keep), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

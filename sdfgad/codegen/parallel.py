@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,20 +107,35 @@ def _blocks(trips: int, count: int) -> int:
 
 
 def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str]) -> Shared | None:
-    """Fixed blocks of one colliding loop, each with its own copy of the targets, combined in order at the end."""
+    """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
-    if any(p.op is None for p in stores) or len({p.array for p in stores}) != len(stores):
+    names = [p.array for p in stores if p.op]
+    if any(sum(p.array == n for p in stores) > 1 for n in names):
         return None
     reads = {n for p in stmt.body for n in _reads(p)}
-    cells = [_targets(p, stmt, frame) for p in stores]
-    if not reads.isdisjoint(p.array for p in stores) or any(c is None for c in cells):
+    kept = {p.array: injective_variables(replace(stmt, body=(p,)), frame) for p in stores}
+    cells = {p.array: _targets(p, stmt, frame) for p in stores if p.op and p.array not in reads}
+    found = [(r, copied) for r in loops if _closed(r, stmt) and r.trips and
+             (copied := _copied(stores, r, kept, cells)) is not None]
+    split, targets = max(found, key=lambda pair: pair[0].trips or 0, default=(None, []))
+    if split is None or (split.trips or 0) < 8 or not targets:
         return None
-    used = {r.var for c in cells for r in c or ()}
-    split = max((r for r in loops if r.var not in used and _closed(r, stmt) and r.trips),
-                key=lambda r: r.trips or 0, default=None)
-    if split is None or (split.trips or 0) < 8:
-        return None
-    return _blocked(stmt, frame, split, [(p, c or ()) for p, c in zip(stores, cells, strict=True)], fresh)
+    return _blocked(stmt, frame, split, targets, fresh)
+
+
+def _copied(stores: list[Store], split: Range, kept: Mapping[str, set[str]],
+            cells: Mapping[str, tuple[Range, ...] | None]) -> list[tuple[Store, tuple[Range, ...]]] | None:
+    """The stores that need copies when blocks of `split` run at once, with their ranges; None where they cannot have
+    them."""
+    copied = []
+    for part in stores:
+        if part.op is None or split.var in kept[part.array]:
+            continue
+        ranges = cells.get(part.array)
+        if ranges is None or split in ranges:
+            return None
+        copied.append((part, ranges))
+    return copied
 
 
 def _reads(part: Let | Store) -> set[str]:
@@ -160,7 +175,7 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
 
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
              fresh: Callable[[str], str]) -> Shared:
-    count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // 4)))
+    count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // _fewest(stmt, split, targets))))
     block = Range(fresh("block"), ix(0), ix(count))
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
     for part, cells in targets:
@@ -176,6 +191,15 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
     domain = tuple(_chunk(r, count, block.var) if r is split else r for r in stmt.domain)
     core = Map(domain, tuple(body.values()), stmt.source)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
+
+
+def _fewest(stmt: Map, split: Range, targets: list[tuple[Store, tuple[Range, ...]]]) -> int:
+    """The iterations of a block: more where a pass over the copies would take as long as what else a block writes."""
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    alone = all(any(p is t for t, _ in targets) for p in stores)
+    inside = math.prod(r.trips or 1 for r in stmt.domain if r is not split)
+    copies = sum(math.prod(r.trips or 1 for r in ranges) for _, ranges in targets)
+    return 4 if alone else max(4, WORTH_COPIES * 8 * copies // inside)
 
 
 def _number(r: Range) -> Ix:

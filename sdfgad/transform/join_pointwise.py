@@ -1,0 +1,188 @@
+"""Neighbouring statements over the same points: one pass over their data in place of several."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.rows import points, stride, touches
+from sdfgad.ir.expr import index_elems
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import (
+    all_reads,
+    all_writes,
+    children,
+    expr_reads,
+    range_elems,
+    rebuild_blocks,
+    rename_symbols,
+    with_children,
+)
+from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.forward_values import forward_values, own_names
+from sdfgad.transform.own_lines import OwnLines, Pair, collects
+
+
+@dataclass(frozen=True)
+class Limits:
+    """points: of a map, from which a pass over them counts. arrays: that a processor can follow at once. far: most
+    statements between two maps. stride: the longest way from neighbour to neighbour that caches do not mind."""
+
+    points: int = 512
+    arrays: int = 20
+    far: int = 24
+    stride: int = 4
+
+
+def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+    """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
+    ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
+
+    For maps that write each element once and share data, and sums of what they write; what one writes the other touches
+    at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
+    nobody reads are left out.
+    """
+    joiner = _Joiner(program.arrays, limits or Limits())
+    body = joiner.blocks(program.body, False)
+    if body == program.body:
+        return program
+    made = program.but(body=body, arrays=joiner.arrays)
+    return _without_lost_arrays(remove_dead_code(made, {*keep, *program.arguments}))
+
+
+def _without_lost_arrays(program: Program) -> Program:
+    """Parallel loops name only the private arrays that are left."""
+    def change(block: list[Stmt]) -> Block:
+        return tuple(replace(s, private=tuple(n for n in s.private if n in program.arrays))
+                     if isinstance(s, Loop) and s.private else s for s in block)
+
+    return program.but(body=rebuild_blocks(program.body, change))
+
+
+class _Joiner:
+    """`arrays` follows the ones it adds."""
+
+    def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
+        self.arrays = dict(arrays)
+        self.limits = limits
+
+    def blocks(self, block: Block, parallel: bool) -> Block:
+        """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
+        done: list[Stmt] = []
+        for stmt in block:
+            inside = parallel or (isinstance(stmt, Loop) and stmt.parallel)
+            self._append(done, with_children(stmt, [self.blocks(b, inside) for b in children(stmt)]), parallel)
+        return tuple(done)
+
+    def _append(self, done: list[Stmt], stmt: Stmt, parallel: bool) -> None:
+        """Add a statement to a block, to run with an earlier one where that is possible."""
+        found = self._partner(done, stmt, parallel) if isinstance(stmt, Map) and self._fits(stmt) else None
+        if found is None:
+            done.append(stmt)
+            return
+        place, up, joined = found
+        if up:
+            done[place:place + 1] = joined
+        else:
+            del done[place]
+            done += joined
+
+    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, bool, Block] | None:
+        """The nearest earlier map to run this one with, whether this one moves up to it, and both together."""
+        up = True
+        for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
+            first = done[k]
+            if isinstance(first, Map) and self._fits(first) and \
+                    (up or all(_apart(first, s) for s in done[k + 1:])) and \
+                    (joined := self._joined(first, stmt, parallel)) is not None:
+                return k, up, joined
+            up = up and _apart(first, stmt)
+        return None
+
+    def _fits(self, stmt: Map) -> bool:
+        """Whether every point of a large map writes elements of its own, or adds, at places that no array decides."""
+        if not stmt.domain or points(stmt) < self.limits.points or any(range_elems(r) for r in stmt.domain):
+            return False
+        stores = [p for p in stmt.body if isinstance(p, Store)]
+        return all((is_pointwise(stmt.domain, p.index) or p.op == "+") and not any(i.elems for i in p.index)
+                   for p in stores)
+
+    def _joined(self, first: Map, second: Map, parallel: bool) -> Block | None:
+        """Both maps as one, where they agree on the points, the order of loops, and what they touch."""
+        moved = in_terms_of(first.domain, second)
+        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved):
+            return None
+        if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
+            return None  # rows and strips are in the cache, where sums run in tiles
+        pair = Pair(first, own_names(first, moved))
+        lines = OwnLines(dict(self.arrays))
+        pair = pair if parallel else lines.apart(pair)
+        both = replace(first, body=(*pair.first.body, *pair.second.body))
+        if len({t.array for t in touches(both)}) > self.limits.arrays or not _point_by_point(pair, both, lines.arrays):
+            return None
+        self.arrays = lines.arrays
+        return (*pair.before, forward_values(both, self.arrays), *pair.after)
+
+    def _near(self, stmt: Map) -> set[str]:
+        """The variables along which every access stays near the one before."""
+        steps = {r.var: [stride(self.arrays[t.array], t.index, r.var) for t in touches(stmt)] for r in stmt.domain}
+        return {v for v, found in steps.items() if all(s is not None and abs(s) <= self.limits.stride for s in found)}
+
+
+def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
+    """Whether what one map writes the other one touches at the very element of its point, if at all."""
+    first, second = ({t.array for t in touches(m)} for m in (pair.first, pair.second))
+    stores = [p for p in both.body if isinstance(p, Store)]
+    written = {p.array for p in stores}
+    places: dict[str, set[tuple[Ix, ...]]] = {n: set() for n in first | second}
+    for t in touches(both):
+        places[t.array].add(t.index)
+    looked_up = {e.array for p in both.body for e in index_elems(p.expr)}
+    plain = all(p.expr.dtype == arrays[p.array].dtype for p in stores)
+    sums = {p.array for p in stores if collects(both, p)}
+    return plain and looked_up.isdisjoint(written) and sums.isdisjoint(first & second) and \
+        all(len(places[n]) == 1 for n in written & first & second)
+
+
+def in_terms_of(domain: tuple[Range, ...], stmt: Map) -> Map | None:
+    """The statement in the variables of a domain with as many points in each direction; None where there are others."""
+    if len(domain) != len(stmt.domain):
+        return None
+    names: dict[str, Ix] = {}
+    for here, there in zip(domain, stmt.domain, strict=True):
+        gap = (there.start.subs(names) - here.start).const
+        if gap is None or (there.stop.subs(names) - here.stop).const != gap or there.step != here.step:
+            return None
+        names[there.var] = ix(here.var) + gap
+    body = rename_symbols((replace(stmt, domain=()),), names)[0]
+    return replace(body, domain=domain) if isinstance(body, Map) else None
+
+
+def _shares(first: Map, second: Map) -> bool:
+    """Whether both touch one element at every point, another one at each; sums have to add what was written there."""
+    if all(collects(first, p) for p in first.body if isinstance(p, Store)):
+        return False  # sums alone run in tiles
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store))
+    here = {(t.array, t.index) for t in touches(first)
+            if is_pointwise(first.domain, t.index) and (t.written or not sums)}
+    return any((t.array, t.index) in here for t in touches(second))
+
+
+def _apart(first: Stmt, other: Stmt) -> bool:
+    """Whether two statements may change places: additions to one array may."""
+    mine, others = all_writes((first,)), all_writes((other,))
+    both = (mine & (others | all_reads((other,)))) | (others & all_reads((first,)))
+    return all(_adds(first, n) and _adds(other, n) for n in both)
+
+
+def _adds(stmt: Stmt, name: str) -> bool:
+    """Whether a statement does nothing with an array but add to it."""
+    if not isinstance(stmt, Map) or any(e.array == name for r in stmt.domain for e in range_elems(r)):
+        return False
+    return all(name not in expr_reads(p.expr) and not (isinstance(p, Store) and _moves(p, name)) for p in stmt.body)
+
+
+def _moves(part: Store, name: str) -> bool:
+    """Whether a store replaces elements of an array, or looks there where to go."""
+    return (part.array == name and part.op != "+") or any(e.array == name for i in part.index for e in i.elems)

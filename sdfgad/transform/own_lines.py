@@ -1,0 +1,119 @@
+"""Give a map arrays of its own for the lines of a larger array that it reads or adds to."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.ir.expr import Call, Expr, Load, const, rewrite
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Map, Range, Store
+from sdfgad.ir.walk import reads, writes
+from sdfgad.names import fresh
+
+FEWER = 8
+"""So many times fewer elements than the map has points make a line."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two maps over the same points, with what has to happen before and after both run together."""
+
+    first: Map
+    second: Map
+    before: tuple[Map, ...] = ()
+    after: tuple[Map, ...] = ()
+
+
+def collects(stmt: Map, part: Store) -> bool:
+    """Whether several points of a map may add to one element."""
+    return part.op is not None and not is_pointwise(stmt.domain, part.index)
+
+
+class OwnLines:
+    """Adds the arrays it makes up to `arrays`."""
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self.arrays = arrays
+
+    def apart(self, pair: Pair) -> Pair:
+        """map i, j: t[i, j] = x[i, 0] ; map i, j: { x[i, j] = t[i, j] ; y[j] += t[i, j] }, y touched by the first one
+        ->   map i: line[i] = x[i, 0] ; map j: sums[j] = 0
+             map i, j: t[i, j] = line[i] ; map i, j: { x[i, j] = t[i, j] ; sums[j] += t[i, j] } ; map j: y[j] += sums[j]
+
+        For lines that are much shorter than the maps, of arrays that only the other map touches as a whole.
+        """
+        for load in tuple(_crossing(pair)):
+            pair = self._read_before(pair, load)
+        for k, part in enumerate(pair.second.body):
+            touched = reads(pair.first) | writes(pair.first)
+            if isinstance(part, Store) and part.op == "+" and part.array in touched and collects(pair.second, part):
+                pair = self._added_after(pair, k, part)
+        return pair
+
+    def _read_before(self, pair: Pair, load: Load) -> Pair:
+        line = self._line(pair.first, load.index)
+        if line is None:
+            return pair
+        name = self._array(f"{load.array}_line", load.array, line)
+        own = Load(name, _place(line), load.dtype)
+
+        def change(n: Expr) -> Expr | None:
+            return own if n == load else None
+
+        body = tuple(replace(p, expr=rewrite(p.expr, change)) for p in pair.first.body)
+        copy = Map(line, (Store(name, own.index, load),), pair.first.source)
+        return replace(pair, first=replace(pair.first, body=body), before=(*pair.before, copy))
+
+    def _added_after(self, pair: Pair, k: int, part: Store) -> Pair:
+        dtype = self.arrays[part.array].dtype
+        line = self._line(pair.second, part.index)
+        if line is None or dtype.kind not in "fc":
+            return pair
+        name = self._array(f"{part.array}_sums", part.array, line)
+        at = _place(line)
+        body = (*pair.second.body[:k], replace(part, array=name, index=at), *pair.second.body[k + 1:])
+        start = Map(line, (Store(name, at, const(0.0 if dtype.kind == "f" else 0j, dtype)),), pair.second.source)
+        end = Map(line, (Store(part.array, part.index, Load(name, at, dtype), "+"),), pair.second.source)
+        return replace(pair, second=replace(pair.second, body=body), before=(*pair.before, start),
+                       after=(*pair.after, end))
+
+    def _line(self, stmt: Map, index: tuple[Ix, ...]) -> tuple[Range, ...] | None:
+        """The ranges that number the elements of a line; None when it is as large as the map, or of unknown length."""
+        line = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in index))
+        counts = [r.trips for r in line]
+        if any(n is None or r.start.const is None or r.step != 1 for n, r in zip(counts, line, strict=True)):
+            return None
+        rest = [r.trips for r in stmt.domain if r not in line]
+        plain = not line or is_pointwise(line, index)
+        return line if plain and None not in rest and prod(n or 0 for n in rest) >= FEWER and \
+            not any(i.elems for i in index) else None
+
+    def _array(self, stem: str, of: str, line: tuple[Range, ...]) -> str:
+        name = fresh(stem, self.arrays)
+        self.arrays[name] = Array(name, tuple(r.trips or 0 for r in line), self.arrays[of].dtype)
+        return name
+
+
+def _place(line: tuple[Range, ...]) -> tuple[Ix, ...]:
+    return tuple(ix(r.var) - r.start for r in line)
+
+
+def _crossing(pair: Pair) -> Iterator[Load]:
+    """Lines the first map reads of arrays that only the second one writes, other than the elements it writes there."""
+    targets = {p.array: p.index for p in pair.second.body if isinstance(p, Store) and not collects(pair.second, p)}
+    # What only one branch of a choice reads may lie outside the array elsewhere.
+    found = dict.fromkeys(n for p in pair.first.body for n in _certain(p.expr))
+    for load in found:
+        if load.array in targets and load.array not in writes(pair.first) and load.index != targets[load.array]:
+            yield load
+
+
+def _certain(e: Expr) -> Iterator[Load]:
+    """The loads that every evaluation makes."""
+    if isinstance(e, Load):
+        yield e
+    elif isinstance(e, Call):
+        for operand in e.args[:1] if e.fn == "select" else e.args:
+            yield from _certain(operand)

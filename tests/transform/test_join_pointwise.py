@@ -1,0 +1,135 @@
+"""Statements over the same points run together only where one point never meets another."""
+from __future__ import annotations
+
+import pytest
+
+from sdfgad.ir.expr import Load, Local, loads
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.walk import statements
+from sdfgad.transform.join_pointwise import Limits, join_pointwise
+from tests.codegen.build_programs import F4, F8, add, agree, load, mapped, mul, num, program, span, store
+from tests.support.oracle import check_same
+
+N = 7
+POINTS = (span("i", N), span("j", N))
+OTHER = (span("a", 1, N + 1), span("b", N))
+LIMITS = Limits(points=1)
+MATRICES = ("x", "y", "z", "t")
+
+
+def build(*body: Stmt, dtypes: tuple = ()) -> Program:
+    arrays = {**{n: ((N, N), F8) for n in MATRICES}, "row": ((N,), F8), "wide": ((N, 8 * N), F8), **dict(dtypes)}
+    return program(body, arrays, {})
+
+
+def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: Limits = LIMITS) -> Program:
+    after = join_pointwise(before, keep, limits)
+    check_same(before, after)
+    return after
+
+
+def maps(made: Program) -> list[Map]:
+    return [s for s in statements(made.body) if isinstance(s, Map)]
+
+
+def pointwise(target: str, *operands: Load, op: str | None = None) -> Map:
+    return mapped(POINTS, store(target, ("i", "j"), add(num(1.0), *operands), op))
+
+
+X, T, Y = load("x", "i", "j"), load("t", "i", "j"), load("y", "i", "j")
+
+MIRROR = ix(N - 1) - ix("j")
+
+
+def test_two_passes_over_the_same_data_are_one() -> None:
+    assert len(maps(joined(build(pointwise("y", X), pointwise("z", X))))) == 1
+
+
+def test_a_value_is_handed_on_and_not_loaded_again() -> None:
+    (made,) = maps(joined(build(pointwise("t", X), pointwise("y", T), pointwise("y", X, op="+"), pointwise("z", Y))))
+    assert {n.array for p in made.body for n in loads(p.expr)} == {"x"}
+    assert [p.array for p in made.body if isinstance(p, Store)] == ["t", "y", "z"]
+
+
+def test_native_code_hands_values_on() -> None:
+    agree(joined(build(pointwise("t", X), pointwise("y", T, op="+"), pointwise("z", Y, op="*"), pointwise("y", X))))
+
+
+def test_what_nobody_reads_afterwards_is_not_stored() -> None:
+    before = build(pointwise("t", X), pointwise("y", T))
+    (made,) = maps(join_pointwise(before.but(arguments=("x",)), ("y",), LIMITS))
+    assert [p.array for p in made.body if isinstance(p, Store)] == ["y"]
+
+
+def test_private_arrays_that_are_gone_are_no_longer_named() -> None:
+    inner = (span("j", N),)
+    body = (mapped(inner, store("row", ("j",), load("x", "i", "j"))),
+            mapped(inner, store("y", ("i", "j"), mul(load("row", "j"), load("x", "i", "j")))))
+    before = build(Loop(span("i", N), body, parallel=True, private=("row",))).but(arguments=("x",))
+    (loop,) = join_pointwise(before, ("y",), LIMITS).body
+    assert isinstance(loop, Loop) and not loop.private and len(loop.body) == 1
+
+
+def test_an_element_without_a_value_yet_is_loaded_once_and_stored_once() -> None:
+    (made,) = maps(joined(build(pointwise("y", X, op="+"), pointwise("y", op="+"), pointwise("z", Y))))
+    assert [p.array for p in made.body if isinstance(p, Store)] == ["y", "z"]
+
+
+def test_other_names_and_other_starts() -> None:
+    shifted = mapped(OTHER, store("z", (ix("a") - 1, "b"), load("x", ix("a") - 1, "b")))
+    assert len(maps(joined(build(pointwise("y", X), shifted)))) == 1
+
+
+def test_names_of_values_stay_apart() -> None:
+    def named(target: str, value: float) -> Map:
+        v = Let("v", mul(X, num(value)))
+        return mapped(POINTS, v, store(target, ("i", "j"), add(Local("v", F8), num(1.0))))
+
+    assert len(maps(joined(build(named("y", 2.0), named("z", 3.0))))) == 1
+
+
+@pytest.mark.parametrize("second", [
+    mapped(POINTS, store("z", ("i", "j"), add(load("y", "i", MIRROR), X))),
+    mapped(POINTS, store("x", ("i", MIRROR), Y)),
+    mapped(POINTS, store("y", ("i", MIRROR), X)),
+    mapped(POINTS, store("z", ("i", "j"), load("x", 0, "j"))),
+    mapped((span("i", N), span("j", N - 1)), store("z", ("i", "j"), X)),
+    mapped(POINTS, store("row", ("j",), X, "+")),
+    mapped(POINTS, store("z", ("i", "j"), num(1.0))),
+], ids=["reads another point", "replaces what others read", "replaces what others write", "shares little",
+        "other points", "collects",
+        "other data"])
+def test_maps_that_stay_apart(second: Map) -> None:
+    assert len(maps(joined(build(pointwise("y", X), second)))) == 2
+
+
+def test_distant_elements_stay_apart() -> None:
+    def column(target: str) -> Map:
+        return mapped(POINTS, store(target, ("i", "j"), load("wide", "i", ix("j") * 8)))
+
+    assert len(maps(joined(build(column("y"), column("z"))))) == 2
+
+
+def test_small_maps_stay_as_they_are() -> None:
+    assert len(maps(joined(build(pointwise("y", X), pointwise("z", X)), limits=Limits()))) == 2
+
+
+def test_values_that_a_store_rounds_stay_apart() -> None:
+    single = (("s", ((N, N), F4)),)
+    first = mapped(POINTS, store("s", ("i", "j"), X))
+    second = mapped(POINTS, store("z", ("i", "j"), mul(X, load("s", "i", "j", dtype=F4))))
+    assert len(maps(joined(build(first, second, dtypes=single), (*MATRICES, "s")))) == 2
+
+
+ROW = mapped((span("j", N),), store("row", ("j",), num(1.0)))
+
+
+@pytest.mark.parametrize(("between", "count"), [
+    (ROW, 2),
+    (mapped((span("j", N),), store("row", ("j",), load("y", 0, "j"))), 2),
+    (mapped((span("j", N),), store("x", (0, "j"), num(2.0))), 3),
+    (mapped((span("j", N),), store("x", (0, "j"), load("y", 0, "j"))), 3),
+], ids=["nothing shared", "reads the first", "changes the second", "both"])
+def test_what_stands_between(between: Map, count: int) -> None:
+    assert len(maps(joined(build(pointwise("y", X), between, pointwise("z", X))))) == count

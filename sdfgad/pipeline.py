@@ -53,7 +53,7 @@ from sdfgad.transform.pack import pack
 from sdfgad.transform.parallelise import parallelise
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
-from sdfgad.transform.rows import split_rows
+from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
@@ -238,7 +238,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    return pack(join_sums(split_rows(distribute_sweeps(program), keep)), keep)
+    return pack(join_sums(split_with_sums(distribute_sweeps(program), keep)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

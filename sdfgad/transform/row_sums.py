@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from sdfgad.analysis.rows import footprint
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, reads
+from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
 from sdfgad.names import fresh
 from sdfgad.transform.rows import Limits, split_rows
 from sdfgad.transform.spelling import only_store
@@ -21,10 +22,30 @@ def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None
          map i: v += s[i]
 
     `split_rows`, to which a sum over everything is no obstacle as long as nobody looks at it: in one pass over memory
-    it is added up row by row, and the sums of the rows at the end. Where no rows are taken apart it stays as it was.
+    it is added up row by row, and the sums of the rows at the end. Rows that no longer stay in the cache may not become
+    others than they are without the sum.
     """
-    apart, totals = _taken_apart(_starts_first(program))
-    return _put_together(split_rows(apart, (*keep, *totals), limits), totals)
+    keep, limits = tuple(keep), limits or Limits()
+    program = _starts_first(program)
+    apart, totals = _taken_apart(program)
+    made = _put_together(split_rows(apart, (*keep, *totals), limits), totals)
+    summed = [size for size, name in _nests(made) if name - program.arrays.keys()]
+    if max(summed, default=0) <= limits.nearby:
+        return made
+    plain = split_rows(program, keep, limits)
+    return made if _shapes(made) == _shapes(plain) else plain
+
+
+def _nests(program: Program) -> Iterator[tuple[int, frozenset[str]]]:
+    """Per innermost parallel loop the bytes that an iteration touches, and the arrays it writes."""
+    for stmt in statements(program.body):
+        if isinstance(stmt, Loop) and stmt.parallel and not any(isinstance(s, Loop) and s.parallel for s in stmt.body):
+            yield footprint(stmt.body, program.arrays), frozenset(all_writes(stmt.body))
+
+
+def _shapes(program: Program) -> set[int | None]:
+    """How many iterations parallel loops have."""
+    return {s.range.trips for s in statements(program.body) if isinstance(s, Loop) and s.parallel}
 
 
 @dataclass(frozen=True)

@@ -98,3 +98,16 @@ def test_a_sum_that_reads_itself() -> None:
     odd = each(BOX, put("v", (), at("t", "i", "j") * 1e-3 + at("w"), "+"))
     start: Sequence[Stmt] = (one("v", (), at("w")), MADE, odd, USED)
     agree(split(*start))
+
+
+def test_rows_that_leave_the_cache_do_not_become_others() -> None:
+    """With the sum they would be rows of all five arrays, without it only those of the last two statements are."""
+    narrow = Limits(reuse=1, work=1, nearby=1, trips=4, fewest=2)
+    after = split(MADE, START, TOTAL, USED, limits=narrow)
+    assert "v_rows" not in sums(statements(after.body))
+
+
+def test_starts_of_sums_stand_first() -> None:
+    body = (MADE, one("w", (), 0.0), USED, each(BOX, put("w", (), at("y", "i", "j") * 2.0 + at("v"), "+")))
+    after = split(*body)
+    assert sums(after.body[:1]) == [] and isinstance(after.body[0], Map) and not after.body[0].domain

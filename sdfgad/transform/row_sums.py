@@ -1,6 +1,7 @@
 """Sums over whole arrays taken along by the rows that make the elements."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,7 @@ def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None
     if max(summed, default=0) <= limits.nearby:
         return made
     plain = split_rows(program, keep, limits)
-    return made if _shapes(made) == _shapes(plain) else plain
+    return made if _alike(_shapes(made), _shapes(plain)) else plain
 
 
 def _nests(program: Program) -> Iterator[tuple[int, frozenset[str]]]:
@@ -43,9 +44,14 @@ def _nests(program: Program) -> Iterator[tuple[int, frozenset[str]]]:
             yield footprint(stmt.body, program.arrays), frozenset(all_writes(stmt.body))
 
 
-def _shapes(program: Program) -> set[int | None]:
+def _shapes(program: Program) -> Counter[int | None]:
     """How many iterations parallel loops have."""
-    return {s.range.trips for s in statements(program.body) if isinstance(s, Loop) and s.parallel}
+    return Counter(s.range.trips for s in statements(program.body) if isinstance(s, Loop) and s.parallel)
+
+
+def _alike(made: Counter[int | None], plain: Counter[int | None]) -> bool:
+    """Whether rows were joined, and nothing else became rows."""
+    return made <= plain and made.keys() == plain.keys()
 
 
 @dataclass(frozen=True)

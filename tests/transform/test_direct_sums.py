@@ -6,7 +6,7 @@ import pytest
 from sdfgad.ir.program import Array, Program, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.transform.direct_sums import sum_directly
-from tests.support.build import F8, at, each, put, span
+from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
 
 GIVEN = {"x": (4, 4), "y": (4, 4), "v": (), "w": ()}
@@ -57,3 +57,27 @@ def test_left_alone(body: tuple[Stmt, ...]) -> None:
 
 def test_what_somebody_sees_is_stored() -> None:
     check(MADE, TOTAL, statements=2, keep=("x", "y", "v", "w"))
+
+
+CLEAR = each(BOX, put("x", ("i", "j"), 0.0))
+TERMS = each((*BOX, span("k", 0, 3)), put("x", ("i", "j"), Y * at("y", "k", "i"), "+"))
+
+
+def test_a_sum_of_sums() -> None:
+    check(CLEAR, TERMS, TOTAL, statements=1)
+    check(CLEAR, TERMS, each((span("a", 0, 4), span("b", 0, 4)), put("v", (), at("x", "b", "a"), "+")), statements=1)
+    check(one("w", (), 0.0), each(span("i", 0, 4), put("w", (), at("x", "i", "i"), "+")),
+          one("v", (), at("w"), "+"), statements=1, keep=("y", "v"))
+
+
+@pytest.mark.parametrize("body", [
+    (CLEAR, TERMS, each(BOX, put("w", (), X, "+")), TOTAL),
+    (CLEAR, TERMS, each(BOX, put("v", (), X * X, "+"))),
+    (CLEAR, TERMS, each(BOX, put("y", ("i", "j"), Y * 3.0)), TOTAL),
+    (each(BOX, put("x", ("i", "j"), 1.0)), TERMS, TOTAL),
+    (CLEAR, each((*BOX[:1], span("j", 0, 3), span("k", 0, 3)), put("x", ("i", "j"), Y, "+")), TOTAL),
+    (CLEAR, TERMS, each((span("i", 0, 3), span("j", 0, 4)), put("v", (), X, "+"))),
+    (CLEAR, each(BOX, put("x", ("i", "i"), Y, "+")), TOTAL),
+], ids=["read between", "squares", "changed between", "starts elsewhere", "some elements", "a part", "diagonal"])
+def test_sums_left_alone(body: tuple[Stmt, ...]) -> None:
+    check(*body, statements=len(body))

@@ -1,14 +1,17 @@
 """Values are added up where they are computed when nobody else reads them."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from sdfgad.ir.program import Array, Program, Stmt
+from sdfgad.ir import algebra
+from sdfgad.ir.program import Array, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.transform.direct_sums import sum_directly
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
 
+F4 = np.dtype("f4")
 GIVEN = {"x": (4, 4), "y": (4, 4), "v": (), "w": ()}
 ARRAYS = {n: Array(n, s, F8, "argument") for n, s in GIVEN.items()}
 X, Y = at("x", "i", "j"), at("y", "i", "j")
@@ -81,3 +84,11 @@ def test_a_sum_of_sums() -> None:
 ], ids=["read between", "squares", "changed between", "starts elsewhere", "some elements", "a part", "diagonal"])
 def test_sums_left_alone(body: tuple[Stmt, ...]) -> None:
     check(*body, statements=len(body))
+
+
+def test_a_sum_that_rounds_more_is_left_alone() -> None:
+    """Every element is rounded once; its terms would be rounded one by one."""
+    arrays = ARRAYS | {"v": Array("v", (), F4, "argument")}
+    total = each(BOX, Store("v", (), algebra.cast(X.expr, F4), "+"))
+    p = Program("p", arrays, tuple(GIVEN), (CLEAR, TERMS, total))
+    assert sum_directly(p, ("y", "v")).body == p.body

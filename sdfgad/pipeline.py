@@ -54,7 +54,7 @@ from sdfgad.transform.pack import pack
 from sdfgad.transform.parallelise import parallelise
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
-from sdfgad.transform.rows import split_rows
+from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
@@ -239,7 +239,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    return pack(join_pointwise(join_sums(split_rows(distribute_sweeps(program), keep)), keep), keep)
+    program = join_sums(split_with_sums(distribute_sweeps(program), keep))
+    return pack(join_pointwise(program, keep), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

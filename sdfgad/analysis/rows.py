@@ -5,6 +5,7 @@ every iteration of every map touches slices of one row only, in all arrays that 
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -249,3 +250,21 @@ def points(stmt: Map, unknown: int = 16) -> int:
 
 def trips(r: Range, unknown: int = 16) -> int:
     return unknown if r.trips is None else r.trips
+
+
+def footprint(body: Block, arrays: Mapping[str, Array], width: tuple[Rows, int] | None = None) -> int:
+    """Bytes of cache lines that one pass over the statements touches; loops count one iteration.
+
+    width: with so many rows of a numbering only.
+    """
+    size: dict[str, int] = {}
+    for stmt in maps_of(body):
+        row = width[0].turns[id(stmt)][0] if width else ""
+        for t in touches(stmt):
+            steps = {r.var: stride(arrays[t.array], t.index, r.var) for r in stmt.domain}
+            extents = {r.var: min(trips(r), width[1]) if width and r.var == row else trips(r) for r in stmt.domain}
+            count = math.prod(n for v, n in extents.items() if steps[v] != 0)
+            unit = max((n for v, n in extents.items() if steps[v] in (1, -1)), default=1)
+            item = arrays[t.array].dtype.itemsize
+            size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
+    return sum(size.values())

@@ -4,16 +4,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
+from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, expr_reads, reads
+from sdfgad.ir.walk import all_reads, all_writes, reads
 from sdfgad.transform.spelling import only_store
 
 
 def sum_directly(program: Program, keep: Iterable[str]) -> Program:
     """map i: x[i] = f(i) ; map j: v += x[j]   ->   map j: v += f(j)
+
+    map i: x[i] = 0 ; map i, k: x[i] += f(i, k) ; map j: v += x[j]   ->   map i, k: v += f(i, k)
 
     Where nobody reads x afterwards, whatever it held before; f may read the element it replaces. An argument that is
     written nowhere else need not be copied any more.
@@ -23,6 +27,7 @@ def sum_directly(program: Program, keep: Iterable[str]) -> Program:
     for k in range(len(body) - 1, -1, -1):
         for name in sorted(reads(body[k]) - kept):
             _move(body, k, name)
+            _move_sum(body, k, name)
     body = [s for s in body if s is not _GONE]
     return program.but(body=tuple(body)) if len(body) != len(program.body) else program
 
@@ -41,22 +46,72 @@ def _move(body: list[Stmt], k: int, name: str) -> None:
     sum_ = only_store(total)
     if not isinstance(made, Map) or source is None or source.op is not None or source.array != name or sum_ is None:
         return
-    between = all_writes(tuple(body[before[-1] + 1:k + 1]))
-    needs = expr_reads(source.expr) | {e.array for e in index_elems(source.expr)}
     fused = _fused(total, sum_, made, source)
-    if fused is not None and needs.isdisjoint(between):
+    if fused is not None and _steady(made, source, body[before[-1] + 1:k + 1]):
         body[k], body[before[-1]] = fused, _GONE
+
+
+def _move_sum(body: list[Stmt], k: int, name: str) -> None:
+    """Replace elements in the sum at position k by the terms of the sums they are, if nobody else reads them."""
+    before = [n for n in range(k) if name in all_reads((body[n],)) | all_writes((body[n],))]
+    if len(before) < 2 or name in all_reads(tuple(body[k + 1:])):
+        return
+    clear, made, total = body[before[-2]], body[before[-1]], body[k]
+    if not isinstance(clear, Map) or not isinstance(made, Map) or not isinstance(total, Map):
+        return
+    zero, source, sum_ = only_store(clear), only_store(made), only_store(total)
+    if zero is None or source is None or sum_ is None or zero.array != name or source.array != name:
+        return
+    fused = _sum_of_sums((total, sum_), (clear, zero), (made, source))
+    if fused is not None and _steady(made, source, body[before[-1] + 1:k + 1]):
+        body[k], body[before[-1]], body[before[-2]] = fused, _GONE, _GONE
+
+
+def _sum_of_sums(total: tuple[Map, Store], clear: tuple[Map, Store], made: tuple[Map, Store]) -> Map | None:
+    """v += x[j], of all elements that are cleared and added to; None when it is another selection of them."""
+    sum_, zero, source = total[1], clear[1], made[1]
+    load = sum_.expr.args[0] if isinstance(sum_.expr, Call) and sum_.expr.fn == "cast" else sum_.expr
+    if (sum_.op, zero.op, source.op) != ("+", None, "+") or sum_.index or not algebra.is_number(zero.expr, 0) \
+            or not isinstance(load, Load) or load.array != source.array or not _each_once(load.index, total[0]) \
+            or source.array in reads(_set(*made)) or not _holds(sum_.expr.dtype, load.dtype):
+        return None
+    elements = replace(made[0], domain=tuple(r for r in made[0].domain if ix(r.var) in source.index))
+    boxes = [_same_box(load.index, total[0], zero.index, clear[0]),
+             _same_box(load.index, total[0], source.index, elements)]
+    if None in boxes:
+        return None
+    return replace(made[0], body=(replace(sum_, expr=algebra.cast(source.expr, sum_.expr.dtype)),))
+
+
+def _each_once(index: Sequence[Ix], stmt: Map) -> bool:
+    """Whether the variables of a map are the index, in any order."""
+    own = {ix(r.var) for r in stmt.domain}
+    return set(index) <= own and len(set(index)) == len(index) == len(own)
+
+
+def _steady(made: Map, source: Store, between: Sequence[Stmt]) -> bool:
+    """Whether what a map reads besides its target is the same after other statements."""
+    return reads(_set(made, source)).isdisjoint(all_writes(tuple(between)))
+
+
+def _set(stmt: Map, store: Store) -> Map:
+    """A map that does not add to what was there."""
+    return replace(stmt, body=(replace(store, op=None),))
+
+
+def _holds(wide: np.dtype, narrow: np.dtype) -> bool:
+    """Whether adding in `wide` is at least as good as in `narrow`."""
+    return narrow.kind in "fc" and np.can_cast(narrow, wide)
 
 
 def _fused(total: Map, sum_: Store, made: Map, source: Store) -> Map | None:
     """The sum of the elements as they are computed; None when it is another selection of them, or more than a sum."""
-    own = {ix(r.var) for r in total.domain}
     found = [e for e in loads(sum_.expr) if e.array == source.array]
     inside = {e.array for i in sum_.index for e in i.elems} | {e.array for e in index_elems(sum_.expr)}
     if sum_.op != "+" or len(found) != 1 or source.array in inside or any(i.symbols for i in sum_.index):
         return None
     (load,) = found
-    if not set(load.index) <= own or len(set(load.index)) != len(load.index) or len(own) != len(load.index):
+    if not _each_once(load.index, total):
         return None
     names = _same_box(load.index, total, source.index, made)
     if names is None:

@@ -25,8 +25,9 @@ def _block(block: Block) -> Block:
         if partner is None or not isinstance(stmt, Map):
             out.append(stmt)
         else:
-            position, first = partner
-            out[position] = _merged(first, stmt)
+            position, first, here = partner
+            del out[position]
+            out.insert(position if here else len(out), _merged(first, stmt))
     return tuple(out)
 
 
@@ -34,14 +35,16 @@ def _ragged(stmt: Map) -> bool:
     return any(range_elems(r) for r in stmt.domain) and all(isinstance(p, Store) for p in stmt.body)
 
 
-def _partner(before: Sequence[Stmt], stmt: Map) -> tuple[int, Map] | None:
-    """The closest earlier map over the same points up to which the statement can move."""
+def _partner(before: Sequence[Stmt], stmt: Map) -> tuple[int, Map, bool] | None:
+    """The closest earlier map over the same points, and whether the statement moves up to it; else it moves down."""
+    up = True
     for position in reversed(range(len(before))):
         other = before[position]
-        if not _apart(other, stmt):
-            return None
-        if isinstance(other, Map) and _ragged(other) and _over(other, stmt).domain == other.domain:
-            return position, other
+        apart = _apart(other, stmt)
+        if apart and isinstance(other, Map) and _ragged(other) and _over(other, stmt).domain == other.domain \
+                and (up or all(_apart(other, s) for s in before[position + 1:])):
+            return position, other, up
+        up = up and apart
     return None
 
 

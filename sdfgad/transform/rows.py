@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sdfgad.analysis.cover import covers
-from sdfgad.analysis.rows import Rows, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
+from sdfgad.analysis.rows import Rows, footprint, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, map_accesses, map_stmt_indices, reads, statements, with_children, writes
@@ -135,7 +135,7 @@ class _Splitter:
 
     def _enough(self, cuts: list[Cut], body: Block) -> bool:
         busy = math.prod(trips(c.loop) for c in cuts)
-        return bool(cuts) and busy >= self.limits.trips and self._footprint(body) <= self.limits.nearby
+        return bool(cuts) and busy >= self.limits.trips and footprint(body, self.arrays) <= self.limits.nearby
 
     def _whole(self, body: Block) -> Iterator[Rows]:
         """Numberings under which the whole body runs row by row."""
@@ -159,33 +159,19 @@ class _Splitter:
         steps = [stride(self.arrays[t.array], t.index, var) for t in touches(stmt)]
         return sum(8 if s is None else min(abs(s), 4) for s in steps)
 
-    def _footprint(self, body: Block, width: tuple[Rows, int] | None = None) -> int:
-        """Bytes of cache lines that one pass over the run's statements touches; loops count one iteration."""
-        size: dict[str, int] = {}
-        for stmt in maps_of(body):
-            row = width[0].turns[id(stmt)][0] if width else ""
-            for t in touches(stmt):
-                steps = {r.var: stride(self.arrays[t.array], t.index, r.var) for r in stmt.domain}
-                extents = {r.var: min(trips(r), width[1]) if width and r.var == row else trips(r) for r in stmt.domain}
-                count = math.prod(n for v, n in extents.items() if steps[v] != 0)
-                unit = max((n for v, n in extents.items() if steps[v] in (1, -1)), default=1)
-                item = self.arrays[t.array].dtype.itemsize
-                size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
-        return sum(size.values())
-
     def _strips(self, rows: Rows, body: Block, cuts: list[Cut]) -> Cut | None:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
         A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
-        if outside >= self.limits.fewest and self._footprint(body) <= self.limits.nearby:
+        if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
             return None
         first, last = _hull(rows, body)
         smallest = min(self.arrays[t.array].dtype.itemsize for stmt in maps_of(body) for t in touches(stmt))
         widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
-        fitting = [w for w in widths if self._footprint(body, (rows, w)) <= self.limits.nearby]
+        fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
         return self._cut(rows, body, (fitting or widths[-1:])[0]) if widths else None
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:

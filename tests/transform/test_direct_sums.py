@@ -1,14 +1,17 @@
 """Values are added up where they are computed when nobody else reads them."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from sdfgad.ir.program import Array, Program, Stmt
+from sdfgad.ir import algebra
+from sdfgad.ir.program import Array, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.transform.direct_sums import sum_directly
-from tests.support.build import F8, at, each, put, span
+from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
 
+F4 = np.dtype("f4")
 GIVEN = {"x": (4, 4), "y": (4, 4), "v": (), "w": ()}
 ARRAYS = {n: Array(n, s, F8, "argument") for n, s in GIVEN.items()}
 X, Y = at("x", "i", "j"), at("y", "i", "j")
@@ -57,3 +60,35 @@ def test_left_alone(body: tuple[Stmt, ...]) -> None:
 
 def test_what_somebody_sees_is_stored() -> None:
     check(MADE, TOTAL, statements=2, keep=("x", "y", "v", "w"))
+
+
+CLEAR = each(BOX, put("x", ("i", "j"), 0.0))
+TERMS = each((*BOX, span("k", 0, 3)), put("x", ("i", "j"), Y * at("y", "k", "i"), "+"))
+
+
+def test_a_sum_of_sums() -> None:
+    check(CLEAR, TERMS, TOTAL, statements=1)
+    check(CLEAR, TERMS, each((span("a", 0, 4), span("b", 0, 4)), put("v", (), at("x", "b", "a"), "+")), statements=1)
+    check(one("w", (), 0.0), each(span("i", 0, 4), put("w", (), at("x", "i", "i"), "+")),
+          one("v", (), at("w"), "+"), statements=1, keep=("y", "v"))
+
+
+@pytest.mark.parametrize("body", [
+    (CLEAR, TERMS, each(BOX, put("w", (), X, "+")), TOTAL),
+    (CLEAR, TERMS, each(BOX, put("v", (), X * X, "+"))),
+    (CLEAR, TERMS, each(BOX, put("y", ("i", "j"), Y * 3.0)), TOTAL),
+    (each(BOX, put("x", ("i", "j"), 1.0)), TERMS, TOTAL),
+    (CLEAR, each((*BOX[:1], span("j", 0, 3), span("k", 0, 3)), put("x", ("i", "j"), Y, "+")), TOTAL),
+    (CLEAR, TERMS, each((span("i", 0, 3), span("j", 0, 4)), put("v", (), X, "+"))),
+    (CLEAR, each(BOX, put("x", ("i", "i"), Y, "+")), TOTAL),
+], ids=["read between", "squares", "changed between", "starts elsewhere", "some elements", "a part", "diagonal"])
+def test_sums_left_alone(body: tuple[Stmt, ...]) -> None:
+    check(*body, statements=len(body))
+
+
+def test_a_sum_that_rounds_more_is_left_alone() -> None:
+    """Every element is rounded once; its terms would be rounded one by one."""
+    arrays = ARRAYS | {"v": Array("v", (), F4, "argument")}
+    total = each(BOX, Store("v", (), algebra.cast(X.expr, F4), "+"))
+    p = Program("p", arrays, tuple(GIVEN), (CLEAR, TERMS, total))
+    assert sum_directly(p, ("y", "v")).body == p.body

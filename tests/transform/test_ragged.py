@@ -40,9 +40,16 @@ def test_a_value_of_the_other_walk_keeps_them_apart():
     assert check(rows("x", "i", "u"), rows("x", "j", "y")) == 2
 
 
-def test_what_stands_between_may_hold_the_second_back():
-    assert check(rows("x", "i", "u"), one("s", (), at("y", 3)), rows("y", "j", "u")) == 2
+def test_what_stands_between_may_hold_both_back():
+    assert check(rows("x", "i", "u"), one("s", (), at("y", 3) + at("x", 3)), rows("y", "j", "u")) == 2
     assert check(rows("x", "i", "u"), one("n", (0,), position(3, I8)), rows("y", "j", "u")) == 2
+
+
+def test_the_first_moves_down_when_the_second_is_held_back():
+    clear = each(span("e", 0, 5), put("y", ("e",), 0.0))
+    assert check(rows("x", "i", "u"), clear, rows("y", "j", "u")) == 1
+    assert check(rows("x", "i", "y"), clear, rows("y", "j", "u")) == 2
+    assert check(rows("x", "i", "u"), one("s", (), at("x", 1)), clear, rows("y", "j", "u")) == 2
 
 
 def test_plain_ranges_are_left_alone():

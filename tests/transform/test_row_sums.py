@@ -1,0 +1,113 @@
+"""A sum over everything is no obstacle to rows, and is the same sum."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.text import program_text
+from sdfgad.ir.walk import statements
+from sdfgad.transform.row_sums import split_with_sums
+from sdfgad.transform.rows import Limits
+from tests.codegen.build_programs import agree
+from tests.support.build import F8, at, each, one, put, span
+from tests.support.oracle import check_same
+
+EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
+STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
+SHAPES = {"x": (24, 32), "y": (24, 32), "v": (), "w": ()}
+HELD = {"t": (24, 32), "u": (24, 32)}
+ARRAYS = {n: Array(n, s, F8, "argument" if n in SHAPES else "transient") for n, s in (SHAPES | HELD).items()}
+BOX = (span("i", 0, 24), span("j", 0, 32))
+START = one("v", (), 0.0)
+MADE = each(BOX, put("t", ("i", "j"), at("x", "i", "j") * 2.0))
+TOTAL = each(BOX, put("v", (), at("t", "i", "j") * at("t", "i", "j"), "+"))
+USED = each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("x", "i", "j")))
+
+
+def split(*body: Stmt, limits: Limits = EAGER) -> Program:
+    """The program in rows; it computes the same."""
+    before = Program("p", ARRAYS, tuple(SHAPES), tuple(body))
+    after = split_with_sums(before, (), limits)
+    check_same(before, after, tolerance=1e-12)
+    return after
+
+
+def outside(made: Program) -> int:
+    """Statements that are not part of rows."""
+    return sum(not isinstance(s, Loop) for s in made.body)
+
+
+def sums(body: Iterable[Stmt]) -> list[str]:
+    """The arrays that are added to, in order."""
+    parts = [p for s in body if isinstance(s, Map) for p in s.body]
+    return [p.array for p in parts if isinstance(p, Store) and p.op]
+
+
+@pytest.mark.parametrize("limits", [EAGER, STRIPS], ids=["rows", "strips"])
+def test_one_pass_makes_sums_and_uses(limits: Limits) -> None:
+    after = split(MADE, START, TOTAL, USED, limits=limits)
+    (loop,) = (s for s in after.body if isinstance(s, Loop))
+    assert "t" in loop.private or any("t" in s.private for s in statements(after.body) if isinstance(s, Loop))
+    assert outside(after) == 2, program_text(after)
+    assert not any(n.startswith("terms") for n in after.arrays)
+    assert sums(statements(after.body)).count("v_rows") == 1
+    agree(after)
+
+
+def test_along_columns() -> None:
+    down = (span("j", 0, 32), span("i", 0, 23))
+    carried = each(down, put("t", ("i", "j"), at("t", "i", "j") + at("x", 23, "j")))
+    after = split(MADE, carried, START, TOTAL, USED)
+    assert sums(statements(after.body)).count("v_rows") == 1
+    agree(after)
+
+
+def test_part_of_the_rows() -> None:
+    part = each((span("i", 3, 11), span("j", 1, 9)), put("v", (), at("t", "i", "j"), "+"))
+    agree(split(MADE, START, part, USED))
+
+
+def test_several_sums_keep_their_order() -> None:
+    more = each(BOX, put("v", (), at("t", "i", "j"), "+"))
+    other = each(BOX, put("w", (), at("x", "i", "j"), "+"))
+    after = split(MADE, START, TOTAL, USED, more, other)
+    assert sums(after.body[-3:]) == ["v", "v", "w"]
+    agree(after)
+
+
+def test_what_is_not_in_rows_stays() -> None:
+    body = (START, TOTAL)
+    assert split(*body).body == body
+
+
+
+
+@pytest.mark.parametrize("after", [
+    one("w", (), at("v") * 2.0),
+    each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("v"))),
+    one("v", (), 1.0),
+], ids=["read", "read in rows", "set again"])
+def test_somebody_looks_at_the_sum(after: Stmt) -> None:
+    made = split(MADE, START, TOTAL, after, USED)
+    assert "v_rows" not in sums(statements(made.body))
+
+
+def test_a_sum_that_reads_itself() -> None:
+    odd = each(BOX, put("v", (), at("t", "i", "j") * 1e-3 + at("w"), "+"))
+    start: Sequence[Stmt] = (one("v", (), at("w")), MADE, odd, USED)
+    agree(split(*start))
+
+
+def test_rows_that_leave_the_cache_do_not_become_others() -> None:
+    """With the sum they would be rows of all five arrays, without it only those of the last two statements are."""
+    narrow = Limits(reuse=1, work=1, nearby=1, trips=4, fewest=2)
+    after = split(MADE, START, TOTAL, USED, limits=narrow)
+    assert "v_rows" not in sums(statements(after.body))
+
+
+def test_starts_of_sums_stand_first() -> None:
+    body = (MADE, one("w", (), 0.0), USED, each(BOX, put("w", (), at("y", "i", "j") * 2.0 + at("v"), "+")))
+    after = split(*body)
+    assert sums(after.body[:1]) == [] and isinstance(after.body[0], Map) and not after.body[0].domain

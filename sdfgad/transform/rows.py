@@ -18,7 +18,8 @@ from sdfgad.transform.rows_in_turn import rows_in_turn
 @dataclass(frozen=True)
 class Limits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy."""
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
+    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
@@ -26,6 +27,7 @@ class Limits:
     stack: int = 1 << 16
     trips: int = 64
     fewest: int = 8
+    stream: int = 256
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,13 @@ class _Splitter:
         return saved + work * loops if worth else 0
 
     def _cuts(self, run: Block) -> Taken | None:
+        """The cuts that keep what is near each other in the cache; the widest ones where that cannot be."""
+        near = self._cuts_at(run, 0)
+        if near is None or near.turn is not None or self._footprint(near.body) <= self.limits.nearby:
+            return near
+        return self._cuts_at(run, self.limits.stream)
+
+    def _cuts_at(self, run: Block, stream: int) -> Taken | None:
         """As few row dimensions as bring a row into the cache and keep threads busy, and the run inside them."""
         cuts: list[Cut] = []
         body = run
@@ -141,7 +150,7 @@ class _Splitter:
             if not found:
                 break
             share, rows = max(found, key=lambda pair: pair[0])
-            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts)
+            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts, stream)
             if cut is None:
                 break
             cuts.append(cut)
@@ -200,10 +209,11 @@ class _Splitter:
                 size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
         return sum(size.values())
 
-    def _strips(self, rows: Rows, body: Block, cuts: list[Cut]) -> Cut | None:
+    def _strips(self, rows: Rows, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
-        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one.
+        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
+        does not fit into the cache comes from memory: `stream` bytes next to each other at a time.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and self._footprint(body) <= self.limits.nearby:
@@ -213,7 +223,8 @@ class _Splitter:
         widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
         fitting = [w for w in widths if self._footprint(body, (rows, w)) <= self.limits.nearby]
-        return self._cut(rows, body, (fitting or widths[-1:])[0]) if widths else None
+        streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
+        return self._cut(rows, body, (fitting or streamed)[0]) if widths else None
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)

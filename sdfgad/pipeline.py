@@ -61,6 +61,7 @@ from sdfgad.transform.streams import stream_products
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.thin_products import write_out_products
+from sdfgad.transform.unread import remove_unread_stores
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -227,7 +228,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
-    program = fold_zeroing(write_out_products(remove_dead_code(program, keep)), keep)
+    program = fold_zeroing(write_out_products(remove_unread_stores(remove_dead_code(program, keep), keep)), keep)
     return optimise(remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep), keep)
 
 

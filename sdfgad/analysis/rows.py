@@ -37,7 +37,7 @@ class Rows:
         if touch.array not in self.places:
             return False
         (dim, offset), (var, shift) = self.places[touch.array], self.turns[id(stmt)]
-        return _distance(touch.index[dim], var) == shift + offset
+        return distance(touch.index[dim], var) == shift + offset
 
     def span(self, stmt: Map) -> tuple[int, int]:
         """The rows a map works on, from the first to behind the last."""
@@ -102,8 +102,11 @@ def seeds(block: Block, arrays: Mapping[str, Array]) -> list[tuple[str, int]]:
     return [(n, d) for n in ordered for d in range(len(arrays[n].shape))]
 
 
-def number_rows(block: Block, array: str, dim: int) -> Rows:
-    """The numbering that makes dimension `dim` of `array` count rows, followed from access to access."""
+def number_rows(block: Block, array: str, dim: int, skip: frozenset[str] = frozenset()) -> Rows:
+    """The numbering that makes dimension `dim` of `array` count rows, followed from access to access.
+
+    skip: arrays that get no place in it.
+    """
     maps = maps_of(block)
     users: dict[str, set[int]] = {}
     written: set[str] = set()
@@ -112,6 +115,7 @@ def number_rows(block: Block, array: str, dim: int) -> Rows:
         written |= own
         for name in names:
             users.setdefault(name, set()).add(id(m))
+    written -= skip
     places, turns = {array: (dim, 0)}, {}  # type: dict[str, tuple[int, int]], dict[int, tuple[str, int]]
     # Maps of which an array has got its place since they were tried, and maps that have placed their arrays: those
     # they write, and all of them.
@@ -169,7 +173,7 @@ def _turn(stmt: Map, places: Mapping[str, tuple[int, int]]) -> tuple[str, int] |
 
 
 def _shift(touch: Touch, var: str, dim: int, offset: int) -> int | None:
-    gap = _distance(touch.index[dim], var)
+    gap = distance(touch.index[dim], var)
     return None if gap is None else gap - offset
 
 
@@ -181,14 +185,14 @@ def _place(stmt: Map, turn: tuple[str, int], places: dict[str, tuple[int, int]],
     for touch in touches(stmt):
         if touch.array in places or touch.array not in written or not (touch.written or by_reads):
             continue
-        found = [(k, g) for k, i in enumerate(touch.index) if (g := _distance(i, var)) is not None]
+        found = [(k, g) for k, i in enumerate(touch.index) if (g := distance(i, var)) is not None]
         if len(found) == 1:
             places[touch.array] = (found[0][0], found[0][1] - shift)
             placed.append(touch.array)
     return placed
 
 
-def _distance(index: Ix, var: str) -> int | None:
+def distance(index: Ix, var: str) -> int | None:
     """`index - var` when that is a number."""
     affine = index.affine
     return affine[1] if affine is not None and affine[0] == {var: 1} else None

@@ -18,6 +18,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View
+from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
@@ -66,12 +67,14 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
         return [_scalar_scatter(stmt, store, same, other)]
     if not apart:
         return _scatter_from_copy(stmt, store, terms, scope)
+    prepared = factor_out(stmt, store, other) if store.op is None and not same else None
+    first, other = ([prepared[0]], prepared[1]) if prepared else ([], other)
     out, together = _spread(stmt, other)
     if store.op is None:
         keep = same[0].expr if same else algebra.zero(store.expr.dtype)
         if not (same and keep == Load(store.array, store.index, store.expr.dtype)):
             together.append(Store(store.array, store.index, keep))
-    return [*out, Map(stmt.domain, tuple(together), stmt.source)] if together else out
+    return [*first, *out, *([Map(stmt.domain, tuple(together), stmt.source)] if together else [])]
 
 
 def _spread(stmt: Map, terms: list[Term]) -> tuple[list[Stmt], list[Store]]:

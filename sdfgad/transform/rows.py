@@ -5,7 +5,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from sdfgad.analysis.cover import covers
 from sdfgad.analysis.rows import Rows, footprint, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
@@ -13,12 +12,14 @@ from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, map_accesses, map_stmt_indices, reads, statements, with_children, writes
 from sdfgad.names import fresh
+from sdfgad.transform.rows_in_turn import rows_in_turn
 
 
 @dataclass(frozen=True)
 class Limits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy."""
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
+    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
@@ -26,6 +27,7 @@ class Limits:
     stack: int = 1 << 16
     trips: int = 64
     fewest: int = 8
+    stream: int = 256
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,23 @@ class Cut:
     width: int
 
 
-Taken: TypeAlias = tuple[tuple[Cut, ...], Block]
-"""How a run is taken apart, and the run inside the loops."""
+@dataclass(frozen=True)
+class Taken:
+    """How a run is taken apart: `cuts` from outside to inside, and `body` inside them.
+
+    turn: a last cut whose rows come one after the other. before: what every iteration of the other cuts begins with.
+    met: arrays in which rows of `turn` meet.
+    """
+
+    cuts: tuple[Cut, ...]
+    body: Block
+    turn: Cut | None = None
+    before: Block = ()
+    met: frozenset[str] = frozenset()
+
+    @property
+    def all_cuts(self) -> tuple[Cut, ...]:
+        return (*self.cuts, *([self.turn] if self.turn else []))
 
 
 def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
@@ -50,7 +67,8 @@ def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = No
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
 
     For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
-    strips where a single one leaves nothing to vectorise.
+    strips where a single one leaves nothing to vectorise. Where one is too much for the cache and can be cut once more,
+    along a dimension in which rows only meet in sums, these smaller rows come one after the other.
     """
     splitter = _Splitter(program, frozenset(keep), limits or Limits())
     body = splitter.block(program.body, nested=False)
@@ -116,7 +134,14 @@ class _Splitter:
         worth = work >= self.limits.work and (loops or saved >= self.limits.reuse)
         return saved + work * loops if worth else 0
 
-    def _cuts(self, run: Block) -> tuple[tuple[Cut, ...], Block] | None:
+    def _cuts(self, run: Block) -> Taken | None:
+        """The cuts that keep what is near each other in the cache; the widest ones where that cannot be."""
+        near = self._cuts_at(run, 0)
+        if near is None or near.turn is not None or footprint(near.body, self.arrays) <= self.limits.nearby:
+            return near
+        return self._cuts_at(run, self.limits.stream)
+
+    def _cuts_at(self, run: Block, stream: int) -> Taken | None:
         """As few row dimensions as bring a row into the cache and keep threads busy, and the run inside them."""
         cuts: list[Cut] = []
         body = run
@@ -125,13 +150,24 @@ class _Splitter:
             if not found:
                 break
             share, rows = max(found, key=lambda pair: pair[0])
-            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts)
+            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts, stream)
             if cut is None:
                 break
             cuts.append(cut)
             body = tuple(_tiled(s, cut) for s in body)
         busy = math.prod(trips(c.loop) for c in cuts)
-        return (tuple(cuts), body) if cuts and busy >= self.limits.fewest else None
+        return self._in_turn(Taken(tuple(cuts), body)) if cuts and busy >= self.limits.fewest else None
+
+    def _in_turn(self, taken: Taken) -> Taken:
+        """With one more cut where that brings a row into the cache."""
+        if footprint(taken.body, self.arrays) <= self.limits.nearby or not any(isinstance(s, Loop) for s in taken.body):
+            return taken
+        for found in rows_in_turn(taken.body, self.arrays):
+            cut = self._cut(found.rows, found.body, 1)
+            body = tuple(_tiled(s, cut) for s in found.body)
+            if footprint(body, self.arrays) <= self.limits.nearby:
+                return replace(taken, body=body, turn=cut, before=found.before, met=found.met)
+        return taken
 
     def _enough(self, cuts: list[Cut], body: Block) -> bool:
         busy = math.prod(trips(c.loop) for c in cuts)
@@ -159,10 +195,11 @@ class _Splitter:
         steps = [stride(self.arrays[t.array], t.index, var) for t in touches(stmt)]
         return sum(8 if s is None else min(abs(s), 4) for s in steps)
 
-    def _strips(self, rows: Rows, body: Block, cuts: list[Cut]) -> Cut | None:
+    def _strips(self, rows: Rows, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
-        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one.
+        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
+        does not fit into the cache comes from memory: `stream` bytes next to each other at a time.
         """
         outside = math.prod(trips(c.loop) for c in cuts)
         if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
@@ -172,7 +209,8 @@ class _Splitter:
         widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
         fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
-        return self._cut(rows, body, (fitting or widths[-1:])[0]) if widths else None
+        streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
+        return self._cut(rows, body, (fitting or streamed)[0]) if widths else None
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)
@@ -185,17 +223,20 @@ class _Splitter:
         high = low + width if (last - first) % width == 0 else minimum(ix(last), low + width)
         return Cut(rows, loop, low, high, first, last, width)
 
-    def _privatise(self, run: Block, made: tuple[tuple[Cut, ...], Block], nested: bool) -> Loop:
+    def _privatise(self, run: Block, made: Taken, nested: bool) -> Loop:
         """The loops around the run; what lives in it alone loses its rows."""
-        cuts, body = made
+        cuts = made.all_cuts
         private: dict[str, Array] = {}
         for name in self._local(run, nested):
             small = _private(self.arrays[name], cuts)
-            if small is not None and sum(a.bytes for a in private.values()) + small.bytes <= self.limits.stack:
+            taken = sum(a.bytes for a in private.values())
+            if small is not None and name not in made.met and taken + small.bytes <= self.limits.stack:
                 private[name] = small
         self.arrays.update(private)
-        body = tuple(_moved(s, private, cuts) for s in body)
-        for k, cut in enumerate(reversed(cuts)):
+        body = tuple(_moved(s, private, cuts) for s in made.body)
+        if made.turn is not None:
+            body = (*made.before, Loop(made.turn.loop, body, run[0].source))
+        for k, cut in enumerate(reversed(made.cuts)):
             body = (Loop(cut.loop, body, run[0].source, parallel=True, private=() if k else tuple(private)),)
         return body[0]  # type: ignore[return-value]
 
@@ -271,7 +312,13 @@ def _private(array: Array, cuts: tuple[Cut, ...]) -> Array | None:
     width = {c.rows.places[array.name][0]: c.width for c in cuts if array.name in c.rows.places}
     if len(width) != len(cuts):
         return None
-    return replace(array, shape=tuple(width.get(d, n) for d, n in enumerate(array.shape) if width.get(d) != 1))
+    # Neighbours in a strip, which are what is left to vectorise, come to lie side by side.
+    return replace(array, shape=tuple(width.get(d, array.shape[d]) for d in _strips_last(width, len(array.shape))))
+
+
+def _strips_last(width: Mapping[int, int], rank: int) -> list[int]:
+    """The dimensions of a private array."""
+    return sorted((d for d in range(rank) if width.get(d) != 1), key=lambda d: (d in width, d))
 
 
 def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
@@ -281,7 +328,7 @@ def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> S
         if name not in private:
             return index
         start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
-        return tuple(i - start[d][1] if d in start else i for d, i in enumerate(index)
-                     if d not in start or start[d][0].width > 1)
+        width = {d: c.width for d, (c, _) in start.items()}
+        return tuple(index[d] - start[d][1] if d in start else index[d] for d in _strips_last(width, len(index)))
 
     return map_accesses(stmt, place)

@@ -90,6 +90,15 @@ def test_a_recurrence_runs_in_strips_of_rows() -> None:
     assert made.arrays["t"].shape == (8,)
 
 
+def test_strips_that_fit_nowhere_take_some_lines_of_each_row() -> None:
+    """Down the rows of a matrix: each of them lies on a page of its own."""
+    down = Loop(span("k", 1, 16), (
+        mapped([span("i", 256)], store("p", (K, I), mul(load("p", K - 1, I), load("x", K, I)))),))
+    whole = mapped([span("k", 16), span("i", 256)], store("p", (K, I), num(1.0)))
+    made = split(build((whole, down), {"x": (16, 256), "p": (16, 256)}, {}), STRIPS)
+    assert [s.range.trips for s in parallel(made)] == [256 // 32]
+
+
 def test_rows_that_read_each_other_stay() -> None:
     assert not parallel(split(sweep(shift=1)))
 

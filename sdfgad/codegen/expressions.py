@@ -24,6 +24,8 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))
 LARGEST_EXPANDED_POWER = 32
+LARGEST_HALF_POWER = 9
+"""Twice the exponent of a power with a square root in it."""
 
 
 def combine(op: str, target: str, value: str, kind: str) -> str:
@@ -220,5 +222,8 @@ def _power(node: Call, args: list[str]) -> str:
         whole = float(exponent.value).is_integer() and abs(exponent.value) <= LARGEST_EXPANDED_POWER
         if whole and (exponent.value >= 0 or node.dtype.kind in "fc"):
             return f"sg::power<{int(exponent.value)}>({args[0]})"
+        twice = 2 * exponent.value
+        if node.dtype.kind == "f" and float(twice).is_integer() and abs(twice) <= LARGEST_HALF_POWER:
+            return f"sg::half_power<{int(twice)}>({args[0]})"
     second = args[1] if exponent.dtype == node.dtype else f"sg::cast<{ctype(node.dtype)}>({args[1]})"
     return f"sg::pow<{ctype(node.dtype)}>({args[0]}, {second})"

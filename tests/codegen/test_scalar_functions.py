@@ -70,7 +70,7 @@ def test_functions(dtype: np.dtype) -> None:
 @pytest.mark.parametrize("dtype", [F8, F4, C16, I8], ids=str)
 def test_constant_powers(dtype: np.dtype) -> None:
     exponents = [0, 1, 2, 3, 7, 20, *((-1, -2, -3) if dtype != I8 else ()),
-                 *((0.5, 1.5, -0.5) if dtype.kind == "f" else ())]
+                 *((0.5, 1.5, -0.5, 2.5, -1.5, 4.5, 5.5) if dtype.kind == "f" else ())]
     base = np.array([0.3, 1.7, 2.0, 3.0]).astype(dtype) + (1j if dtype == C16 else 0)
     statements = [mapped([span("i", 4)], store(f"o{k}", ["i"], call("pow", load("A", "i", dtype=dtype), num(e, dtype))))
                   for k, e in enumerate(exponents)]
@@ -80,6 +80,23 @@ def test_constant_powers(dtype: np.dtype) -> None:
     for k, e in enumerate(exponents):
         want = base.astype(dtype) ** dtype.type(e)
         np.testing.assert_allclose(results[f"o{k}"], want, rtol=1e-5 if dtype == F4 else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", [F8, F4], ids=str)
+@pytest.mark.parametrize("exponent", [1.5, 2.5, 3.5, -0.5, -1.5, -2.5, -4.5])
+def test_powers_with_a_root_at_special_values(dtype: np.dtype, exponent: float) -> None:
+    """Signs of zeros, infinities, and that below zero there is no number; neighbours of overflow on both sides."""
+    with np.errstate(all="ignore"):
+        edge = dtype.type(np.longdouble(np.finfo(dtype).max) ** (1 / abs(exponent)))
+        base = np.array([*SPECIAL, edge * 0.99, edge * 1.01, 1 / (edge * 0.99), 1 / (edge * 1.01)], dtype)
+    value = call("pow", load("A", "i", dtype=dtype), num(exponent, dtype))
+    body = [mapped([span("i", len(base))], store("o", ["i"], value))]
+    out = np.empty_like(base)
+    compile_program(program(body, {"A": (base.shape, dtype), "o": (base.shape, dtype)}))({"A": base, "o": out})
+    with np.errstate(all="ignore"):
+        want = np.array([np.power(b, dtype.type(exponent)) for b in base])
+    np.testing.assert_allclose(out, want, rtol=8 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(out[want == 0]), np.signbit(want[want == 0]))
 
 
 @pytest.mark.parametrize("source", [F8, F4, C16, I8, np.dtype("i4"), np.dtype("u1"), B1], ids=str)

@@ -156,6 +156,17 @@ template <int N, class T> inline T power(T x) {
     else if constexpr (N % 2 == 0) { T h = power<N / 2>(x); return T(mul(h, h)); }
     else return T(mul(x, power<N - 1>(x)));
 }
+// x to the power of N / 2 for an odd N: a root and products, where `pow` takes tens of times as long. Zeros of both signs
+// and infinities give what they give there.
+template <int N, class T> inline T half_power(T x) {
+    if constexpr (N == -1) return T(1) / half_power<1>(x);
+    else if constexpr (N < 0) return half_power<-N>(T(1) / x);  // in this order results may be below the normal range
+    else {
+        constexpr T most = std::numeric_limits<T>::infinity();
+        const T base = x + T(0);
+        return pick<T>(x == -most, most, power<N / 2>(base) * std::sqrt(base));
+    }
+}
 template <class T> inline T pow(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
         std::make_unsigned_t<T> r = 1, b = std::make_unsigned_t<T>(x);

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 LINE = 64
 """Arrays start at a cache line, so that none shares one with another that is in use."""
 
+APART, LARGE = 5 * LINE, 1 << 16
+"""Bytes left free behind large arrays: rows of neighbours, when their size is a power of two, would all take the same
+few places of a cache."""
+
 
 @dataclass(frozen=True)
 class Arena:
@@ -28,7 +32,7 @@ def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
     taken: list[tuple[int, int, str]] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
-        size, place = -(-sizes[name] // LINE) * LINE, 0
+        size, place = -(-sizes[name] // LINE) * LINE + (APART if sizes[name] >= LARGE else 0), 0
         for start, stop, other in taken:
             if start - place >= size:
                 break

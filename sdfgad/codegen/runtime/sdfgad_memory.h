@@ -6,6 +6,9 @@
 #include <limits>
 #include <new>
 #include <vector>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace sg {
 
@@ -28,11 +31,12 @@ public:
     // Room with undefined content at the start of a cache line; null when there is none.
     template <class T> T *array(int64_t count) {
         const int64_t bytes = count * int64_t(sizeof(T));
-        void *start = ::operator new(size_t(bytes) + kLine, std::align_val_t(kLine), std::nothrow);
+        void *start = ::operator new(size_t(bytes) + kLine, alignment(bytes), std::nothrow);
         if (start == nullptr) {
             failed_.store(true, kOrder);
             return nullptr;
         }
+        ask_for_large_pages(start, bytes);
         *static_cast<int64_t *>(start) = bytes;
         take(bytes);
         return reinterpret_cast<T *>(static_cast<char *>(start) + kLine);
@@ -40,13 +44,22 @@ public:
     void drop(void *array) {
         if (array == nullptr) return;
         void *start = static_cast<char *>(array) - kLine;
-        give(*static_cast<int64_t *>(start));
-        ::operator delete(start, std::align_val_t(kLine));
+        const int64_t bytes = *static_cast<int64_t *>(start);
+        give(bytes);
+        ::operator delete(start, alignment(bytes));
     }
 
 private:
-    static constexpr size_t kLine = 64;  // before each array: its size
+    static constexpr size_t kLine = 64, kPage = 1 << 21;  // before each array, a line with its size
+    static constexpr int64_t kLarge = 1 << 22;
     static constexpr auto kOrder = std::memory_order_relaxed;
+    static std::align_val_t alignment(int64_t bytes) { return std::align_val_t(bytes < kLarge ? kLine : kPage); }
+    // With pages of 4 kB a large array costs a fault each when it is new, and more than the processor keeps track of.
+    static void ask_for_large_pages([[maybe_unused]] void *start, [[maybe_unused]] int64_t bytes) {
+#ifdef MADV_HUGEPAGE
+        if (bytes >= kLarge) madvise(start, size_t(bytes) / kPage * kPage, MADV_HUGEPAGE);
+#endif
+    }
     std::atomic<int64_t> alive_{0}, peak_{0};
     std::atomic<bool> failed_{false};
 };

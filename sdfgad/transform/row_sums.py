@@ -179,11 +179,11 @@ def _row_sum(total: _Total, loops: tuple[Range, ...], arrays: Mapping[str, Array
 
 
 def _changed(stmt: Stmt, change: Callable[[Stmt], Block]) -> Stmt:
-    """A parallel loop with other statements inside its nest."""
+    """Loops with other statements inside their nest."""
     if not isinstance(stmt, Loop):
         return stmt
     body = tuple(made for s in stmt.body
-                 for made in ((_changed(s, change),) if isinstance(s, Loop) and s.parallel else change(s)))
+                 for made in ((_changed(s, change),) if isinstance(s, Loop) else change(s)))
     return replace(stmt, body=body)
 
 

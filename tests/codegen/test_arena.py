@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from sdfgad.codegen.arena import LINE, Arena, pack
 from sdfgad.codegen.footprint import Footprint, footprint
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
+from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
@@ -52,6 +55,32 @@ def test_what_is_in_use_at_once_lies_apart(seed):
     assert not overlaps(arena, sizes, lives)
     assert all(place % LINE == 0 and place + sizes[n] <= arena.bytes for n, place in arena.offsets.items())
     assert arena.bytes >= least_bytes(sizes, lives)
+
+
+def test_rows_of_large_arrays_take_places_of_their_own_in_a_cache():
+    """Arrays of a power of two bytes, sixteen at a time, in a cache of 64 lines a way."""
+    arena = pack({f"v{k}": 1 << 21 for k in range(16)}, lambda a, b: True)
+    assert len({place // LINE % 64 for place in arena.offsets.values()}) == 16
+    assert arena.bytes <= 16 * ((1 << 21) + 1024)
+    assert pack({"a": 4096, "b": 4096}, lambda a, b: True).bytes == 8192
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="tells of large pages")
+def test_large_blocks_ask_for_large_pages():
+    """Of which the flag tells whether the system grants them or not."""
+    def wanted() -> int:
+        parts = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text())
+        return sum(int(re.search(r"Size: +(\d+)", part)[1]) for part in parts
+                   if (flags := re.search(r"VmFlags:(.*)", part)) and " hg" in flags[1])
+
+    n = 6_000_017
+    made = program([mapped([span("i", n)], store("t", ["i"], load("A", "i"))),
+                    mapped([span("i", n)], store("A", ["i"], load("t", ix(n - 1) - "i")))],
+                   {"A": ((n,), F8)}, {"t": ((n,), F8)})
+    argument, before = np.zeros(n), wanted()
+    executable = compile_program(made)
+    executable({"A": argument})
+    assert wanted() - before >= 8 * n // 1024 - 4096
 
 
 def least_bytes(sizes: Mapping[str, int], lives: Mapping[str, tuple[int, int]]) -> int:

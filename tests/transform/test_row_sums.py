@@ -13,6 +13,8 @@ from sdfgad.transform.rows import Limits
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
+from tests.transform.test_rows_in_turn import COLUMNS, ROWS, STEPS, sweep, turns
+from tests.transform.test_rows_in_turn import SMALL as TURNS
 
 EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
 STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
@@ -53,6 +55,19 @@ def test_one_pass_makes_sums_and_uses(limits: Limits) -> None:
     assert outside(after) == 2, program_text(after)
     assert not any(n.startswith("terms") for n in after.arrays)
     assert sums(statements(after.body)).count("v_rows") == 1
+    agree(after)
+
+
+def test_terms_made_by_rows_in_turn_are_summed_there() -> None:
+    """Inside the parallel strips there is one more loop, over rows that meet in sums."""
+    plain = sweep()
+    box = (span("i", 0, ROWS), span("j", 0, COLUMNS), span("k", 0, STEPS))
+    arrays = {**plain.arrays, "v": Array("v", (), F8, "argument")}
+    total = each(box, put("v", (), at("p", "i", "j", "k") * at("x", "i", "j", "k"), "+"))
+    before = plain.but(arrays=arrays, arguments=(*plain.arguments, "v"), body=(START, *plain.body, total))
+    after = split_with_sums(before, (), TURNS)
+    check_same(before, after, tolerance=1e-12)
+    assert turns(after) and "v_rows" in sums(statements(after.body))
     agree(after)
 
 

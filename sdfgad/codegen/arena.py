@@ -32,7 +32,7 @@ def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
     taken: list[tuple[int, int, str]] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
-        size, place = -(-sizes[name] // LINE) * LINE + (APART if sizes[name] >= LARGE else 0), 0
+        size, place = _whole_lines(sizes[name]) + (APART if sizes[name] >= LARGE else 0), 0
         for start, stop, other in taken:
             if start - place >= size:
                 break
@@ -40,4 +40,8 @@ def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
                 place = max(place, stop)
         offsets[name] = place
         insort(taken, (place, place + size, name))
-    return Arena(offsets, max((stop for _, stop, _ in taken), default=0))
+    return Arena(offsets, max((place + _whole_lines(sizes[n]) for n, place in offsets.items()), default=0))
+
+
+def _whole_lines(size: int) -> int:
+    return -(-size // LINE) * LINE

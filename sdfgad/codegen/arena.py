@@ -14,9 +14,9 @@ from dataclasses import dataclass
 LINE = 64
 """Arrays start at a cache line, so that none shares one with another that is in use."""
 
-APART, LARGE = 5 * LINE, 1 << 16
-"""Bytes left free behind large arrays: rows of neighbours, when their size is a power of two, would all take the same
-few places of a cache."""
+APART, LARGE, PAGE = 5 * LINE, 1 << 16, 1 << 12
+"""Bytes left free behind a large array whose size is a multiple of the last number: its rows and those of its neighbour
+would all take the same few places of a cache."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
     taken: list[tuple[int, int, str]] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
-        size, place = _whole_lines(sizes[name]) + (APART if sizes[name] >= LARGE else 0), 0
+        size, place = _whole_lines(sizes[name]) + _gap(sizes[name]), 0
         for start, stop, other in taken:
             if start - place >= size:
                 break
@@ -41,6 +41,10 @@ def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
         offsets[name] = place
         insort(taken, (place, place + size, name))
     return Arena(offsets, max((place + _whole_lines(sizes[n]) for n, place in offsets.items()), default=0))
+
+
+def _gap(size: int) -> int:
+    return APART if size >= LARGE and size % PAGE == 0 else 0
 
 
 def _whole_lines(size: int) -> int:

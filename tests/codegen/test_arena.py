@@ -62,7 +62,7 @@ def test_rows_of_large_arrays_take_places_of_their_own_in_a_cache():
     arena = pack({f"v{k}": 1 << 21 for k in range(16)}, lambda a, b: True)
     assert len({place // LINE % 64 for place in arena.offsets.values()}) == 16
     assert arena.bytes <= 16 * ((1 << 21) + 1024)
-    assert pack({"a": 4096, "b": 4096}, lambda a, b: True).bytes == 8192
+    assert pack({"a": 4096 * 20 + 64, "b": 4096 * 20 + 64}, lambda a, b: True).bytes == 2 * (4096 * 20 + 64)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="tells of large pages")

@@ -179,7 +179,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     returning = _returning(program, outputs, wish)
     code = key_of(program_text(returning), repr(request))
 
-    def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str] = frozenset()) -> Emission:
+    def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
         return Emission(gradient(returning, request, recompute, modes, undone), modes, finish)
 
     def undoable(barred: frozenset[str], bold: bool) -> frozenset[str]:

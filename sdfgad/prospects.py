@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from math import isqrt
 
 from sdfgad.analysis.cost import seconds_of
-from sdfgad.checkpoint.modes import STORE_ALL, Mode, price
+from sdfgad.checkpoint.modes import SEGMENTS, STORE_ALL, Mode, price
 from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Moment, Outlook
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
@@ -45,7 +45,13 @@ class Found:
 
     @cached_property
     def seconds(self) -> float:
-        """Of one call: what storing everything takes, and what the plan takes beyond that."""
+        """Of one call: what storing everything takes, and what the plan takes beyond that.
+
+        Of segments that nobody asked the solver for, the estimate that they were chosen by: the solver's model does not
+        know that their records stay in the cache.
+        """
+        if self.plan.schedule is None and all(m.kind == SEGMENTS for m in self.emission.modes.values()):
+            return self.emission.seconds(self.choice.machine)
         question = self.schedule.problem
         base = verify(question, store_everything(question)).seconds
         return self.choice.stored.seconds(self.choice.machine) + self.verdict.seconds - base

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import difflib
 import os
-import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,6 +22,7 @@ from rich.console import Console
 
 from npbench_suite.harness.job import SUITE, Run
 from npbench_suite.harness.machine import machine, usable_cores
+from npbench_suite.harness.process import terminable
 from npbench_suite.harness.report import Baseline, Result, read_baseline, regressions, write_atomically
 from npbench_suite.harness.row import Row
 from npbench_suite.harness.session import PRESETS, Options, measured, prepared
@@ -179,7 +178,7 @@ def run(options: Options, outputs: Outputs) -> int:
     """Measure, write, show; the exit code."""
     progress = Console(stderr=True, highlight=False)
     rows: list[Row] = []
-    with _terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
+    with terminable(), tempfile.TemporaryDirectory(prefix="sdfgad-bench-") as folder:
         preparation = prepared(options, Path(folder), _reporter(progress))
         for number, row in enumerate(measured(options, Path(folder), _reporter(progress)), start=1):
             rows.append(row)
@@ -190,16 +189,6 @@ def run(options: Options, outputs: Outputs) -> int:
     if outputs.json != "-":
         show(_screen(), result)
     return exit_code(result)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """A polite termination ends the worker and removes its folder, as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _screen() -> Console:

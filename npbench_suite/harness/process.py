@@ -28,6 +28,16 @@ class Bounds:
     rss_bytes: int
 
 
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A polite termination ends the worker and removes folders, as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run_job(job: Job, bounds: Bounds) -> Run:
     """Run the job in a process of its own. Whatever happens there, the answer is a `Run` that says so."""
     log = job.result_file.with_suffix(".log")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +13,7 @@ import click
 
 from npbench_suite.harness.job import Job
 from npbench_suite.harness.machine import machine, usable_cores
-from npbench_suite.harness.process import Bounds, run_job
+from npbench_suite.harness.process import Bounds, run_job, terminable
 from npbench_suite.harness.report import write_atomically
 from npbench_suite.harness.table import duration
 from npbench_suite.perf.compile_times import QUICK
@@ -64,7 +62,7 @@ def main(programs: tuple[str, ...], parts: tuple[str, ...], threads: tuple[int, 
     before = _earlier(file) if resume else None
     plan = Plan(tuple(tasks(like, parts or tuple(MEASURES), programs)), timeout)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with _terminable():
+    with terminable():
         results = run(plan, before or Results(machine(), quick, {}), file)
     if page is not None:
         write_atomically(page, document(results))
@@ -122,13 +120,3 @@ def exit_code(results: Results) -> int:
     if not all(one.equal for one in comparisons(results)):
         return EXIT_MISMATCH
     return EXIT_FAILED if results.failures() else 0
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """A polite termination ends the process of a task and removes the folder, as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands
 from sdfgad.ir.walk import expr_reads
 
 _INFIX = MappingProxyType({
@@ -35,15 +35,6 @@ def combine(op: str, target: str, value: str, kind: str) -> str:
     if op == "*":
         return f"{target} = sg::mul({target}, {value});" if kind == "c" else f"{target} *= {value};"
     return f"{target} = sg::{'maximum' if op == 'max' else 'minimum'}({target}, {value});"
-
-
-def operands(node: Expr) -> tuple[Expr, ...]:
-    return node.args if isinstance(node, Call) else ()
-
-
-def certain(node: Expr) -> tuple[Expr, ...]:
-    """The operands that are evaluated whenever the node is."""
-    return operands(node)[:1] if isinstance(node, Call) and node.fn == "select" else operands(node)
 
 
 def topological(roots: Iterable[Expr], parts: Callable[[Expr], tuple[Expr, ...]]) -> list[Expr]:

@@ -9,9 +9,9 @@ from sdfgad.codegen.nest_order import accesses, order_loops
 from sdfgad.codegen.nests import unit_strides, vectorises
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, Let, Lib, Map, Stmt, Store
-from sdfgad.ir.walk import expr_reads, range_elems, reads, rename_symbols, writes
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Block, Let, Map, Stmt, Store
+from sdfgad.ir.walk import conflicts, expr_reads, in_terms_of, range_elems, reads, writes
 
 FAR = 6
 """So many statements back a partner is looked for."""
@@ -44,20 +44,14 @@ def _partner(frame: Frame, done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] |
         if not isinstance(first, Map):
             return None
         made = _joined(frame, first, stmt)
-        if made is not None and all(_apart(first, s) for s in done[k + 1:]):
+        if made is not None and not any(conflicts(first, s) for s in done[k + 1:]):
             return k, made
     return None
 
 
-def _apart(first: Map, other: Stmt) -> bool:
-    """Whether a map may be carried behind another statement."""
-    return isinstance(other, (Map, Lib)) and writes(first).isdisjoint(reads(other) | writes(other)) \
-        and reads(first).isdisjoint(writes(other))
-
-
 def _joined(frame: Frame, first: Map, second: Map) -> Map | None:
     """Both maps as one; None when that is not the same, or no better."""
-    here = _in_terms_of(first, second) if _alike(first, second) else None
+    here = in_terms_of(first.domain, second) if _alike(first, second) else None
     if here is None or not _point_by_point(first, here) or _passes_on(frame, first, here) \
             or not _share(frame, first, here):
         return None
@@ -65,21 +59,10 @@ def _joined(frame: Frame, first: Map, second: Map) -> Map | None:
     return made if _as_fast(frame, first, here, made) else None
 
 
-def _in_terms_of(first: Map, second: Map) -> Map | None:
-    """The second map with the variables of the first; None when it has other points, or the first one names values."""
-    if any(isinstance(p, Let) for p in first.body) or any(range_elems(r) for r in first.domain):
-        return None
-    names = {s.var: ix(f.var) for f, s in zip(first.domain, second.domain, strict=True) if f.var != s.var}
-    made = rename_symbols((second,), names)[0] if names else second
-    limits = [(r.start, r.stop, r.step) for r in first.domain]
-    if not isinstance(made, Map) or [(r.start, r.stop, r.step) for r in made.domain] != limits:
-        return None
-    return replace(made, domain=first.domain)
-
-
 def _alike(first: Map, second: Map) -> bool:
     """Whether it is worth a closer look: as many points each way, and data in common."""
-    return bool(first.domain) and len(first.body) + len(second.body) <= MOST_PARTS \
+    plain = not any(isinstance(p, Let) for p in first.body) and not any(range_elems(r) for r in first.domain)
+    return plain and bool(first.domain) and len(first.body) + len(second.body) <= MOST_PARTS \
         and [(r.trips, r.step) for r in first.domain] == [(r.trips, r.step) for r in second.domain] \
         and not (reads(first) | writes(first)).isdisjoint(reads(second) | writes(second))
 

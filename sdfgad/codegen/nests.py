@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
-from sdfgad.codegen.expressions import Values, certain, combine, count_uses, operands, topological
+from sdfgad.codegen.expressions import Values, combine, count_uses, topological
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
 from sdfgad.codegen.tile_loops import emit_tile
 from sdfgad.codegen.tiles import plan_tile
-from sdfgad.ir.expr import Call, Expr, Index, Load, Local
+from sdfgad.ir.expr import Call, Expr, Index, Load, Local, certain, operands
 from sdfgad.ir.program import Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 

@@ -105,17 +105,26 @@ def call(fn: str, *args: Expr, dtype: DType | str | None = None) -> Call:
     return Call(fn, args, args[0].dtype if dtype is None else np.dtype(dtype))
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Each distinct node once, operands before the nodes that use them."""
+def operands(node: Expr) -> tuple[Expr, ...]:
+    return node.args if isinstance(node, Call) else ()
+
+
+def certain(node: Expr) -> tuple[Expr, ...]:
+    """The operands that are evaluated whenever the node is: what only one branch of a choice reads may lie outside its
+    array where the other one is taken."""
+    return operands(node)[:1] if isinstance(node, Call) and node.fn == "select" else operands(node)
+
+
+def walk(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]] = operands) -> Iterator[Expr]:
+    """Each distinct node once that is reached through `parts`, operands before the nodes that use them."""
     seen: set[Expr] = set()
 
     def visit(node: Expr) -> Iterator[Expr]:
         if node in seen:
             return
         seen.add(node)
-        if isinstance(node, Call):
-            for arg in node.args:
-                yield from visit(arg)
+        for part in parts(node):
+            yield from visit(part)
         yield node
 
     yield from visit(expr)

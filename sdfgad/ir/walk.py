@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
-from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
 
 
@@ -96,6 +96,26 @@ def writes(stmt: Stmt) -> frozenset[str]:
     if isinstance(stmt, Lib):
         return frozenset(v.array for v in stmt.outs)
     return frozenset({stmt.tape}) if isinstance(stmt, (Push, Pop)) else frozenset()
+
+
+def conflicts(first: Stmt, other: Stmt) -> set[str]:
+    """The arrays that one of two statements writes and the other one touches; without any they may change places."""
+    mine, others = all_writes((first,)), all_writes((other,))
+    return (mine & (others | all_reads((other,)))) | (others & all_reads((first,)))
+
+
+def in_terms_of(domain: tuple[Range, ...], stmt: Map) -> Map | None:
+    """The statement in the variables of a domain with as many points in each direction; None where there are others."""
+    if len(domain) != len(stmt.domain):
+        return None
+    names: dict[str, Ix] = {}
+    for here, there in zip(domain, stmt.domain, strict=True):
+        gap = (there.start.subs(names) - here.start).const
+        if gap is None or (there.stop.subs(names) - here.stop).const != gap or there.step != here.step:
+            return None
+        names[there.var] = ix(here.var) + gap
+    body = rename_symbols((replace(stmt, domain=()),), names)[0]
+    return replace(body, domain=domain) if isinstance(body, Map) else None
 
 
 def expr_reads(e: Expr) -> set[str]:

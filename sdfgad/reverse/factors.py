@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sdfgad.ir.algebra import zero
-from sdfgad.ir.expr import Call, Expr, Load, rewrite, walk
+from sdfgad.ir.expr import Call, Expr, Load, certain, rewrite, walk
 from sdfgad.ir.program import Map, Store
 from sdfgad.reverse.gather import Term
 
@@ -30,9 +30,10 @@ def factor_out(stmt: Map, store: Store, terms: Sequence[Term]) -> tuple[Map, lis
 
 
 def _shared(stmt: Map, g: Load, terms: Sequence[Expr]) -> Expr | None:
-    """The largest costly expression through which alone every term looks at `g`."""
+    """The largest costly expression through which alone every term looks at `g`, and that one of them always needs."""
     everywhere = frozenset.intersection(*(frozenset(walk(t)) for t in terms))
-    for e in reversed([n for n in walk(terms[0]) if isinstance(n, Call) and n in everywhere]):
+    safe = everywhere.intersection(n for t in terms for n in walk(t, certain))
+    for e in reversed([n for n in walk(terms[0]) if isinstance(n, Call) and n in safe]):
         if e.dtype == g.dtype and _costly(stmt, e) and not any(_looks_at(_put(t, e, zero(g.dtype)), g) for t in terms):
             return e
     return None

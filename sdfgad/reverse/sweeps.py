@@ -282,8 +282,9 @@ class _Sweeps:
 
     def _in_one_place(self, loop: Stmt, block: Block) -> Block:
         """What runs without records needs one version of an array, which stays in the cache: the first."""
-        depths = {name: [r.var for r in self.paths[name]].index(loop.range.var) for name in self.versions
-                  if isinstance(loop, Loop) and any(r.var == loop.range.var for r in self.paths[name])}
+        var = loop.range.var if isinstance(loop, Loop) else ""
+        paths = {name: [r.var for r in self.paths[name]] for name in self.versions}
+        depths = {name: path.index(var) for name, path in paths.items() if var in path}
 
         def first(array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
             if array not in depths:

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
 from sdfgad.ir.expr import index_elems
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import (
-    all_reads,
-    all_writes,
     children,
+    conflicts,
     expr_reads,
+    in_terms_of,
     range_elems,
     rebuild_blocks,
-    rename_symbols,
     with_children,
 )
 from sdfgad.transform.dead import remove_dead_code
@@ -145,20 +144,6 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         all(len(places[n]) == 1 for n in written & first & second)
 
 
-def in_terms_of(domain: tuple[Range, ...], stmt: Map) -> Map | None:
-    """The statement in the variables of a domain with as many points in each direction; None where there are others."""
-    if len(domain) != len(stmt.domain):
-        return None
-    names: dict[str, Ix] = {}
-    for here, there in zip(domain, stmt.domain, strict=True):
-        gap = (there.start.subs(names) - here.start).const
-        if gap is None or (there.stop.subs(names) - here.stop).const != gap or there.step != here.step:
-            return None
-        names[there.var] = ix(here.var) + gap
-    body = rename_symbols((replace(stmt, domain=()),), names)[0]
-    return replace(body, domain=domain) if isinstance(body, Map) else None
-
-
 def _shares(first: Map, second: Map) -> bool:
     """Whether both touch one element at every point, another one at each; sums have to add what was written there."""
     if all(collects(first, p) for p in first.body if isinstance(p, Store)):
@@ -171,9 +156,7 @@ def _shares(first: Map, second: Map) -> bool:
 
 def _apart(first: Stmt, other: Stmt) -> bool:
     """Whether two statements may change places: additions to one array may."""
-    mine, others = all_writes((first,)), all_writes((other,))
-    both = (mine & (others | all_reads((other,)))) | (others & all_reads((first,)))
-    return all(_adds(first, n) and _adds(other, n) for n in both)
+    return all(_adds(first, n) and _adds(other, n) for n in conflicts(first, other))
 
 
 def _adds(stmt: Stmt, name: str) -> bool:

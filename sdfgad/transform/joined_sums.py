@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sdfgad.ir.expr import Load, walk
-from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import children, reads, rename_symbols, with_children, writes
+from sdfgad.ir.walk import children, conflicts, in_terms_of, with_children
 from sdfgad.transform.spelling import only_store
 
 
@@ -24,33 +23,32 @@ def _block(block: Block) -> Block:
     done: list[Stmt] = []
     for stmt in block:
         stmt = with_children(stmt, [_block(b) for b in children(stmt)]) if children(stmt) else stmt
-        place = _partner(done, stmt) if isinstance(stmt, Map) else None
-        if place is not None and isinstance(first := done[place], Map) and isinstance(stmt, Map):
+        found = _partner(done, stmt) if isinstance(stmt, Map) else None
+        if found is not None:
+            place, stmt = found
             del done[place]
-            stmt = replace(first, body=(*first.body, *_in_terms_of(first, stmt).body))
         done.append(stmt)
     return tuple(done)
 
 
-def _partner(done: Sequence[Stmt], stmt: Map) -> int | None:
-    """The place of a sum that may be carried down to this one and run with it."""
+def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] | None:
+    """The place of a sum that may be carried down to this one, and both in one."""
     for k in range(len(done) - 1, -1, -1):
         first = done[k]
-        if isinstance(first, Map) and _alike(first, stmt) and all(_apart(first, s) for s in (*done[k + 1:], stmt)):
-            return k
+        moved = _moved(first, stmt) if isinstance(first, Map) else None
+        if isinstance(first, Map) and moved is not None and not any(conflicts(first, s) for s in (*done[k + 1:], stmt)):
+            return k, replace(first, body=(*first.body, *moved.body))
         if not isinstance(first, Map):
             return None
     return None
 
 
-def _alike(first: Map, second: Map) -> bool:
-    """Whether both add what they compute of the same data over the same points, each to one element."""
-    a, b = _sum(first), _sum(second)
-    if a is None or b is None or not first.domain[0].trips:
-        return False
-    (here,), (there,) = first.domain, second.domain
-    return (here.start, here.stop, here.step) == (there.start, there.stop, there.step) \
-        and not _data(first).isdisjoint(_data(_in_terms_of(first, second)))
+def _moved(first: Map, second: Map) -> Map | None:
+    """The second map in terms of the first, if both add what they compute of the same data, each to one element."""
+    if _sum(first) is None or _sum(second) is None or not first.domain[0].trips:
+        return None
+    moved = in_terms_of(first.domain, second)
+    return None if moved is None or _data(first).isdisjoint(_data(moved)) else moved
 
 
 def _sum(stmt: Map) -> Store | None:
@@ -68,13 +66,3 @@ def _data(stmt: Map) -> set[Load]:
     return {n for n in found if any(var in i.symbols for i in n.index)}
 
 
-def _apart(first: Stmt, other: Stmt) -> bool:
-    """Whether two statements may change places."""
-    return writes(first).isdisjoint(reads(other) | writes(other)) and reads(first).isdisjoint(writes(other)) \
-        and not children(other)
-
-
-def _in_terms_of(first: Map, second: Map) -> Map:
-    """The second map with the variable of the first."""
-    made = rename_symbols((second,), {second.domain[0].var: ix(first.domain[0].var)})[0]
-    return replace(made, domain=first.domain) if isinstance(made, Map) else second

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.ir.expr import Call, Expr, Load, const, rewrite
+from sdfgad.ir.expr import Expr, Load, certain, const, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.ir.walk import reads, writes
@@ -103,17 +103,7 @@ def _place(line: tuple[Range, ...]) -> tuple[Ix, ...]:
 def _crossing(pair: Pair) -> Iterator[Load]:
     """Lines the first map reads of arrays that only the second one writes, other than the elements it writes there."""
     targets = {p.array: p.index for p in pair.second.body if isinstance(p, Store) and not collects(pair.second, p)}
-    # What only one branch of a choice reads may lie outside the array elsewhere.
-    found = dict.fromkeys(n for p in pair.first.body for n in _certain(p.expr))
+    found = dict.fromkeys(n for p in pair.first.body for n in walk(p.expr, certain) if isinstance(n, Load))
     for load in found:
         if load.array in targets and load.array not in writes(pair.first) and load.index != targets[load.array]:
             yield load
-
-
-def _certain(e: Expr) -> Iterator[Load]:
-    """The loads that every evaluation makes."""
-    if isinstance(e, Load):
-        yield e
-    elif isinstance(e, Call):
-        for operand in e.args[:1] if e.fn == "select" else e.args:
-            yield from _certain(operand)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, range_elems, rename_symbols, with_children
+from sdfgad.ir.walk import children, conflicts, range_elems, rename_symbols, with_children
 
 
 def merge_ragged(program: Program) -> Program:
@@ -40,18 +40,12 @@ def _partner(before: Sequence[Stmt], stmt: Map) -> tuple[int, Map, bool] | None:
     up = True
     for position in reversed(range(len(before))):
         other = before[position]
-        apart = _apart(other, stmt)
+        apart = not conflicts(other, stmt)
         if apart and isinstance(other, Map) and _ragged(other) and _over(other, stmt).domain == other.domain \
-                and (up or all(_apart(other, s) for s in before[position + 1:])):
+                and (up or not any(conflicts(other, s) for s in before[position + 1:])):
             return position, other, up
         up = up and apart
     return None
-
-
-def _apart(a: Stmt, b: Stmt) -> bool:
-    """Whether neither statement touches what the other one writes."""
-    first, second = all_writes((a,)), all_writes((b,))
-    return first.isdisjoint(second | all_reads((b,))) and second.isdisjoint(all_reads((a,)))
 
 
 def _over(first: Map, stmt: Map) -> Map:

@@ -58,11 +58,12 @@ def test_rows_that_begin_anywhere_and_leave_no_rest() -> None:
     mapped([ROW, span("j", "i", M)], *TO_COLUMNS.body),
     mapped([span("i", 0, N, step=2), COLUMN], *TO_COLUMNS.body),
     mapped([ROW, COLUMN], store("t", ["j"], load("x", "i", "j"), "max")),
+    mapped([ROW, COLUMN], store("b", ["j"], load("x", "i", "j"), "max"), *TO_COLUMNS.body),
     mapped([ROW, COLUMN], store("m", ["j"], load("n", "i", "j", dtype=I8), "+")),
     mapped([ROW, COLUMN], store("t", ["j"], num(1.0)), store("t", ["j"], load("x", "i", "j"), "+")),
     mapped([COLUMN], store("t", ["j"], load("b", "j"), "+")),
-], ids=["nothing in common", "sums of their own", "few rows", "a triangle", "other steps", "maxima", "integers",
-        "what all rows set", "one row"])
+], ids=["nothing in common", "sums of their own", "few rows", "a triangle", "other steps", "maxima",
+        "maxima and sums", "integers", "what all rows set", "one row"])
 def test_what_stays_as_it_is(stmt: Map) -> None:
     before = build(stmt)
     assert block_rows(Frame(before.arrays), stmt) == (stmt,)

@@ -66,7 +66,8 @@ def test_nested_gradients_are_compared_whole() -> None:
 
 def test_plans_without_and_with_a_limit() -> None:
     free, most, least = plan_sweep.planned("durbin", "S", None, None)
-    assert free.good and not free.solver and least < most
+    # The peak is the process's, other tests' too.
+    assert replace(free, peak=0).good and not free.solver and least < most
     limited, peak, _ = plan_sweep.planned("durbin", "S", (most + least) // 2, 50)
     assert limited.solver == "optimal" and limited.gap == 0.0 and least <= peak <= (most + least) // 2
 

@@ -48,6 +48,9 @@ def test_a_cotangent_may_occur_several_times_in_the_shared_part() -> None:
     ("the same for all points", tuple(mul(num(k), mul(call("div", num(1.0), load("c")), G)) for k in (2.0, 3.0))),
     ("a term looks at the cotangent itself", (QUOTIENT, call("add", QUOTIENT, G))),
     ("different quotients", (QUOTIENT, call("div", G, load("q", I)))),
+    ("needed in one branch only, beyond which the divisor may end", tuple(
+        call("select", compare("lt", load("x", I), num(0.0)), mul(num(c), QUOTIENT), num(0.0), dtype=F8)
+        for c in (2.0, 3.0))),
     ("costly as a condition only", tuple(
         mul(num(c), call("select", compare("gt", QUOTIENT_OF_DATA, num(0.0)), G, num(0.0), dtype=F8))
         for c in (2.0, 3.0))),

@@ -10,6 +10,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.rows import Limits, split_rows
+from sdfgad.transform.rows_in_turn import rows_in_turn
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
@@ -95,6 +96,22 @@ def test_other_meetings_keep_rows_together(name: str, inside: Block) -> None:
     assert not turns(split(sweep(*inside)))
 
 
+def test_a_row_that_reads_another_one_rules_out_any_order() -> None:
+    """Whether or not the rows would fit into the cache. Columns do not read each other."""
+    def ways(made: Program) -> set[int]:
+        return {found.rows.places["p"][0] for found in rows_in_turn(made.body, made.arrays)}
+
+    read = mapped([span("i", 1, ROWS), COLUMN], store("p", (I, J, K), load("t", I - 1, J), "+"))
+    assert ways(sweep()) == {0, 1}
+    assert ways(sweep(*collected(), read)) == {1}
+
+
+def test_what_replaces_the_sums_afterwards_is_no_first_value() -> None:
+    made = sweep()
+    last = mapped([span("i", 3), COLUMN], store("y", (I, J, 0), num(7.0)))
+    assert not turns(split(made.but(body=(*made.body, last))))
+
+
 def test_a_value_that_depends_on_the_run_is_no_first_one() -> None:
     late = mapped([ROW, COLUMN], store("y", (I, J, 0), load("p", I, J, 0)))
     made = sweep()
@@ -103,11 +120,11 @@ def test_a_value_that_depends_on_the_run_is_no_first_one() -> None:
 
 def test_what_is_assigned_as_a_sum_of_rows_is_cleared_first() -> None:
     """What comes before a row of its own is the clearing; both terms are added where they belong."""
-    made = sweep()
+    made = sweep(ahead=())
     here, before = load("p", I, J, 0), load("p", I - 1, J, 0)
     first = (mapped([span("i", 1, ROWS), COLUMN], store("y", (I, J, 0), add(here, before))),
              mapped([span("i", 0, 1), COLUMN], store("y", (I, J, 0), here, "+")),
              mapped([span("i", ROWS, ROWS + 1), COLUMN], store("y", (I, J, 0), before, "+")))
-    turn, = turns(split(made.but(body=(*made.body[:2], *first, *made.body[2:]))))
+    turn, = turns(split(made.but(body=(made.body[0], *first, made.body[1]))))
     assert all(p.op == "+" for s in statements(turn.body) if isinstance(s, Map)
                for p in s.body if isinstance(p, Store) and p.array == "y")

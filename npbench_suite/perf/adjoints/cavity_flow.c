@@ -39,6 +39,17 @@ static Weights weights(Model m)
     return (Weights){y2 / both, x2 / both, x2 * y2 / both};
 }
 
+/* Row i and what repeats it: columns beside the border, the first row under row 1; the lid's row is 0. */
+static inline void mirror_row(Model m, P(w), int64_t i)
+{
+    w[i][0] = w[i][1];
+    w[i][m.nx - 1] = w[i][m.nx - 2];
+    if (i == 1)
+        memcpy(w[0], w[1], m.nx * sizeof(double));
+    if (i == m.ny - 2)
+        memset(w[m.ny - 1], 0, m.nx * sizeof(double));
+}
+
 /* One iteration with its boundary conditions; the row of the lid is 0. */
 static void relax(Model m, C(p), C(b), P(next))
 {
@@ -47,12 +58,7 @@ static void relax(Model m, C(p), C(b), P(next))
     {
         INNER(j, m.nx)
         next[i][j] = w.x * (p[i][j + 1] + p[i][j - 1]) + w.y * (p[i + 1][j] + p[i - 1][j]) - w.b * b[i][j];
-        next[i][0] = next[i][1];
-        next[i][m.nx - 1] = next[i][m.nx - 2];
-        if (i == 1)
-            memcpy(next[0], next[1], m.nx * sizeof(double));
-        if (i == m.ny - 2)
-            memset(next[m.ny - 1], 0, m.nx * sizeof(double));
+        mirror_row(m, next, i);
     }
 }
 
@@ -110,18 +116,11 @@ static void advance_back(Model m, C(u), C(v), C(gu), C(gv), P(hu), P(hv), P(gp))
     }
 }
 
-/* Rows and columns beside the border repeat it, the lid's row is 0. */
 static void mirror(Model m, P(w))
 {
     #pragma omp for schedule(static)
-    for (int64_t i = 1; i < m.ny - 1; i++) {
-        w[i][0] = w[i][1];
-        w[i][m.nx - 1] = w[i][m.nx - 2];
-        if (i == 1)
-            memcpy(w[0], w[1], m.nx * sizeof(double));
-        if (i == m.ny - 2)
-            memset(w[m.ny - 1], 0, m.nx * sizeof(double));
-    }
+    for (int64_t i = 1; i < m.ny - 1; i++)
+        mirror_row(m, w, i);
 }
 
 /* One iteration back, from w with its border; the source's cotangent is collected in gb. */
@@ -135,12 +134,7 @@ static void relax_back(Model m, C(w), P(gb), P(next), int first)
             next[i][j] = by.x * (w[i][j + 1] + w[i][j - 1]) + by.y * (w[i + 1][j] + w[i - 1][j]);
             gb[i][j] = (first ? 0.0 : gb[i][j]) - by.b * w[i][j];
         }
-        next[i][0] = next[i][1];
-        next[i][m.nx - 1] = next[i][m.nx - 2];
-        if (i == 1)
-            memcpy(next[0], next[1], m.nx * sizeof(double));
-        if (i == m.ny - 2)
-            memset(next[m.ny - 1], 0, m.nx * sizeof(double));
+        mirror_row(m, next, i);
     }
 }
 

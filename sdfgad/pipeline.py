@@ -37,6 +37,7 @@ from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.clear_first import clear_first
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
@@ -239,6 +240,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = stream_products(guard_masked_products(merge_products(program)))
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
+    program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(program), keep))
     return pack(join_pointwise(program, keep), keep)

@@ -1,0 +1,150 @@
+"""Clearings at the end of an iteration moved to the start of the next one, where they meet an accumulation."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sdfgad.ir.expr import loads
+from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import rebuild_blocks, rename_symbols, statements
+from sdfgad.transform.clearings import (
+    Box,
+    clearing,
+    fold_block,
+    inside,
+    is_zero,
+    next_accumulation,
+    size,
+    stored_box,
+    stores_into,
+    touches,
+    without,
+)
+from sdfgad.transform.spelling import only_store
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is worth a first iteration of its own: points: cleared per iteration; statements: that stand twice then."""
+
+    points: int = 512
+    statements: int = 256
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class _Last:
+    """A clearing of a box that is the last thing an iteration does with an array, in the map at `place`."""
+
+    place: int
+    stmt: Map
+    store: Store
+    box: Box
+
+    @property
+    def alone(self) -> Map:
+        """The clearing as a statement of its own."""
+        return clearing(self.stmt, self.store, self.box)
+
+
+def clear_first(program: Program, limits: Limits = LIMITS) -> Program:
+    """for t in r: { x[C] += e(t) ; s ; x[Z] = 0 }, C inside Z
+    ->   first iteration ; for t in the rest: { x[C] = e(t) ; s } ; x[Z] = 0
+
+    Where x[Z] is cleared before the loop as well, no iteration has to stand apart. What of Z is not in C is cleared
+    once if nothing stores there, else still in every iteration.
+    """
+    return program.but(body=rebuild_blocks(program.body, lambda block: _in_block(block, limits)))
+
+
+def _in_block(block: list[Stmt], limits: Limits) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, Loop) and stmt.until is None and not stmt.parallel:
+            out += _rotated(stmt, out, limits)
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def _rotated(loop: Loop, before: Sequence[Stmt], limits: Limits) -> Block:
+    """The loop, its clearings first; with what goes before and after it."""
+    useful = [c for c in _last_clearings(loop.body) if _is_met(loop.body, c)]
+    free = [c for c in useful if _is_clear(before, c)]
+    peeled = _worth_peeling(loop, [c for c in useful if c not in free], limits)
+    chosen = useful if peeled else free
+    if not chosen:
+        return (loop,)
+    rest = _without_clearings(loop.body, chosen)
+    after = tuple(c.alone for c in chosen)
+    body = fold_block([*(c.alone for c in chosen), *rest], far=True)
+    once = [s for s in body if _stays_clear(s, body, {c.store.array for c in chosen})]
+    inner = tuple(s for s in body if s not in once)
+    r = loop.range
+    if not peeled:
+        return (replace(loop, body=inner), *after)
+    first = rename_symbols(rest, {r.var: r.start})
+    return (*first, *once, replace(loop, range=Range(r.var, r.start + r.step, r.stop, r.step), body=inner), *after)
+
+
+def _stays_clear(stmt: Stmt, body: Block, names: set[str]) -> bool:
+    """Whether this clears what nothing else in the loop stores to."""
+    store = only_store(stmt) if isinstance(stmt, Map) else None
+    if not isinstance(stmt, Map) or store is None or store.array not in names or not is_zero(store):
+        return False
+    box = stored_box(stmt, store)
+    return box is not None and not any(stores_into(s, store.array, box) for s in body if s is not stmt)
+
+
+def _worth_peeling(loop: Loop, useful: Sequence[_Last], limits: Limits) -> bool:
+    trips, length = loop.range.trips, sum(1 for _ in statements(loop.body))
+    return (trips or 0) > 1 and length <= limits.statements and \
+        any(size(c.box) >= limits.points for c in useful)
+
+
+def _last_clearings(body: Block) -> Iterator[_Last]:
+    for place, stmt in enumerate(body):
+        for store in stmt.body if isinstance(stmt, Map) else ():
+            box = stored_box(stmt, store) if isinstance(stmt, Map) and is_zero(store) else None
+            if box is not None and isinstance(stmt, Map) and isinstance(store, Store) and \
+                    _is_last(stmt, store, body[place + 1:]):
+                yield _Last(place, stmt, store, box)
+
+
+def _is_last(stmt: Map, store: Store, rest: Block) -> bool:
+    """Whether nothing looks at the array after this store, nor its map stores anything else there."""
+    name = store.array
+    position = next(k for k, p in enumerate(stmt.body) if p is store)
+    about = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
+    return len(about) == 1 and not any(touches(s, name) for s in rest) and \
+        not any(n.array == name for p in stmt.body[position + 1:] for n in loads(p.expr))
+
+
+def _is_met(body: Block, last: _Last) -> bool:
+    """Whether the next iteration starts by adding to what is cleared; most of it, so that less is left to clear."""
+    zero = only_store(last.alone)
+    assert zero is not None
+    found = next_accumulation([last.alone, *_without_clearings(body, [last])], 0, zero, far=True)
+    return found is not None and 2 * size(found.filled) >= size(last.box)
+
+
+def _is_clear(before: Sequence[Stmt], last: _Last) -> bool:
+    """Whether the last statement before the loop that looks at the array clears at least this box."""
+    name = last.store.array
+    stmt = next((s for s in reversed(before) if touches(s, name)), None)
+    if not isinstance(stmt, Map):
+        return False
+    about = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
+    box = stored_box(stmt, about[0]) if len(about) == 1 and is_zero(about[0]) else None
+    return box is not None and inside(last.box, box) and not any(n.array == name for p in stmt.body
+                                                                for n in loads(p.expr))
+
+
+def _without_clearings(body: Block, chosen: Sequence[_Last]) -> Block:
+    gone = {id(c.stmt): [o.store for o in chosen if o.stmt is c.stmt] for c in chosen}
+    out: list[Stmt] = []
+    for stmt in body:
+        out += without(stmt, gone[id(stmt)]) if isinstance(stmt, Map) and id(stmt) in gone else [stmt]
+    return tuple(out)

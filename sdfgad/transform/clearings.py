@@ -1,0 +1,218 @@
+"""Clearings of boxes, and the accumulations that meet them: the rule inside one block."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from types import MappingProxyType
+from typing import TypeAlias, TypeGuard
+
+import numpy as np
+
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Const, loads
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Block, If, Lib, Map, Range, Stmt, Store, View, axis
+from sdfgad.ir.walk import reads, statements, writes
+
+Box: TypeAlias = tuple[tuple[int, int], ...]
+
+
+def is_zero(part: object) -> TypeGuard[Store]:
+    """Whether this stores zero."""
+    return isinstance(part, Store) and part.op is None and isinstance(part.expr, Const) and part.expr.value == 0
+
+
+def touches(stmt: Stmt, name: str) -> bool:
+    """Whether the statement, or one it holds, reads or writes the array."""
+    return any(name in reads(s) or name in writes(s) for s in statements((stmt,)))
+
+
+def sole_accumulation(stmt: Stmt, name: str) -> Store | None:
+    """The one store of a map that adds to `name`, when the map does nothing else with it."""
+    if not isinstance(stmt, Map):
+        return None
+    stores = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
+    if len(stores) != 1 or stores[0].op != "+" or any(n.array == name for p in stmt.body for n in loads(p.expr)):
+        return None
+    return stores[0]
+
+
+def without(stmt: Map, parts: Sequence[Store]) -> list[Stmt]:
+    """The map without some of its stores; nothing when no store is left."""
+    body = tuple(p for p in stmt.body if not any(p is part for part in parts))
+    return [replace(stmt, body=body)] if any(isinstance(p, Store) for p in body) else []
+
+
+def assigning(stmt: Map, part: Store) -> Map:
+    """The map with one store assigning instead of adding."""
+    return replace(stmt, body=tuple(replace(p, op=None) if p is part else p for p in stmt.body))
+
+
+@dataclass(frozen=True)
+class Met:
+    """The accumulation that comes after a clearing: its place in the block, the same statement assigning instead, the
+    box it fills, and what is left to clear."""
+
+    place: int
+    assigning: Stmt
+    filled: Box
+    left: tuple[Map, ...]
+
+
+def fold_block(work: list[Stmt], far: bool = False) -> Block:
+    """x[Z] = 0 ; ... ; x[C] += e, C inside Z   ->   x[Z minus C] = 0 ; ... ; x[C] = e, inside one block.
+
+    far: also past stores to other elements of x, so that the rim of Z is filled too.
+    """
+    k = 0
+    while k < len(work):
+        stmt = work[k]
+        found = _folded(work, k, stmt, far) if isinstance(stmt, Map) else None
+        if found is None:
+            k += 1
+            continue
+        part, met = found
+        work[met.place] = met.assigning
+        work[k:k + 1] = [*(without(stmt, [part]) if isinstance(stmt, Map) else ()), *met.left]
+    return tuple(work)
+
+
+def _folded(work: Sequence[Stmt], k: int, stmt: Map, far: bool) -> tuple[Store, Met] | None:
+    """The first clearing of a map that meets an accumulation."""
+    for part in stmt.body:
+        met = next_accumulation(work, k, part, far) if is_zero(part) else None
+        if met is not None and is_zero(part):
+            return part, met
+    return None
+
+
+def next_accumulation(work: Sequence[Stmt], k: int, zero: Store, far: bool = False) -> Met | None:
+    """The next statement that looks at the array, or with `far` at what was cleared, if it accumulates into a part of
+    what was cleared."""
+    stmt = work[k]
+    if not isinstance(stmt, Map) or sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
+        return None
+    cleared = stored_box(stmt, zero)
+    if cleared is None:
+        return None
+    place = next((n for n in range(k + 1, len(work)) if _meets(work[n], zero.array, cleared if far else None)), None)
+    filled, assigning = _filled(work[place], zero.array) if place is not None else (None, stmt)
+    if place is None or filled is None or any(low >= high for low, high in filled) or not inside(filled, cleared):
+        return None
+    return Met(place, assigning, filled, tuple(clearing(stmt, zero, piece) for piece in _difference(cleared, filled)))
+
+
+def inside(inner: Box, outer: Box) -> bool:
+    """Whether one box holds the other."""
+    return all(o[0] <= i[0] and i[1] <= o[1] for i, o in zip(inner, outer, strict=True))
+
+
+def size(box: Box) -> int:
+    """The number of its elements."""
+    return prod(high - low for low, high in box)
+
+
+def _meets(stmt: Stmt, name: str, box: Box | None) -> bool:
+    """Whether a statement may look at elements of the box, or of the array."""
+    if not touches(stmt, name):
+        return False
+    return box is None or not isinstance(stmt, Map) or any(n.array == name for p in stmt.body for n in loads(p.expr)) \
+        or stores_into(stmt, name, box)
+
+
+def stores_into(stmt: Stmt, name: str, box: Box) -> bool:
+    """Whether a statement may store to elements of the box."""
+    if not isinstance(stmt, Map):
+        return any(name in writes(s) for s in statements((stmt,)))
+    stored = [stored_box(stmt, p) for p in stmt.body if isinstance(p, Store) and p.array == name]
+    return any(b is None or not _apart(b, box) for b in stored)
+
+
+def _apart(one: Box, other: Box) -> bool:
+    return any(a[1] <= b[0] or b[1] <= a[0] for a, b in zip(one, other, strict=True))
+
+
+def _filled(target: Stmt, name: str) -> tuple[Box | None, Stmt]:
+    """The box a statement accumulates into, and the same statement assigning instead."""
+    store = sole_accumulation(target, name)
+    if store is not None and isinstance(target, Map):
+        return stored_box(target, store), assigning(target, store)
+    if isinstance(target, Lib) and target.attrs.get("accumulate") and all(v.array != name for v in target.ins):
+        attrs = MappingProxyType({key: value for key, value in target.attrs.items() if key != "accumulate"})
+        return _view_box(target.outs[0]), replace(target, attrs=attrs)
+    return _filled_branch(target, name) if isinstance(target, If) else (None, target)
+
+
+def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:
+    """The same where the first branch accumulates into a box: the other one clears it itself."""
+    places = [k for k, s in enumerate(target.then) if touches(s, name)]
+    if len(places) != 1 or name in reads(target) or isinstance(target.then[places[0]], If):
+        return None, target
+    box, assigning = _filled(target.then[places[0]], name)
+    if box is None:
+        return None, target
+    domain = tuple(Range(f"z{d}", ix(low), ix(high)) for d, (low, high) in enumerate(box))
+    zero = algebra.zero(_dtype_of(target.then[places[0]], name))
+    clearing = Map(domain, (Store(name, tuple(ix(r.var) for r in domain), zero),), target.source)
+    then = (*target.then[:places[0]], assigning, *target.then[places[0] + 1:])
+    return box, replace(target, then=then, orelse=(clearing, *target.orelse))
+
+
+def _dtype_of(stmt: Stmt, name: str) -> np.dtype:
+    """The type of the one array a map or a library call accumulates into."""
+    if isinstance(stmt, Lib):
+        return stmt.outs[0].dtype
+    store = sole_accumulation(stmt, name)
+    assert store is not None
+    return store.expr.dtype
+
+
+def _view_box(view: View) -> Box | None:
+    domain = tuple(Range(axis(k), ix(0), n) for k, n in enumerate(view.shape))
+    store = Store(view.array, view.index, algebra.zero(view.dtype))
+    return stored_box(Map(domain, (store,)), store)
+
+
+def stored_box(stmt: Map, store: Store) -> Box | None:
+    """The elements a store touches when they form a box and each is touched once."""
+    ranges = {r.var: r for r in stmt.domain}
+    box = []
+    for i in store.index:
+        affine = i.affine
+        interval = None if affine is None else _interval(affine[0], affine[1], ranges)
+        if interval is None:
+            return None
+        box.append(interval)
+    return None if ranges else tuple(box)
+
+
+def _interval(factors: Mapping[str, int], offset: int, ranges: dict[str, Range]) -> tuple[int, int] | None:
+    """The numbers an index takes when they follow each other and each comes once: digits of one number. Takes the
+    variables out of `ranges`."""
+    low, step = offset, 1
+    for var, factor in sorted(factors.items(), key=lambda item: item[1]):
+        r = ranges.pop(var, None)
+        if r is None or factor != step or r.step != 1 or r.start.const is None or r.stop.const is None:
+            return None
+        low += factor * r.start.const
+        step *= max(0, r.stop.const - r.start.const)
+    return low, low + step
+
+
+def _difference(outer: Box, inner: Box) -> list[Box]:
+    pieces = []
+    rest = list(outer)
+    for k, ((low, high), (a, b)) in enumerate(zip(outer, inner, strict=True)):
+        for piece in ((low, a), (b, high)):
+            if piece[0] < piece[1]:
+                pieces.append((*rest[:k], piece, *rest[k + 1:]))
+        rest[k] = (a, b)
+    return pieces
+
+
+def clearing(stmt: Map, zero: Store, box: Box) -> Map:
+    """The map that clears a box of the array that `zero`, a store of `stmt`, clears."""
+    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
+    store = Store(zero.array, tuple(ix(r.var) for r in domain), algebra.zero(zero.expr.dtype))
+    return Map(domain, (store,), stmt.source)

@@ -1,0 +1,65 @@
+"""What pays only for long arrays: at benchmark sizes, forward against reverse mode, and one thread against all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from npbench_suite.kernel import Kernel, load
+from tests.npbench.calls import DIFFERENTIABLE, WIDER, active, direction, factors, paired, run
+
+pytestmark = pytest.mark.slow
+
+# Its arrays shrink with the data.
+REFUSED = "mandelbrot2"
+# Rounding decides every digit of their gradients at these data: neither mode has anything to agree on.
+CHAOTIC = ("nbody", "adi", "durbin", "mandelbrot1")
+
+
+def arguments(kernel: Kernel, preset: str) -> dict[str, Any]:
+    made = kernel.initialize(**kernel.sizes(preset))
+    return {name: value.astype(WIDER.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
+            for name, value in made.items()}
+
+
+def close(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float) -> None:
+    for name, value in one.items():
+        scale = max(1e-300, float(np.max(np.abs(value), initial=0.0)))
+        np.testing.assert_allclose(other[name], value, rtol=0.0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("preset", ["S", "M"])
+@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one not in (REFUSED, *CHAOTIC)])
+def test_forward_and_reverse_mode_agree(name: str, preset: str) -> None:
+    kernel = load(name)
+    values = arguments(kernel, preset)
+    outputs, _ = run(kernel, values)
+    weights, along = factors(outputs), direction(kernel, values, 13)
+    several = isinstance(kernel.output, tuple)
+    found, pullback = sdfgad.vjp(kernel.program, *values.values(), wrt=active(kernel), output=kernel.output)
+    gradient = pullback(tuple(weights) if several else weights[0])
+    _, tangents = sdfgad.jvp(kernel.program, list(values.values()), along, output=kernel.output)
+    reverse = paired([gradient[one] for one in along], list(along.values()))
+    forward = paired(weights, list(tangents) if several else [tangents])
+    terms = np.concatenate([np.ravel((np.conj(gradient[one]) * along[one]).real) for one in along])
+    assert abs(forward - reverse) <= 1e-8 * max(float(np.linalg.norm(terms)), 1e-300)
+    for ours, numpys in zip(found if several else [found], outputs, strict=True):
+        np.testing.assert_allclose(ours, numpys, rtol=1e-7, atol=1e-9 * float(np.max(np.abs(numpys), initial=0.0)))
+
+
+@pytest.mark.parametrize("preset", ["S", "M"])
+@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one not in (REFUSED, *CHAOTIC)])
+def test_a_gradient_alone_with_its_value_and_on_one_thread(name: str, preset: str) -> None:
+    kernel = load(name)
+    values = arguments(kernel, preset)
+    wish: dict[str, Any] = {"wrt": active(kernel), "output": kernel.output, "reduce": "sum"}
+    alone = sdfgad.grad(kernel.program, **wish)(*values.values())
+    _, together = sdfgad.value_and_grad(kernel.program, **wish)(*values.values())
+    with sdfgad.config(num_threads=1):
+        single = sdfgad.grad(kernel.program, **wish)(*values.values())
+    close(alone, together, 1e-9)
+    close(alone, single, 1e-12)

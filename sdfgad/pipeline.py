@@ -43,6 +43,7 @@ from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.hoist import hoist_invariants
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
 from sdfgad.transform.masked_products import guard_masked_products
@@ -223,7 +224,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    return normalise(share_values(program, seen))
+    return normalise(hoist_invariants(share_values(normalise(program), seen), seen))
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:

@@ -37,6 +37,7 @@ from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
@@ -224,7 +225,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    return normalise(hoist_invariants(share_values(normalise(program), seen), seen))
+    return collapse_equal_rows(hoist_invariants(normalise(share_values(program, seen)), seen), seen)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:

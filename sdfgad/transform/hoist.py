@@ -72,7 +72,7 @@ class _Hoisting:
         if not values:
             return None
         arrays = dict(self.program.arrays)
-        names = {v: self._fresh(v.array, arrays) for v in values}
+        names = {v: self._name(v, arrays) for v in values}
         before, rest = self._parted(names)
         made = (*before, replace(self.loop, body=rest))
         return self.program.but(body=_replaced(self.program.body, self.loop, made), arrays=arrays)
@@ -163,9 +163,14 @@ class _Hoisting:
                         [_upwards(r) for r in used], {})
         return found.box if found else None
 
-    def _fresh(self, name: str, arrays: dict[str, Array]) -> str:
-        made = fresh(name, arrays)
-        arrays[made] = replace(arrays[name], name=made)
+    def _name(self, value: Value, arrays: dict[str, Array]) -> str:
+        """The array's own name where it holds nothing else."""
+        makers = (s for s in statements(self.program.body) if value.array in writes(s))
+        inside = {id(s) for s in statements(self.loop.body)}
+        if all(id(s) in inside for s in makers) and self._values(value.array) == [value]:
+            return value.array
+        made = fresh(value.array, arrays)
+        arrays[made] = replace(arrays[value.array], name=made)
         return made
 
     def _parted(self, names: Mapping[Value, str]) -> tuple[Block, Block]:

@@ -135,7 +135,7 @@ class _Hoisting:
                 yield from (_Touch(a, k, name in writes(s)) for a in found)
 
     def _made_first(self, part: Sequence[_Touch]) -> bool:
-        """Whether each element read was written before, in the same iteration, and not afterwards.
+        """Whether something is read, and each element of it was written before, in the same iteration, not afterwards.
 
         The makers of the value run in the same order before the loop: they may overwrite what they have read.
         """
@@ -149,7 +149,7 @@ class _Hoisting:
             if box is None or not (last and covered(box, [b for _, b in boxes]) or
                                    t.alike and covered(box, [b for at, b in boxes if at < t.at])):
                 return False
-        return bool(made)
+        return 0 < len(made) < len(part)
 
     def _box(self, access: Access, surely: bool = False) -> Box | None:
         """The elements touched in one iteration; those surely touched, or all that may be."""

@@ -77,7 +77,9 @@ def test_sums_leave_when_what_they_are_added_to_is_made_before():
      one("y", (1,), at("p", 3) + at("p", 0))),
     (loop(span("j", 0, 4), one("y", ("j",), at("p", 3)), one("p", ("j",), at("u", "j"))),),
     (SCALED, USE, each(I, put("u", ("i",), at("u", "i") * 2.0))),
-], ids=["varying", "counter", "bound", "before", "part", "patched", "condition", "overwritten", "later", "operand"])
+    (each(I, put("p", ("i",), 0.0)), each(I, put("p", ("i",), at("y", "i"))), USE),
+], ids=["varying", "counter", "bound", "before", "part", "patched", "condition", "overwritten", "later", "operand",
+        "unread"])
 def test_what_differs_between_iterations_stays(body: tuple[Stmt, ...]):
     assert check(each(I, put("p", ("i",), 1.0)), loop(T, *body)) == {"p"}
 

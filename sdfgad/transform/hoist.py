@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
 from sdfgad.analysis.boxes import Box, covered, path_of
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
 from sdfgad.names import fresh
 from sdfgad.transform.shared_values import Names
@@ -78,9 +78,10 @@ class _Hoisting:
         return self.program.but(body=_replaced(self.program.body, self.loop, made), arrays=arrays)
 
     def _own(self) -> frozenset[str]:
-        """Temporaries that are written in the loop and read nowhere else."""
+        """Temporaries that are written in the loop and read nowhere else; none that says how long a loop runs."""
         inside = {id(s) for s in statements((self.loop,))}
-        outside = {n for s in statements(self.program.body) if id(s) not in inside for n in reads(s)}
+        outside = {n for s in statements(self.program.body) if id(s) not in inside or isinstance(s, (Loop, While))
+                   for n in reads(s)}
         return frozenset(n for n in self.changed - outside if self.program.arrays[n].role == "transient")
 
     def _alike(self, names: frozenset[str]) -> frozenset[str]:
@@ -130,8 +131,6 @@ class _Hoisting:
             for s in statements((top,)):
                 here = self.place[id(s)]
                 found = [a for a in (*writes_of(s, here), *reads_of(s, here)) if a.array == name]
-                if name in reads(s) | writes(s) and not found:
-                    found = [Access(name, (), (), here, 0)]  # a flag of a loop: no box, so that nothing covers it
                 yield from (_Touch(a, k, name in writes(s)) for a in found)
 
     def _made_first(self, part: Sequence[_Touch]) -> bool:

@@ -102,3 +102,10 @@ def test_a_loop_that_may_not_run_keeps_everything(other: Stmt):
     kept = [s for s in statements(after.body) if isinstance(s, Loop) and s.range.var == "t"]
     assert "p" in all_writes(kept[0].body)
     check_same(before, after)
+
+
+def test_what_ends_a_loop_stays():
+    def ended(u: int) -> tuple[Stmt, ...]:
+        return one("flag", (), at("u", u).compare("gt", 9.0)), loop(span("k", 0, 2), one("y", (u,), 2.0), until="flag")
+
+    assert check(loop(T, *ended(0), *ended(1))) == set()

@@ -38,12 +38,14 @@ from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
 from sdfgad.transform.clear_first import clear_first
+from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
+from sdfgad.transform.hoist import hoist_invariants
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
 from sdfgad.transform.masked_products import guard_masked_products
@@ -224,7 +226,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    return normalise(share_values(program, seen))
+    return collapse_equal_rows(hoist_invariants(normalise(share_values(program, seen)), seen), seen)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:

@@ -135,6 +135,11 @@ def reads_of(stmt: Stmt, site: Site) -> list[Access]:
 
 def overwrites(read: Access, write: Access) -> bool:
     """Whether some element may be written (by an instance of `write`) after `read` looked at it."""
+    return overwrites_in(read, write, 0)
+
+
+def overwrites_in(read: Access, write: Access, loops: int) -> bool:
+    """The same, in one iteration of the outermost `loops` loops, which they share."""
     if read.array != write.array:
         return False
     common = 0
@@ -144,7 +149,7 @@ def overwrites(read: Access, write: Access) -> bool:
         common += 1
     if read.when < write.when and _may_meet(read, write, common, None):
         return True
-    return any(_may_meet(read, write, level, read.site.path[level]) for level in range(common))
+    return any(_may_meet(read, write, level, read.site.path[level]) for level in range(loops, common))
 
 
 def same_instance_overlap(read: Access, write: Access) -> bool:

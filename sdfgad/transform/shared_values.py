@@ -87,7 +87,7 @@ class _Numbering:
     def result(self, stmt: Stmt, written: Sequence[str]) -> None:
         """Number what the statement leaves behind: by its text, and by what it found in the arrays it names."""
         order: dict[str, str] = {}
-        key = _key(stmt, _Names(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
+        key = _key(stmt, Names(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
         if key is None:
             return self.forget(written)
         fresh = _filled(stmt, self.arrays)
@@ -107,7 +107,7 @@ def _filled(stmt: Stmt, arrays: Mapping[str, Array]) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Names:
+class Names:
     """Other names for the arrays of expressions, indices and views."""
 
     name: Callable[[str], str]
@@ -146,10 +146,10 @@ class _Names:
 
 def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
     """The statement itself with reads sent elsewhere. It writes none of these arrays."""
-    return _Names(lambda n: names.get(n, n)).own(stmt)
+    return Names(lambda n: names.get(n, n)).own(stmt)
 
 
-def _key(stmt: Stmt, names: _Names, depth: int) -> Any:
+def _key(stmt: Stmt, names: Names, depth: int) -> Any:
     """The same for statements that differ in the names of arrays and variables alone; None for what is never alike."""
     stmt, depth = _plain(stmt, depth)
     own = names.own(stmt)

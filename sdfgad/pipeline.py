@@ -45,6 +45,8 @@ from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
+from sdfgad.transform.lines import line_up
+from sdfgad.transform.made_matrices import multiply_as_made
 from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
@@ -62,6 +64,7 @@ from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.unread import remove_unread_stores
+from sdfgad.transform.versions import part_versions
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -220,10 +223,10 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
-    program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
+    program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    return normalise(share_values(program, seen))
+    return normalise(part_versions(share_values(program, seen), seen))
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
@@ -241,7 +244,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(program), keep))
-    return pack(join_pointwise(program, keep), keep)
+    return pack(line_up(join_pointwise(program, keep)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -81,11 +81,12 @@ class _Joiner:
             done.append(stmt)
             return
         place, up, joined = found
-        if up:
-            done[place:place + 1] = joined
-        else:
-            del done[place]
-            done += joined
+        later = done[place + 1:] if up else []
+        done[place:] = done[place + 1:] if not up else []
+        for made in joined:
+            # What both read may come from yet another one.
+            self._append(done, made, parallel)
+        done += later
 
     def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, bool, Block] | None:
         """The nearest earlier map to run this one with, whether this one moves up to it, and both together."""

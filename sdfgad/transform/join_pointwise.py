@@ -20,7 +20,7 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.forward_values import forward_values, own_names
-from sdfgad.transform.own_lines import OwnLines, Pair, collects
+from sdfgad.transform.own_lines import OwnLines, Pair, add_together, collects
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class _Joiner:
             return None
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
             return None  # rows and strips are in the cache, where sums run in tiles
-        pair = Pair(first, own_names(first, moved))
+        pair = add_together(Pair(first, own_names(first, moved)))
         lines = OwnLines(dict(self.arrays))
         pair = pair if parallel else lines.apart(pair)
         both = replace(first, body=(*pair.first.body, *pair.second.body))
@@ -147,9 +147,10 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
 
 def _shares(first: Map, second: Map) -> bool:
     """Whether both touch one element at every point, another one at each; sums have to add what was written there."""
-    if all(collects(first, p) for p in first.body if isinstance(p, Store)):
+    alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
+    if all(alone):
         return False  # sums alone run in tiles
-    sums = any(collects(second, p) for p in second.body if isinstance(p, Store))
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not alone[0]
     here = {(t.array, t.index) for t in touches(first)
             if is_pointwise(first.domain, t.index) and (t.written or not sums)}
     return any((t.array, t.index) in here for t in touches(second))

@@ -40,10 +40,12 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None 
 
     For maps that write each element once and share data, and sums of what they write; what one writes the other touches
     at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
-    nobody reads are left out.
+    nobody reads are left out. Sums of what others only read join them last: they keep no other maps apart then.
     """
     joiner = _Joiner(program.arrays, limits or Limits())
     body = joiner.blocks(program.body, False)
+    joiner.readers = True
+    body = joiner.blocks(body, False)
     if body == program.body:
         return program
     made = program.but(body=body, arrays=joiner.arrays)
@@ -60,11 +62,12 @@ def _without_lost_arrays(program: Program) -> Program:
 
 
 class _Joiner:
-    """`arrays` follows the ones it adds."""
+    """`arrays` follows the ones it adds. readers: whether sums join maps with which they only read the same data."""
 
     def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
         self.arrays = dict(arrays)
         self.limits = limits
+        self.readers = False
 
     def blocks(self, block: Block, parallel: bool) -> Block:
         """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
@@ -111,7 +114,7 @@ class _Joiner:
     def _joined(self, first: Map, second: Map, parallel: bool) -> Block | None:
         """Both maps as one, where they agree on the points, the order of loops, and what they touch."""
         moved = in_terms_of(first.domain, second)
-        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved):
+        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
             return None
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
             return None  # rows and strips are in the cache, where sums run in tiles
@@ -145,12 +148,13 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         all(len(places[n]) == 1 for n in written & first & second)
 
 
-def _shares(first: Map, second: Map) -> bool:
-    """Whether both touch one element at every point, another one at each; sums have to add what was written there."""
+def _shares(first: Map, second: Map, readers: bool) -> bool:
+    """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
+    written there."""
     alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
-    if all(alone):
+    if all(alone) or alone[0] and not readers:
         return False  # sums alone run in tiles
-    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not alone[0]
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not readers
     here = {(t.array, t.index) for t in touches(first)
             if is_pointwise(first.domain, t.index) and (t.written or not sums)}
     return any((t.array, t.index) in here for t in touches(second))

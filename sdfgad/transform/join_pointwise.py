@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
-from sdfgad.ir.expr import index_elems
+from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import (
@@ -40,7 +40,8 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None 
 
     For maps that write each element once and share data, and sums of what they write; what one writes the other touches
     at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
-    nobody reads are left out. Sums of what others only read join them last: they keep no other maps apart then.
+    nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
+    apart then.
     """
     joiner = _Joiner(program.arrays, limits or Limits())
     body = joiner.blocks(program.body, False)
@@ -62,7 +63,7 @@ def _without_lost_arrays(program: Program) -> Program:
 
 
 class _Joiner:
-    """`arrays` follows the ones it adds. readers: whether sums join maps with which they only read the same data."""
+    """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
 
     def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
         self.arrays = dict(arrays)
@@ -152,12 +153,20 @@ def _shares(first: Map, second: Map, readers: bool) -> bool:
     """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
     written there."""
     alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
-    if all(alone) or alone[0] and not readers:
+    work = readers and not _work(first).isdisjoint(_work(second))
+    if all(alone) or alone[0] and not work:
         return False  # sums alone run in tiles
-    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not readers
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not work
     here = {(t.array, t.index) for t in touches(first)
             if is_pointwise(first.domain, t.index) and (t.written or not sums)}
     return any((t.array, t.index) in here for t in touches(second))
+
+
+def _work(stmt: Map) -> set[Expr]:
+    """What a map computes anew at every point."""
+    names = {r.var for r in stmt.domain}
+    return {n for p in stmt.body for n in walk(p.expr) if isinstance(n, Call)
+            and names <= {s for e in loads(n) for i in e.index for s in i.symbols}}
 
 
 def _apart(first: Stmt, other: Stmt) -> bool:

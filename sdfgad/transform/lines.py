@@ -15,7 +15,7 @@ from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, with_children, writes
 from sdfgad.names import fresh
 
-LEAST_POINTS = 1 << 10
+LEAST_POINTS = 1 << 8
 FEWEST_ROWS = 8
 """So many rows that use a line pay for making it."""
 Path = tuple[Range, ...]

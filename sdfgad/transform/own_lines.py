@@ -9,7 +9,7 @@ from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store
-from sdfgad.ir.walk import expr_reads, reads, writes
+from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
 
 FEWER = 8
@@ -34,7 +34,7 @@ def collects(stmt: Map, part: Store) -> bool:
 def add_together(pair: Pair) -> Pair:
     """first: s[j] += f ; second: s[j] += g   ->   first: v = f ; second: s[j] += v + g
 
-    For elements of an array with which neither map does anything else.
+    Iterations of a map never read what others of them add to, so nobody looks at the elements in between.
     """
     taken = {p.name for m in (pair.first, pair.second) for p in m.body if isinstance(p, Let)}
     for k, part in enumerate(pair.first.body):
@@ -57,14 +57,7 @@ def _same_sum(pair: Pair, part: Store) -> int | None:
     other = pair.second.body[found[0]]
     same = isinstance(other, Store) and other.op == "+" and other.index == part.index \
         and other.expr.dtype == part.expr.dtype
-    return found[0] if same and all(_only(m, part.array) for m in (pair.first, pair.second)) else None
-
-
-def _only(stmt: Map, name: str) -> bool:
-    """Whether a map does nothing with an array but store to it once."""
-    looked = any(name in expr_reads(p.expr) for p in stmt.body) or \
-        any(e.array == name for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems)
-    return not looked and sum(isinstance(p, Store) and p.array == name for p in stmt.body) == 1
+    return found[0] if same else None
 
 
 def _with(stmt: Map, k: int, part: Let | Store) -> Map:

@@ -15,7 +15,8 @@ from sdfgad.transform.spelling import only_store
 def part_versions(program: Program, seen: Iterable[str]) -> Program:
     """map i: x[i] = f(i) ; map i: x[i] = g(x[i])   ->   map i: x_1[i] = f(i) ; map i: x[i] = g(x_1[i])
 
-    For temporaries (not in `seen`) that both statements fill, with nothing in between that touches them.
+    For temporaries (not in `seen`) that both statements fill. In between nothing touches them or what f reads: unless
+    the first value is kept for a derivative, it needs no memory.
     """
     arrays = dict(program.arrays)
     own = {n for n, a in arrays.items() if a.role == "transient"} - set(seen)
@@ -52,9 +53,10 @@ def _maker(before: Sequence[Stmt], name: str, arrays: Mapping[str, Array]) -> in
         stmt = before[k]
         if name in all_writes((stmt,)) | all_reads((stmt,)):
             store = only_store(stmt) if isinstance(stmt, Map) else None
-            makes = store is not None and name not in all_reads((stmt,))
-            return k if isinstance(stmt, Map) and store is not None and makes and \
-                covers(stmt, store, arrays[name]) else None
+            if not isinstance(stmt, Map) or store is None or name in all_reads((stmt,)):
+                return None
+            steady = all_reads((stmt,)).isdisjoint(all_writes(tuple(before[k + 1:])))
+            return k if steady and covers(stmt, store, arrays[name]) else None
     return None
 
 

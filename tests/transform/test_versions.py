@@ -34,6 +34,7 @@ def test_the_value_before_an_update_gets_a_name() -> None:
 @pytest.mark.parametrize("body", [
     pytest.param((UPDATED, READ, MADE), id="made by another iteration"),
     pytest.param((MADE, READ, UPDATED, READ), id="somebody looks in between"),
+    pytest.param((MADE, mapped(ALL, store("x", ("i",), num(0.5))), UPDATED, READ), id="made of what changes"),
     pytest.param((mapped((span("i", 1, N),), *MADE.body), UPDATED, READ), id="not all of it made"),
     pytest.param((MADE, mapped((span("i", 1, N),), *UPDATED.body), READ), id="not all of it replaced"),
     pytest.param((MADE, mapped(ALL, store("t", ("i",), load("t", "i"), "+")), READ), id="added to"),

@@ -48,6 +48,8 @@ from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
+from sdfgad.transform.lines import line_up
+from sdfgad.transform.made_matrices import multiply_as_made
 from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
@@ -55,6 +57,7 @@ from sdfgad.transform.normalise import normalise
 from sdfgad.transform.overwritten import remove_overwritten
 from sdfgad.transform.pack import pack
 from sdfgad.transform.parallelise import parallelise
+from sdfgad.transform.part_versions import part_versions
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.row_sums import split_with_sums
@@ -223,10 +226,11 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
-    program = factorise_sums(bound_loops(tabulate(program, seen)), seen)
+    program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    return collapse_equal_rows(hoist_invariants(normalise(share_values(program, seen)), seen), seen)
+    program = normalise(part_versions(share_values(program, seen), seen))
+    return collapse_equal_rows(hoist_invariants(program, seen), seen)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
@@ -245,7 +249,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(program), keep))
-    return pack(join_pointwise(program, keep), keep)
+    return pack(line_up(join_pointwise(program, keep)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
-from sdfgad.ir.expr import index_elems
+from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import (
@@ -20,7 +20,7 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.forward_values import forward_values, own_names
-from sdfgad.transform.own_lines import OwnLines, Pair, collects
+from sdfgad.transform.own_lines import OwnLines, Pair, add_together, collects
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,13 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None 
 
     For maps that write each element once and share data, and sums of what they write; what one writes the other touches
     at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
-    nobody reads are left out.
+    nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
+    apart then.
     """
     joiner = _Joiner(program.arrays, limits or Limits())
     body = joiner.blocks(program.body, False)
+    joiner.readers = True
+    body = joiner.blocks(body, False)
     if body == program.body:
         return program
     made = program.but(body=body, arrays=joiner.arrays)
@@ -60,11 +63,12 @@ def _without_lost_arrays(program: Program) -> Program:
 
 
 class _Joiner:
-    """`arrays` follows the ones it adds."""
+    """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
 
     def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
         self.arrays = dict(arrays)
         self.limits = limits
+        self.readers = False
 
     def blocks(self, block: Block, parallel: bool) -> Block:
         """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
@@ -81,11 +85,12 @@ class _Joiner:
             done.append(stmt)
             return
         place, up, joined = found
-        if up:
-            done[place:place + 1] = joined
-        else:
-            del done[place]
-            done += joined
+        later = done[place + 1:] if up else []
+        done[place:] = done[place + 1:] if not up else []
+        for made in joined:
+            # What both read may come from yet another one.
+            self._append(done, made, parallel)
+        done += later
 
     def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, bool, Block] | None:
         """The nearest earlier map to run this one with, whether this one moves up to it, and both together."""
@@ -110,11 +115,11 @@ class _Joiner:
     def _joined(self, first: Map, second: Map, parallel: bool) -> Block | None:
         """Both maps as one, where they agree on the points, the order of loops, and what they touch."""
         moved = in_terms_of(first.domain, second)
-        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved):
+        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
             return None
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
             return None  # rows and strips are in the cache, where sums run in tiles
-        pair = Pair(first, own_names(first, moved))
+        pair = add_together(Pair(first, own_names(first, moved)))
         lines = OwnLines(dict(self.arrays))
         pair = pair if parallel else lines.apart(pair)
         both = replace(first, body=(*pair.first.body, *pair.second.body))
@@ -144,14 +149,24 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         all(len(places[n]) == 1 for n in written & first & second)
 
 
-def _shares(first: Map, second: Map) -> bool:
-    """Whether both touch one element at every point, another one at each; sums have to add what was written there."""
-    if all(collects(first, p) for p in first.body if isinstance(p, Store)):
+def _shares(first: Map, second: Map, readers: bool) -> bool:
+    """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
+    written there."""
+    alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
+    work = readers and not _work(first).isdisjoint(_work(second))
+    if all(alone) or alone[0] and not work:
         return False  # sums alone run in tiles
-    sums = any(collects(second, p) for p in second.body if isinstance(p, Store))
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not work
     here = {(t.array, t.index) for t in touches(first)
             if is_pointwise(first.domain, t.index) and (t.written or not sums)}
     return any((t.array, t.index) in here for t in touches(second))
+
+
+def _work(stmt: Map) -> set[Expr]:
+    """What a map computes anew at every point."""
+    names = {r.var for r in stmt.domain}
+    return {n for p in stmt.body for n in walk(p.expr) if isinstance(n, Call)
+            and names <= {s for e in loads(n) for i in e.index for s in i.symbols}}
 
 
 def _apart(first: Stmt, other: Stmt) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.ir.expr import Expr, Load, certain, const, rewrite, walk
+from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, rewrite, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Map, Range, Store
+from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
 
@@ -29,6 +29,39 @@ class Pair:
 def collects(stmt: Map, part: Store) -> bool:
     """Whether several points of a map may add to one element."""
     return part.op is not None and not is_pointwise(stmt.domain, part.index)
+
+
+def add_together(pair: Pair) -> Pair:
+    """first: s[j] += f ; second: s[j] += g   ->   first: v = f ; second: s[j] += v + g
+
+    Iterations of a map never read what others of them add to, so nobody looks at the elements in between.
+    """
+    taken = {p.name for m in (pair.first, pair.second) for p in m.body if isinstance(p, Let)}
+    for k, part in enumerate(pair.first.body):
+        place = _same_sum(pair, part) if isinstance(part, Store) else None
+        other = pair.second.body[place] if place is not None else None
+        if not isinstance(part, Store) or place is None or not isinstance(other, Store):
+            continue
+        held = Let(fresh(f"{part.array}_part", taken), part.expr)
+        taken.add(held.name)
+        both = replace(other, expr=call("add", Local(held.name, held.expr.dtype), other.expr))
+        pair = replace(pair, first=_with(pair.first, k, held), second=_with(pair.second, place, both))
+    return pair
+
+
+def _same_sum(pair: Pair, part: Store) -> int | None:
+    """Where the second map adds to the elements to which a part of the first one adds."""
+    found = [k for k, p in enumerate(pair.second.body) if isinstance(p, Store) and p.array == part.array]
+    if part.op != "+" or len(found) != 1 or not collects(pair.first, part):
+        return None
+    other = pair.second.body[found[0]]
+    same = isinstance(other, Store) and other.op == "+" and other.index == part.index \
+        and other.expr.dtype == part.expr.dtype
+    return found[0] if same else None
+
+
+def _with(stmt: Map, k: int, part: Let | Store) -> Map:
+    return replace(stmt, body=(*stmt.body[:k], part, *stmt.body[k + 1:]))
 
 
 class OwnLines:

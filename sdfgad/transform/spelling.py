@@ -46,17 +46,18 @@ def accumulating(stmt: Map) -> Map:
 
 
 def _product(stmt: Lib) -> Maps | None:
-    """y = matmul(A, x)   ->   map i: y[i] = 0 ; map i, k: y[i] += A[i, k] * x[k]
-
-    For products with a vector, which a loop around them may make part of a larger product.
-    """
+    """Products with a vector, which a loop around them may make part of a larger product."""
     a, b = stmt.ins
-    if len(a.shape) > 1 and len(b.shape) > 1:
-        return None
+    return None if len(a.shape) > 1 and len(b.shape) > 1 else product_as_maps(stmt)
+
+
+def product_as_maps(stmt: Lib) -> Maps:
+    """y = matmul(A, x)   ->   map i: y[i] = 0 ; map i, k: y[i] += A[i, k] * x[k]"""
+    a, b = stmt.ins
     out = stmt.outs[0]
-    outer = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(out.shape))
+    outer = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(out.shape) if n.const != 1)
     inner = Range("k", ix(0), a.shape[-1])
-    here, along = tuple(ix(r.var) for r in outer), ix(inner.var)
+    here, along = tuple(ix(0 if n.const == 1 else f"m{k}") for k, n in enumerate(out.shape)), ix(inner.var)
     left = _factor(a, (*here[:len(a.shape) - 1], along), bool(stmt.attrs.get("conj_a")))
     right = _factor(b, (along, *here[len(here) - len(b.shape) + 1:]), bool(stmt.attrs.get("conj_b")))
     at = out.at(here)

@@ -90,6 +90,25 @@ def test_other_collections_stay_apart(second: Map) -> None:
     assert len(large(joined(first, second))) == 2
 
 
+SQUARE = mul(X, X)
+
+
+def test_sums_of_what_a_map_computes_anyway_join_it() -> None:
+    update = mapped(POINTS, store("t", ("i", "j"), add(SQUARE, num(2.0))))
+    added = mapped(POINTS, store("row", ("j",), SQUARE, "+"))
+    for body in ((added, update), (update, added), (added, update, added)):
+        assert len(large(joined(*body))) == 1
+
+
+def test_two_sums_into_the_same_elements_are_added_first() -> None:
+    added = mapped(POINTS, store("row", ("j",), SQUARE, "+"))
+    update = mapped(POINTS, store("x", ("i", "j"), add(SQUARE, num(2.0))))
+    made = joined(added, update, mapped(POINTS, store("row", ("j",), mul(X, num(3.0)), "+")))
+    (stmt,) = large(made)
+    assert [p.op for p in stmt.body if isinstance(p, Store) and p.array == "row"] == ["+"]
+    agree(made)
+
+
 def test_what_follows_a_sum_stays_apart() -> None:
     update = mapped(POINTS, store("t", ("i", "j"), mul(X, num(2.0))))
     assert len(large(joined(mapped(POINTS, store("row", ("j",), X, "+")), update))) == 2

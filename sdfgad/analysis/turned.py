@@ -8,7 +8,7 @@ from itertools import product
 from sdfgad.analysis.access import meeting
 from sdfgad.analysis.dependence import Touch, touches
 from sdfgad.analysis.polyhedron import System
-from sdfgad.analysis.region import interval, region_of
+from sdfgad.analysis.region import Region, interval, region_of
 from sdfgad.ir.program import Map, Range
 from sdfgad.ir.walk import rename_symbols
 
@@ -30,13 +30,19 @@ def turned(stmt: Map, path: Sequence[Range]) -> Map | None:
     own, loop = stmt.domain[0], path[-1]
     region = region_of([_upwards(loop), _upwards(own)], path[:-1])
     ends = None if region is None else interval(region, loop.var)
-    within = region_of([replace(_upwards(loop), var=own.var)])
-    if region is None or ends is None or within is None or not all(region.implies(r) for r in within.rows):
+    within = region_of([replace(_upwards(loop), var=own.var)], path[:-1])
+    if region is None or ends is None or within is None or not _same_values(region, within, loop.var):
         return None
     names = {own.var: loop.var, loop.var: own.var}
     start, stop = (i.subs(names) for i in ends)
     made = rename_symbols((Map((), stmt.body, stmt.source),), names)[0]
     return Map((Range(own.var, start, stop),), made.body, made.source) if isinstance(made, Map) else None
+
+
+def _same_values(region: Region, within: Region, loop: str) -> bool:
+    """Whether the points name iterations of the loop only, and every one has its points by what it says of `loop`."""
+    alone = [r for r in region.rows if not r[0].get(loop, 0)]
+    return all(region.implies(r) for r in within.rows) and all(within.implies(r) for r in alone)
 
 
 def may_turn(body: Sequence[Map], place: int, target: int, path: Sequence[Range]) -> bool:

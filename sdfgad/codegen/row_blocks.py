@@ -63,7 +63,8 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
         return None
     *_, row, inner = order_loops(frame, stmt)
     ends = {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
-    if row.step != 1 or (most_trips(row, frame.bounds) or 0) < FEWEST or row.var in ends or not _shared(stmt, row.var, inner.var):
+    if row.step != 1 or (most_trips(row, frame.bounds) or 0) < FEWEST or row.var in ends or \
+            not _shared(stmt, row.var, inner.var):
         return None
     return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
 

@@ -78,10 +78,12 @@ def test_loops_around_stay_around():
     loop(span("j", 2, N), each(BELOW, put("x", (J,), at("a", "d", J) * at("x", "d"), "+")), DIVIDE),
     loop(UP, each(BELOW, put("x", (J,), at("a", "d", J) * at("x", "d"), "max")), DIVIDE),
     loop(UP, PULL, loop(span("k", 0, 2), DIVIDE)),
+    loop(UP, each(span("d", 0, 3), put("y", (J,), at("a", "d", J) * at("p", "d"), "+")), DIVIDE),
     Loop(UP, (each(BELOW, put("y", (J,), at("a", "d", J) * at("x", "d"), "+")),), parallel=True),
     loop(span("j", 0, N, step=2), PULL, DIVIDE),
 ], ids=["along rows already", "overwritten meanwhile", "an operand that changes", "other iterations also",
-        "values before the first iteration", "maxima", "a loop inside", "parallel", "steps"])
+        "values before the first iteration", "maxima", "a loop inside", "values for some of the iterations",
+        "parallel", "steps"])
 def test_what_stays_as_it_is(body):
     assert not turned(body)
 

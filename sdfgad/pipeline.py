@@ -65,8 +65,10 @@ from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.sum_nests import factorise_sums
+from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.thin_products import write_out_products
+from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
@@ -228,9 +230,9 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
     program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
-    program = fuse_pointwise(number_scalars(parallelise(program, seen), seen), seen)
-    program = normalise(part_versions(share_values(program, seen), seen))
-    return collapse_equal_rows(hoist_invariants(program, seen), seen)
+    program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
+    program = part_versions(share_values(fuse_pointwise(program, seen), seen), seen)
+    return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
@@ -249,7 +251,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(program), keep))
-    return pack(line_up(join_pointwise(program, keep)), keep)
+    program = line_up(turn_sums(join_pointwise(program, keep)))
+    return pack(program, keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

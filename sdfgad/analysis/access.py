@@ -169,19 +169,26 @@ def meets_later(first: Access, second: Access, level: int) -> bool:
 
 def _may_meet(read: Access, write: Access, same: int, later: Range | None) -> bool:
     """The accesses share an element with equal outer `same` loop variables and the write's next one later, if given."""
+    system = meeting(read, write, same)
+    if later is not None:
+        sign = 1 if later.step > 0 else -1
+        system.nonnegative.append(({later.var + ".w": sign, later.var + ".r": -sign}, -1))
+    return system.feasible()
+
+
+def meeting(read: Access, write: Access, same: int) -> System:
+    """What holds when both touch one element with equal outer `same` loop variables: those of `read` are `var.r` there,
+    those of `write` `var.w`."""
     system = System()
     _add_instance(system, read, "r")
     _add_instance(system, write, "w")
     for r in read.site.path[:same]:
         system.zero.append(({r.var + ".r": 1, r.var + ".w": -1}, 0))
-    if later is not None:
-        sign = 1 if later.step > 0 else -1
-        system.nonnegative.append(({later.var + ".w": sign, later.var + ".r": -sign}, -1))
     for i, j in zip(read.index, write.index, strict=True):
         left, right = _row(i, "r"), _row(j, "w")
         if left is not None and right is not None:
             system.zero.append((_minus(left[0], right[0]), left[1] - right[1]))
-    return system.feasible()
+    return system
 
 
 def _add_instance(system: System, access: Access, tag: str) -> None:

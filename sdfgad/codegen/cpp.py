@@ -158,7 +158,8 @@ def access(frame: Frame, name: str, index: tuple[Ix, ...]) -> str:
     """One element of a container, as an lvalue."""
     if name in frame.registers:
         return register(name)
-    return f"{pointer(name)}[{index_text(frame, flat(frame.arrays[name], index))}]"
+    array = frame.arrays[name]
+    return f"{pointer(array.name)}[{index_text(frame, flat(array, index))}]"
 
 
 def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | None:
@@ -172,7 +173,7 @@ def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | Non
     if inside(frame, array, index):
         return access(frame, name, index)
     offset = index_text(frame, flat(array, index))
-    return f"{pointer(name)}[sg::greatest(0L, sg::least({array.size - 1}L, {offset}))]"
+    return f"{pointer(array.name)}[sg::greatest(0L, sg::least({array.size - 1}L, {offset}))]"
 
 
 def inside(frame: Frame, array: Array, index: tuple[Ix, ...]) -> bool:

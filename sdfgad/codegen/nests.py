@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from sdfgad.codegen.apart import told_apart
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
 from sdfgad.codegen.expressions import Values, combine, count_uses, topological
 from sdfgad.codegen.injective import injective_variables
@@ -114,6 +115,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     if any(r.trips == 0 for r in stmt.domain):
         return
     tile = plan_tile(frame, stmt)
+    frame, stmt = told_apart(frame, stmt)
     if tile is not None:
         emit_tile(writer, frame, stmt, tile)
         return
@@ -194,6 +196,7 @@ def vectorises(frame: Frame, stmt: Map) -> bool:
     """Whether the compiler is told that the iterations of the innermost loop do not depend on each other."""
     if not stmt.domain:
         return False
+    frame, stmt = told_apart(frame, stmt)
     nest = plan_nest(frame, stmt)
     return _clauses(frame.inside(nest.loops), stmt, nest, dict.fromkeys(nest.registers, "")) is not None
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.nest_order import order_loops
 from sdfgad.codegen.nests import vectorises
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, ix, maximum
 from sdfgad.ir.program import Let, Map, Range, Store
 
 ROWS = 4
@@ -23,19 +23,34 @@ MOST_STORES = 3
 
 def block_rows(frame: Frame, stmt: Map) -> tuple[Map, ...]:
     """map i = 0:8, j: t[j] += x[i, j]   ->   map i = 0:2, j: t[j] += x[4i, j] + x[4i + 1, j] + x[4i + 2, j] + ...
+    map i = 0:n, j: t[j] += x[i, j]   ->   map i = 0:n - 3 by 4, j: t[j] += x[i, j] + x[i + 1, j] + x[i + 2, j] + ...
 
     For nests whose rows add to the same elements, or each to one of its own what a vector they share goes into. What is
     left over at the end is a map of its own.
     """
     row = _row(frame, stmt)
-    if row is None or row.trips is None:
+    if row is None:
         return (stmt,)
-    whole = row.trips // ROWS
-    body = tuple(made for part in stmt.body for made in _rows(part, row))
-    made = [_over(stmt, row, Range(row.var, ix(0), ix(whole)), body)]
-    if row.trips % ROWS:
-        made.append(_over(stmt, row, Range(row.var, row.start + whole * ROWS, row.stop), stmt.body))
-    return tuple(made) if vectorises(frame, made[0]) else (stmt,)
+    blocks, first, rest = _parts(frame, row)
+    body = tuple(made for part in stmt.body for made in _rows(part, row.var, first))
+    made = _over(stmt, row, blocks, body)
+    if not vectorises(frame, made):
+        return (stmt,)
+    return (made,) if rest.trips == 0 else (made, _over(stmt, row, rest, stmt.body))
+
+
+def _parts(frame: Frame, row: Range) -> tuple[Range, Ix, Range]:
+    """The blocks, the first row of one, and the rows that are left over."""
+    if row.trips is not None:
+        whole = row.trips // ROWS
+        return Range(row.var, ix(0), ix(whole)), ix(row.var) * ROWS + row.start, \
+            Range(row.var, row.start + whole * ROWS, row.stop)
+    count = row.stop - row.start
+    if (count.bounds(frame.bounds)[0] or -1) < 0:
+        count = maximum(count, 0)
+    # Steps of four rows keep the ends of the range in sight of whoever compares indices.
+    return Range(row.var, row.start, row.stop - (ROWS - 1), ROWS), ix(row.var), \
+        Range(row.var, row.start + count // ROWS * ROWS, row.stop)
 
 
 def _over(stmt: Map, row: Range, part: Range, body: tuple[Let | Store, ...]) -> Map:
@@ -48,7 +63,8 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
         return None
     *_, row, inner = order_loops(frame, stmt)
     ends = {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
-    if row.step != 1 or (row.trips or 0) < FEWEST or row.var in ends or not _shared(stmt, row.var, inner.var):
+    if row.step != 1 or (most_trips(row, frame.bounds) or 0) < FEWEST or row.var in ends or \
+            not _shared(stmt, row.var, inner.var):
         return None
     return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
 
@@ -72,13 +88,13 @@ def _uses(index: tuple[Ix, ...], var: str) -> bool:
     return any(var in i.symbols for i in index)
 
 
-def _rows(part: Let | Store, row: Range) -> list[Store]:
-    """A store for each of the rows; one for all of them where they add to the same element."""
+def _rows(part: Let | Store, var: str, first: Ix) -> list[Store]:
+    """A store for each of the rows of a block; one for all of them where they add to the same element."""
     if not isinstance(part, Store):
         raise TypeError(f"{part!r} stores nothing")
-    places = [{row.var: ix(row.var) * ROWS + row.start + k} for k in range(ROWS)]
+    places = [{var: first + k} for k in range(ROWS)]
     values = [map_indices(part.expr, lambda i, at=at: i.subs(at)) for at in places]  # type: ignore[misc]
-    if not _uses(part.index, row.var):
+    if not _uses(part.index, var):
         return [replace(part, expr=reduce(algebra.add, values))]
     return [replace(part, index=tuple(i.subs(at) for i in part.index), expr=e)
             for at, e in zip(places, values, strict=True)]

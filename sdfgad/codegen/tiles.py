@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from sdfgad.codegen.apart import told_apart
 from sdfgad.codegen.cpp import Frame, flat, inside, most_trips, surely_runs
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
@@ -66,7 +67,8 @@ class _Sum:
 
 def plan_tile(frame: Frame, stmt: Map) -> Tile | None:
     """The cheapest tile for a map that is one sum of products; None when there is none or none pays."""
-    found = _sum_of(frame, replace(stmt, domain=tuple(upward(r) for r in stmt.domain)))
+    frame, stmt = told_apart(frame, replace(stmt, domain=tuple(upward(r) for r in stmt.domain)))
+    found = _sum_of(frame, stmt)
     if found is None or _reuse(frame, found) < LEAST_REUSE:
         return None
     choices = [(cost, k, tile) for k, (cost, tile) in enumerate(_choices(frame, found))]

@@ -39,23 +39,40 @@ class Term:
 def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
     """Statements that add all terms (all of one array), without colliding iterations where that can be helped."""
     out: list[Stmt] = []
-    for family in _families(stmt.domain, group):
-        shifts = _shifts(stmt.domain, family) if len(family) > 1 else None
-        out.extend(_one_by_one(stmt, family) if shifts is None else _collected(stmt, family, shifts))
+    for family in _families(group):
+        out.extend(_gathered(stmt, family))
     return out
+
+
+def _gathered(stmt: Map, family: list[Term]) -> list[Stmt]:
+    """The terms of a family collected; if they reach into several rows, those of each row by themselves."""
+    shifts = _shifts(stmt.domain, family) if len(family) > 1 else None
+    if shifts is not None:
+        return _collected(stmt, family, shifts)
+    rows = _rows(stmt.domain, family)
+    return _one_by_one(stmt, family) if len(rows) == 1 else [s for row in rows for s in _gathered(stmt, row)]
 
 
 def _one_by_one(stmt: Map, family: list[Term]) -> list[Stmt]:
     return [Map(stmt.domain, (Store(t.array, t.index, t.expr, "+"),), stmt.source) for t in family]
 
 
-def _families(domain: Sequence[Range], group: list[Term]) -> list[list[Term]]:
+def _families(group: list[Term]) -> list[list[Term]]:
     """Terms whose indices differ by constants only."""
     families: dict[tuple, list[Term]] = {}
     for term in group:
         form = tuple(tuple((m, c) for m, c in i.terms if m) for i in term.index)
         families.setdefault(form, []).append(term)
     return list(families.values())
+
+
+def _rows(domain: Sequence[Range], family: list[Term]) -> list[list[Term]]:
+    """The terms that meet in the dimensions which the domain does not run through."""
+    own = {r.var for r in domain}
+    rows: dict[tuple[Ix, ...], list[Term]] = {}
+    for term in family:
+        rows.setdefault(tuple(i for i in term.index if i.symbols.isdisjoint(own)), []).append(term)
+    return list(rows.values())
 
 
 def _shifts(domain: Sequence[Range], family: list[Term]) -> list[dict[str, int]] | None:

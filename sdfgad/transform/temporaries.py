@@ -38,6 +38,15 @@ def settle(body: Body, scope: Scope) -> Body:
         body = [accumulating(stmt) for stmt in smaller]
 
 
+def settle_sums(body: Body, scope: Scope) -> Body:
+    """Write the sums among the temporaries to the elements that they are added to or taken from."""
+    for name in _latest_first(body, scope):
+        ready = [accumulating(stmt) for stmt in body]
+        role = _role(ready, name)
+        body = body if role is None else _summed_in_place(ready, role, scope) or body
+    return body
+
+
 def _latest_first(body: Body, scope: Scope) -> list[str]:
     """Temporaries by where they are made: one that is made of another finds its place before the other."""
     found = dict.fromkeys(p.array for stmt in reversed(body) for p in stmt.body if isinstance(p, Store))

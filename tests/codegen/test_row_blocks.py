@@ -51,6 +51,18 @@ def test_rows_that_begin_anywhere_and_leave_no_rest() -> None:
     assert len(blocked(stmt)) == 1
 
 
+def test_rows_up_to_a_moving_one():
+    """As many as there are, which may be none."""
+    stmt = mapped([span("i", 1, "k"), COLUMN], *BOTH.body)
+    before = build(stmt)
+    blocks, rest = block_rows(Frame(before.arrays).inside([span("k", N)]), stmt)
+    assert [(r.step, r.stop) for r in blocks.domain[:1]] == [(ROWS, ix("k") - (ROWS - 1))]
+    assert rest.body == stmt.body
+    for whole in (build(Loop(span("k", N), (stmt,))), build(Loop(span("k", N), (blocks, rest)))):
+        check_same(build(Loop(span("k", N), (stmt,))), whole, tolerance=1e-13)
+    agree(build(Loop(span("k", N), (stmt,))))
+
+
 @pytest.mark.parametrize("stmt", [
     mapped([ROW, COLUMN], store("y", ["i", "j"], load("x", "i", "j"))),
     mapped([ROW, COLUMN], store("s", ["i"], load("x", "i", "j"), "+")),

@@ -10,7 +10,7 @@ from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program, Store
 from sdfgad.ir.walk import statements
-from tests.support.build import at, each, number_at, program, put, span, total
+from tests.support.build import at, each, loop, number_at, program, put, span, total
 from tests.support.oracle import check_program, reversed_program
 
 FAR = 5
@@ -61,6 +61,23 @@ def test_stencils_on_a_plane(n, m):
     made = plane(n, m)
     check_program(made, data(made), ["x"])
     assert not colliding(reversed_program(made, ["x"]).program, "grad_x")
+
+
+def test_rows_that_a_loop_counts_collect_each_its_own_terms():
+    """Terms for two rows of `x`, three of them for the one and two for the other."""
+    i, j = ix("i"), ix("j")
+    value = at("x", i, j) * at("x", i, j + 1) + at("x", i, j + 2) + at("x", i + 1, j) * at("x", i + 1, j + 2)
+    row = each(span("j", 0, 4), put("y", (j,), value))
+    back = each(span("j", 0, 4), put("x", (i, j), at("y", j)))
+    last = each(span("j", 0, 4), put("z", (j,), at("x", 2, j)))
+    made = program({"x": (4, 6)}, [loop(span("i", 0, 3), row, back), last, total("z", (4,))], y=(4,), z=(4,))
+    check_program(made, data(made), ["x"])
+    cells: dict[object, int] = {}
+    for stmt in statements(reversed_program(made, ["x"]).program.body):
+        for p in stmt.body if isinstance(stmt, Map) else ():
+            if isinstance(p, Store) and p.array == "grad_x" and p.op:
+                cells[p.index[0]] = cells.get(p.index[0], 0) + (stmt.domain[0].trips or 0)
+    assert cells == {i: 6, i + 1: 6}
 
 
 def test_a_transposed_access_is_not_mistaken_for_a_shift():

@@ -62,6 +62,7 @@ from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.unread import remove_unread_stores
+from sdfgad.transform.versions import name_versions
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -234,7 +235,7 @@ def tidy(program: Program, keep: tuple[str, ...]) -> Program:
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
-    program = fuse_pointwise(write_out_products(tabulate(program, keep)), keep)
+    program = name_versions(fuse_pointwise(write_out_products(tabulate(program, keep)), keep), keep)
     program = contract(fold_scales(remove_dead_code(program, keep), keep))
     program = stream_products(guard_masked_products(merge_products(program)))
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)

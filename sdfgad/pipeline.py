@@ -53,6 +53,7 @@ from sdfgad.transform.made_matrices import multiply_as_made
 from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
+from sdfgad.transform.name_versions import name_versions
 from sdfgad.transform.normalise import normalise
 from sdfgad.transform.overwritten import remove_overwritten
 from sdfgad.transform.pack import pack
@@ -243,7 +244,7 @@ def tidy(program: Program, keep: tuple[str, ...]) -> Program:
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
-    program = fuse_pointwise(write_out_products(tabulate(program, keep)), keep)
+    program = name_versions(fuse_pointwise(write_out_products(tabulate(program, keep)), keep), keep)
     program = contract(fold_scales(remove_dead_code(program, keep), keep))
     program = stream_products(guard_masked_products(merge_products(program)))
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)

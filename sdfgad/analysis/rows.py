@@ -272,3 +272,10 @@ def footprint(body: Block, arrays: Mapping[str, Array], width: tuple[Rows, int] 
             item = arrays[t.array].dtype.itemsize
             size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
     return sum(size.values())
+
+
+def touched_bytes(stmt: Map, touch: Touch, arrays: Mapping[str, Array]) -> int:
+    """Bytes of the elements that an access of a map reaches, from element to element."""
+    array = arrays[touch.array]
+    count = math.prod(trips(r) for r in stmt.domain if stride(array, touch.index, r.var) != 0)
+    return min(count, array.size) * array.dtype.itemsize

@@ -57,10 +57,15 @@ def most_trips(r: Range, env: Mapping[str, Bounds]) -> int | None:
     return None if high is None else max(0, -(-high // abs(r.step)))
 
 
+def least_trips(r: Range, env: Mapping[str, Bounds]) -> int:
+    """A lower bound of the number of iterations wherever `env` holds."""
+    low, _ = (r.stop - r.start if r.step > 0 else r.start - r.stop).bounds(env)
+    return 0 if low is None else max(0, -(-low // abs(r.step)))
+
+
 def surely_runs(r: Range, env: Mapping[str, Bounds]) -> bool:
     """Whether the range has at least one iteration wherever `env` holds."""
-    low, _ = (r.stop - r.start if r.step > 0 else r.start - r.stop).bounds(env)
-    return low is not None and low > 0
+    return least_trips(r, env) > 0
 
 
 def identifier(name: str) -> str:

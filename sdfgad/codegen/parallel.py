@@ -15,13 +15,15 @@ from sdfgad.codegen.tiles import Tile, plan_tile
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
-from sdfgad.ir.walk import expr_reads
+from sdfgad.ir.walk import expr_reads, rename_symbols
 
 ENOUGH_TRIPS = 64
 """So many iterations of the shared loops keep any usual number of threads busy."""
 MOST_BLOCKS = 64
 SMALLEST_CHUNK = 128
 LARGEST_PARTIAL = 1 << 15
+WIDE_BLOCK = 256
+"""So many neighbouring elements are worth a block of their own: they fill vectors."""
 WORTH_COPIES = 2
 """So many terms per element of all copies pay for making and adding the copies."""
 
@@ -55,13 +57,18 @@ def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> Shared | None
 
 
 def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> Shared | None:
-    """The loops around the tiles, or blocks of the terms where these loops are few; tiles themselves stay whole."""
+    """The loops around the tiles, or blocks of the lanes or of the terms where these loops are few; tiles themselves
+    stay whole."""
     ranges = {r.var: r for r in stmt.domain}
+    vector = ranges[tile.vector.var]
     loops = tuple(ranges[r.var] for r in tile.outer)
     apart = [r for r in loops if _closed(r, stmt)]
-    outer = _outer((*loops, ranges[tile.vector.var]), apart)
+    outer = _outer((*loops, vector), apart)
     if math.prod(r.trips or ENOUGH_TRIPS for r in outer) < ENOUGH_TRIPS:
-        parted = _partial(stmt, frame, (*loops, *(ranges[r.var] for r in tile.sums)), fresh)
+        if not tile.summed_lanes and (vector.trips or 0) >= MOST_BLOCKS * WIDE_BLOCK:
+            return _chunked(stmt, vector, fresh, vector=True)
+        wide = tile.summed_lanes and (vector.trips or 0) >= MOST_BLOCKS * WIDE_BLOCK
+        parted = _partial(stmt, frame, (*loops, *(ranges[r.var] for r in tile.sums)), fresh, vector if wide else None)
         if parted is not None:
             return parted
     return Shared(outer, (_without(stmt, outer),)) if outer else None
@@ -87,18 +94,27 @@ def _without(stmt: Map, shared: tuple[Range, ...]) -> Map:
     return replace(stmt, domain=tuple(r for r in stmt.domain if r not in shared))
 
 
-def _chunk(r: Range, count: int, var: str) -> Range:
-    """The part of a range with fixed extent that belongs to block `var` of `count`."""
-    size = -(-(r.trips or 0) // count) * r.step
-    start = r.start + ix(var) * size
-    return Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size), r.step)
+def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -> Map:
+    """The part of a map that belongs to block `var` of `count` of one of its ranges, which has a fixed extent.
+
+    The values of a vector's range are counted from the block's first: that shows that there are many of them.
+    """
+    trips, ends = r.trips or 0, {s for o in stmt.domain for s in o.start.symbols | o.stop.symbols}
+    size = -(-trips // count)
+    start = r.start + ix(var) * (size * r.step)
+    if not vector or r.step != 1 or r.var in ends:
+        here = Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size * r.step), r.step)
+        return replace(stmt, domain=tuple(here if o is r else o for o in stmt.domain))
+    here = Range(r.var, ix(0), ix(size) if trips == count * size else minimum(ix(size), trips - ix(var) * size))
+    domain = tuple(here if o is r else o for o in stmt.domain)
+    shifted = rename_symbols((replace(stmt, domain=()),), {r.var: start + r.var})
+    return Map(domain, tuple(p for m in shifted if isinstance(m, Map) for p in m.body), stmt.source)
 
 
-def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str]) -> Shared:
+def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str], vector: bool = False) -> Shared:
     count = min(MOST_BLOCKS, -(-(wide.trips or 0) // SMALLEST_CHUNK))
     block = Range(fresh("block"), ix(0), ix(_blocks(wide.trips or 0, count)))
-    inner = _chunk(wide, count, block.var)
-    return Shared((block,), (replace(stmt, domain=tuple(inner if r is wide else r for r in stmt.domain)),))
+    return Shared((block,), (_in_block(stmt, wide, count, block.var, vector),))
 
 
 def _blocks(trips: int, count: int) -> int:
@@ -106,8 +122,12 @@ def _blocks(trips: int, count: int) -> int:
     return -(-trips // -(-trips // count)) if trips else 0
 
 
-def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str]) -> Shared | None:
-    """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end."""
+def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str],
+             vector: Range | None = None) -> Shared | None:
+    """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end.
+
+    vector: one more loop, whose values are the lanes of a tile.
+    """
     stores = [p for p in stmt.body if isinstance(p, Store)]
     names = [p.array for p in stores if p.op]
     if any(sum(p.array == n for p in stores) > 1 for n in names):
@@ -115,12 +135,12 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     reads = {n for p in stmt.body for n in _reads(p)}
     kept = {p.array: injective_variables(replace(stmt, body=(p,)), frame) for p in stores}
     cells = {p.array: _targets(p, stmt, frame) for p in stores if p.op and p.array not in reads}
-    found = [(r, copied) for r in loops if _closed(r, stmt) and r.trips and
+    found = [(r, copied) for r in (*loops, *([vector] if vector else [])) if _closed(r, stmt) and r.trips and
              (copied := _copied(stores, r, kept, cells)) is not None]
     split, targets = max(found, key=lambda pair: pair[0].trips or 0, default=(None, []))
     if split is None or (split.trips or 0) < 8 or not targets:
         return None
-    return _blocked(stmt, frame, split, targets, fresh)
+    return _blocked(stmt, frame, split, targets, fresh, split is vector)
 
 
 def _copied(stores: list[Store], split: Range, kept: Mapping[str, set[str]],
@@ -174,7 +194,7 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
 
 
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
-             fresh: Callable[[str], str]) -> Shared:
+             fresh: Callable[[str], str], vector: bool) -> Shared:
     count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // _fewest(stmt, split, targets))))
     block = Range(fresh("block"), ix(0), ix(count))
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
@@ -188,8 +208,7 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
         start.append(Map(cells, (Store(array.name, here, _neutral(target, dtype)),)))
         body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), part.expr, part.op)
         end.append(Map((block, *cells), (replace(target, expr=Load(array.name, here, dtype)),)))
-    domain = tuple(_chunk(r, count, block.var) if r is split else r for r in stmt.domain)
-    core = Map(domain, tuple(body.values()), stmt.source)
+    core = _in_block(replace(stmt, body=tuple(body.values())), split, count, block.var, vector)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
 
 

@@ -2,26 +2,25 @@
 
 A tile is a few target elements: some lanes along one variable with unit stride, times a few values of other target
 variables. What a term loads is shared by several sums, and enough sums are under way to hide the
-latency of an addition.
+latency of an addition. Where all sums go through the same terms, these are taken a strip at a time for all of them.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from sdfgad.codegen.apart import told_apart
-from sdfgad.codegen.cpp import Frame, flat, inside, most_trips, surely_runs
+from sdfgad.codegen.cpp import Frame, flat, inside, least_trips, most_trips, surely_runs
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
+from sdfgad.codegen.tile_terms import is_term, loads_ahead, operations
 from sdfgad.codegen.toolchain import vector_bytes, vector_registers
-from sdfgad.ir.expr import Call, Const, Expr, Load, loads, walk
+from sdfgad.ir.expr import Expr, Load, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Range, Store
 
-_PLAIN = frozenset(("add", "sub", "mul", "neg", "cast"))
-"""Functions that mean the same on vectors and on numbers."""
 LEAST_REUSE = 4.0
 """Uses per element touched from which on a tile pays; below it, memory sets the pace."""
 LATENCY, PER_CYCLE = 4, 2
@@ -29,6 +28,10 @@ LATENCY, PER_CYCLE = 4, 2
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 _CHUNKS = (1, 2, 4)
 _MOST_UNROLLED_VARIABLES = 4
+_LEAST_UNKNOWN = 64
+"""Values that a vector's range surely has where their number is not known: what is left over does not count."""
+_STRIP_BYTES = 1 << 16
+"""Of terms that stay in the cache while all sums take them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Tile:
     """Loops over `outer`, then blocks of the unrolled variables (`steps`), then `sums`.
 
     vector: the variable whose values are the lanes; lanes: values per vector; chunks: vectors side by side, 1 when
-    `vector` is summed over.
+    `vector` is summed over. strip: terms along `vector` that all sums take before the next ones are loaded; 0 for all.
     """
 
     vector: Range
@@ -46,6 +49,7 @@ class Tile:
     outer: tuple[Range, ...]
     sums: tuple[Range, ...]
     summed_lanes: bool
+    strip: int = 0
 
     @property
     def inner(self) -> frozenset[str]:
@@ -63,6 +67,8 @@ class _Sum:
     target: tuple[Range, ...]
     fixed: tuple[Range, ...]
     """Target variables with a known number of values and on which no other range depends: they may be unrolled."""
+    trips: Mapping[str, int]
+    """How many values a variable has; the most where that varies between many, 0 where it may be few."""
 
 
 def plan_tile(frame: Frame, stmt: Map) -> Tile | None:
@@ -94,20 +100,25 @@ def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:
     if any((r.start.symbols | r.stop.symbols) & summed for r in target):
         return None
     inner = frame.inside(order)
+    # Both branches of a choice are computed.
+    if not loads_ahead(inner, part.expr):
+        return None
     # The target is loaded and stored outside the loops over the terms, even if these have no iteration.
     if not all(surely_runs(r, inner.bounds) for r in order) and not inside(inner, frame.arrays[part.array],
                                                                            part.index):
         return None
     fixed = tuple(r for r in target if r.step == 1 and r.trips and r.var not in bounds)
-    return _Sum(stmt, part, order, target, fixed)
+    return _Sum(stmt, part, order, target, fixed, {r.var: _trips(inner, r) for r in order})
+
+
+def _trips(frame: Frame, r: Range) -> int:
+    many = least_trips(r, frame.bounds) >= _LEAST_UNKNOWN
+    return r.trips if r.trips is not None else (many and most_trips(r, frame.bounds)) or 0
 
 
 def _vectorises(frame: Frame, part: Store) -> bool:
-    """Whether the term is plain arithmetic on real floating-point elements that the sum does not change."""
-    nodes = list(walk(part.expr))
-    if frame.arrays[part.array].dtype.kind != "f" or any(n.dtype.kind != "f" for n in nodes):
-        return False
-    if not all(isinstance(n, (Load, Const)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes):
+    """Whether the term is plain arithmetic on real elements that the sum does not change."""
+    if not (is_term(part.expr) and part.expr.dtype == frame.arrays[part.array].dtype):
         return False
     return all(n.array != part.array for n in loads(part.expr)) and not any(i.elems for i in part.index)
 
@@ -137,24 +148,36 @@ def _choices(frame: Frame, found: _Sum) -> Iterator[tuple[float, Tile]]:
         summed = vector not in found.target
         others = [r for r in found.fixed if r is not vector][-_MOST_UNROLLED_VARIABLES:]
         for lanes in _lane_counts(frame, found, vector):
-            for chunks in (1,) if summed else tuple(c for c in _CHUNKS if c * lanes <= (vector.trips or 0)):
+            for chunks in (1,) if summed else tuple(c for c in _CHUNKS if c * lanes <= found.trips[vector.var]):
                 for steps in _steps(others):
                     cost = _cost(frame, found, vector, lanes, chunks, steps)
                     if cost is not None:
-                        yield cost, _tile(found, vector, lanes, chunks, steps, summed)
+                        yield cost, _tile(found, vector, lanes, chunks, steps)
 
 
-def _tile(found: _Sum, vector: Range, lanes: int, chunks: int, steps: tuple[tuple[Range, int], ...],
-          summed: bool) -> Tile:
-    unrolled = {r.var for r, _ in steps}
+def _tile(found: _Sum, vector: Range, lanes: int, chunks: int, steps: tuple[tuple[Range, int], ...]) -> Tile:
+    unrolled, summed = {r.var for r, _ in steps}, vector not in found.target
     outer = tuple(r for r in found.target if r is not vector and r.var not in unrolled)
     sums = tuple(r for r in found.order if r not in found.target and r is not vector)
-    return Tile(vector, lanes, chunks, steps, outer, sums, summed)
+    strip = _strip(found, vector) if summed and not sums and (outer or steps) else 0
+    return Tile(vector, lanes, chunks, steps, outer, sums, summed, strip)
+
+
+def _strip(found: _Sum, vector: Range) -> int:
+    """How many terms to take at a time, 0 for all: what the next sums need as well stays in the cache.
+
+    Not where other sums need other terms.
+    """
+    terms = [n for n in loads(found.store.expr) if _depends(n, vector.var)]
+    if any(n.index[k].symbols - {vector.var} & found.trips.keys() for n in terms for k in range(len(n.index))):
+        return 0
+    size = _STRIP_BYTES // sum(n.dtype.itemsize for n in terms) // _LEAST_UNKNOWN * _LEAST_UNKNOWN
+    return size if found.trips[vector.var] > 2 * size else 0
 
 
 def _lanes_along(frame: Frame, found: _Sum, r: Range) -> bool:
     """Whether neighbouring values of the variable are neighbouring elements, or the same one, everywhere."""
-    if r.step != 1 or (r.trips or 0) < 2 or any(r.var in o.start.symbols | o.stop.symbols for o in found.order):
+    if r.step != 1 or found.trips[r.var] < 2 or any(r.var in o.start.symbols | o.stop.symbols for o in found.order):
         return False
     steps = [flat(frame.arrays[name], index).coefficient(r.var) for name, index in _accesses(found)]
     return all(s in (0, 1) for s in steps) and 1 in steps
@@ -164,7 +187,7 @@ def _lane_counts(frame: Frame, found: _Sum, vector: Range) -> list[int]:
     """The widest vector of the widest type, or what covers a shorter range."""
     widest = max(n.dtype.itemsize for n in (*walk(found.store.expr), frame.arrays[found.store.array]))
     most = max(1, vector_bytes() // widest)
-    return [min(most, 1 << ((vector.trips or 1).bit_length() - 1))]
+    return [min(most, 1 << (found.trips[vector.var].bit_length() - 1))]
 
 
 def _steps(others: list[Range]) -> Iterator[tuple[tuple[Range, int], ...]]:
@@ -179,19 +202,28 @@ def _steps(others: list[Range]) -> Iterator[tuple[tuple[Range, int], ...]]:
 
 def _cost(frame: Frame, found: _Sum, vector: Range, lanes: int, chunks: int,
           steps: tuple[tuple[Range, int], ...]) -> float | None:
-    """Cycles per point, from the loads, the additions and the latency of one block; None when registers run out."""
-    cells = math.prod(s for _, s in steps)
-    vectors = sum(_copies(n, steps) * chunks for n in loads(found.store.expr) if _depends(n, vector.var))
-    scalars = sum(_copies(n, steps) for n in loads(found.store.expr) if not _depends(n, vector.var))
+    """Cycles per point, from the loads, the operations and the latency of one block; None when registers run out."""
+    cells, terms = math.prod(s for _, s in steps), loads(found.store.expr)
+    summed = {r.var for r in found.order if r not in found.target}
+    kept = [n for n in terms if not any(_depends(n, v) for v in summed)]
+    vectors, scalars = _loaded([n for n in terms if n not in kept], vector.var, chunks, steps)
     sums = cells * chunks
-    if sums + min(vectors, 4) + 1 > vector_registers():
+    if sums + min(vectors, 4) + 1 + sum(_loaded(kept, vector.var, chunks, steps)) > vector_registers():
         return None
-    cycles = max(sums / PER_CYCLE, (vectors + scalars) / PER_CYCLE, LATENCY)
+    cycles = max(sums * operations(found.store.expr) / PER_CYCLE, (vectors + scalars) / PER_CYCLE, LATENCY)
     waste = math.prod(-(-(r.trips or 1) // s) * s / (r.trips or 1) for r, s in steps)
-    width = lanes * chunks
-    waste *= -(-(vector.trips or 1) // width) * width / (vector.trips or 1)
+    width, trips = lanes * chunks, found.trips[vector.var]
+    waste *= -(-trips // width) * width / trips
+    # The lanes of a sum that they share are added by halves, once for all terms.
+    adding = math.log2(lanes) / math.prod(found.trips[v] or 1 for v in summed) if vector.var in summed else 0.0
     # Between equals, the smaller tile: less code, fewer registers.
-    return cycles / (sums * lanes) * waste * (1 + 0.002 * sums)
+    return cycles / (sums * lanes) * waste * (1 + 0.002 * sums) + adding
+
+
+def _loaded(terms: list[Load], vector: str, chunks: int, steps: tuple[tuple[Range, int], ...]) -> tuple[int, int]:
+    """How many vectors, and numbers for all lanes, the loads of one block are."""
+    vectors = sum(_copies(n, steps) * chunks for n in terms if _depends(n, vector))
+    return vectors, sum(_copies(n, steps) for n in terms if not _depends(n, vector))
 
 
 def _copies(n: Load, steps: tuple[tuple[Range, int], ...]) -> int:

@@ -75,7 +75,7 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, M
 def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Map | None:
     """The reading map with the maker's expression in place of the loads."""
     found = {n for part in stmt.body for n in loads(part.expr) if n.array == store.array}
-    if len(found) != 1 or _in_indices(stmt, store.array):
+    if len(found) != 1 or in_indices(stmt, store.array):
         return None
     use = next(iter(found))
     moved = {var: use.index[k] - offset for var, (k, offset) in place.items()}
@@ -91,7 +91,8 @@ def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Ma
     return Map(stmt.domain, body, stmt.source)
 
 
-def _in_indices(stmt: Map, name: str) -> bool:
+def in_indices(stmt: Map, name: str) -> bool:
+    """Whether an index of a map, or an end of its ranges, is an element of the array."""
     atoms = [e for part in stmt.body for e in index_elems(part.expr)]
     atoms += [e for part in stmt.body if isinstance(part, Store) for i in part.index for e in i.elems]
     atoms += [e for r in stmt.domain for e in (*r.start.elems, *r.stop.elems)]

@@ -7,7 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.cover import covers
-from sdfgad.analysis.rows import Rows, footprint, maps_of, number_rows, reach, runs, seeds, stride, touches, trips
+from sdfgad.analysis.rows import (
+    Rows,
+    footprint,
+    maps_of,
+    number_rows,
+    reach,
+    runs,
+    seeds,
+    stride,
+    touched_bytes,
+    touches,
+    trips,
+)
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, map_accesses, map_stmt_indices, reads, statements, with_children, writes
@@ -19,7 +31,8 @@ from sdfgad.transform.rows_in_turn import rows_in_turn
 class Limits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
     nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
-    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few."""
+    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
+    far: bytes that no cache of a core holds."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
@@ -28,6 +41,7 @@ class Limits:
     trips: int = 64
     fewest: int = 8
     stream: int = 256
+    far: int = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -156,7 +170,18 @@ class _Splitter:
             cuts.append(cut)
             body = tuple(_tiled(s, cut) for s in body)
         busy = math.prod(trips(c.loop) for c in cuts)
-        return self._in_turn(Taken(tuple(cuts), body)) if cuts and busy >= self.limits.fewest else None
+        if not cuts or busy < self.limits.fewest or self._streams(cuts, body):
+            return None
+        return self._in_turn(Taken(tuple(cuts), body))
+
+    def _streams(self, cuts: list[Cut], body: Block) -> bool:
+        """Whether every row goes through the same data, too much for a cache: apart, maps take a part of it at a time
+        for all rows (`codegen/tiles.py`)."""
+        placed = {n for c in cuts for n in c.rows.places}
+        alone = [s for s in body if isinstance(s, Map)]
+        return len(alone) == len(body) and any(
+            touched_bytes(m, t, self.arrays) >= self.limits.far for m in alone for t in touches(m)
+            if t.array not in placed)
 
     def _in_turn(self, taken: Taken) -> Taken:
         """With one more cut where that brings a row into the cache."""

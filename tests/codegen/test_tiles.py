@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import schedule, tiles
+from sdfgad.codegen import parallel, schedule, tiles
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -13,7 +13,7 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem, ix, maximum, minimum
 from sdfgad.ir.program import Map, Program
 from sdfgad.transform.collect import collect_sums
-from tests.codegen.build_programs import F4, F8, I8, add, agree, load, mapped, mul, num, program, span, store
+from tests.codegen.build_programs import F4, F8, I8, add, agree, compare, load, mapped, mul, num, program, span, store
 
 # Images, height, width, filter, channels in, channels out: extents 1, odd ones, more than one vector.
 SIZES = ((2, 5, 6, 3, 2, 7, F4), (1, 4, 9, 2, 3, 16, F8), (3, 3, 3, 2, 1, 6, F4), (1, 1, 1, 1, 1, 2, F8),
@@ -113,3 +113,69 @@ def test_threads_share_what_is_outside_the_tiles_or_blocks_of_terms() -> None:
         lowered = lower(convolution(kind, 4, 40, 40, 3, 3, 8, F4))
         assert source(lowered).count("#pragma omp parallel for") == 1
         assert any("partial" in name for name in lowered.sdfg.arrays) is blocks
+
+
+def bins(n: int, m: int, dtype: np.dtype, value: object, target: str) -> Program:
+    """Sums over the values, or the bins, under conditions on both."""
+    x, d = load("x", "k", dtype=dtype), load("d", "k", dtype=dtype)
+    inside = compare("and", compare("le", load("low", "i", dtype=dtype), x),
+                     call("not", compare("ge", x, load("high", "i", dtype=dtype))))
+    term = {"count": call("cast", inside, dtype=I8), "sum": call("select", inside, d, num(-0.0, dtype), dtype=dtype),
+            "spread": call("select", compare("or", inside, compare("eq", d, x)), load("low", "i", dtype=dtype), d,
+                           dtype=dtype),
+            "fixed": call("select", compare("and", inside, compare("lt", load("low", "i", dtype=dtype),
+                                                                   load("high", "i", dtype=dtype))), d, x, dtype=dtype)
+            }[str(value)]
+    stmt = mapped([span("i", n), span("k", m)], store("t", [target], term, "+"))
+    shapes = {"x": ((m,), dtype), "d": ((m,), dtype), "low": ((n,), dtype), "high": ((n,), dtype),
+              "t": ((n if target == "i" else m,), I8 if value == "count" else dtype)}
+    return program([stmt], shapes)
+
+
+@pytest.mark.parametrize("dtype", [F8, F4], ids=str)
+@pytest.mark.parametrize(("value", "target"), [("count", "i"), ("sum", "i"), ("spread", "k"), ("fixed", "k"),
+                                               ("fixed", "i")])
+def test_comparisons_and_choices(dtype: np.dtype, value: str, target: str, tiled: None) -> None:
+    made = bins(7, 75, dtype, value, target)
+    assert planned(made)
+    agree(made, threads=(1, 2), calls=1)
+
+
+def test_comparisons_of_integers(tiled: None) -> None:
+    term = call("select", compare("gt", load("a", "i", dtype=I8), load("b", "k", dtype=I8)),
+                call("sub", load("a", "i", dtype=I8), load("b", "k", dtype=I8)), num(0, I8), dtype=I8)
+    made = program([mapped([span("i", 9), span("k", 21)], store("t", ["i"], term, "+"))],
+                   {"a": ((9,), I8), "b": ((21,), I8), "t": ((9,), I8)})
+    assert planned(made)
+    agree(made, threads=(1, 2))
+
+
+def test_not_a_number_meets_no_condition(tiled: None) -> None:
+    values = {"x": np.array([np.nan, 0.5, np.inf, 0.25] * 10), "d": np.full(40, np.nan), "low": np.zeros(4),
+              "high": np.array([1.0, np.nan, np.inf, 0.5]), "t": np.zeros(4)}
+    agree(bins(4, 40, F8, "count", "i"), values={**values, "t": np.zeros(4, np.int64)})
+    agree(bins(4, 40, F8, "sum", "i"), values={**values, "d": np.arange(40.0)})
+
+
+def test_a_choice_that_guards_an_index_is_no_tile(tiled: None) -> None:
+    term = call("select", compare("lt", load("a", "i"), load("b", "k")), load("a", ix("k") + 1), num(0.0), dtype=F8)
+    stmt = mapped([span("i", 9), span("k", 21)], store("t", ["i"], term, "+"))
+    assert planned(program([stmt], {"a": ((22,), F8), "b": ((21,), F8), "t": ((9,), F8)}))
+    assert not planned(program([stmt], {"a": ((21,), F8), "b": ((21,), F8), "t": ((9,), F8)}))
+
+
+@pytest.mark.parametrize("size", [16 * 280, 16 * 280 + 1, 16 * 280 + 37], ids=str)
+@pytest.mark.parametrize(("value", "target"), [("sum", "i"), ("count", "i"), ("spread", "k")])
+def test_blocks_of_long_ranges_and_strips(size: int, value: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few targets or many: every block has its part of the long range, whole vectors or not."""
+    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(tiles, "LEAST_REUSE", 0.0)
+    monkeypatch.setattr(parallel, "WIDE_BLOCK", 4)
+    monkeypatch.setattr(parallel, "MOST_BLOCKS", 16)
+    monkeypatch.setattr(tiles, "_STRIP_BYTES", 1 << 10)
+    made = bins(5, size, F8, value, target)
+    text = source(lower(made))
+    assert "#pragma omp parallel for" in text and "sg::Lanes<" in text
+    if size == 16 * 280 or value != "sum":
+        assert ("strip_" in text) is (target == "i")
+    agree(made, threads=(1, 2), calls=1)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -165,3 +166,13 @@ def test_compiled(before: Program, limits: Limits, least: int, monkeypatch: pyte
         executable(actual)
         for name, value in expected.items():
             np.testing.assert_allclose(actual[name], value, rtol=1e-13)
+
+
+@pytest.mark.parametrize("far", [1 << 10, 1 << 20])
+def test_rows_that_all_go_through_the_same_data_stay(far: int) -> None:
+    """More data than a cache holds is taken a part at a time for all rows, which one row after the other cannot."""
+    before = build((
+        mapped([ROW], store("t", (I,), mul(num(2.0), load("p", I)))),
+        mapped([ROW, span("j", 256)], store("y", (I,), mul(load("x", J), load("t", I)), "+")),
+    ), {"x": (256,), "p": (24,), "y": (24,)}, {"t": (24,)})
+    assert len(parallel(split(before, replace(EAGER, far=far)))) == (far > 256 * 8)

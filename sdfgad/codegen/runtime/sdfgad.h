@@ -130,6 +130,42 @@ template <class To, class V> inline auto convert(V v) {
     if constexpr (std::is_arithmetic_v<V>) return To(v);
     else return __builtin_convertvector(v, Lanes<To, sizeof(V) / sizeof(v[0])>);
 }
+// Masks: a bool for one number; for several, integers of the numbers' size, all bits set or none.
+template <class V> inline constexpr int lanes_of = sizeof(V) / sizeof(std::declval<V>()[0]);
+template <class V> requires std::is_arithmetic_v<V> inline constexpr int lanes_of<V> = 1;
+template <class T> using MaskOf = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+template <class T, int N, class V> inline Lanes<T, N> spread(V v) {
+    if constexpr (std::is_arithmetic_v<V> && N > 1) return T(v) - Lanes<T, N>{};  // 0 is what leaves -0 alone
+    else return v;
+}
+// Two masks of as many lanes of the same size.
+template <class A, class B, class F> inline auto combined(A a, B b, F f) {
+    if constexpr (std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) return bool(f(a, b));
+    else if constexpr (std::is_arithmetic_v<A>) return f(a ? ~B{} : B{}, b);
+    else if constexpr (std::is_arithmetic_v<B>) return f(a, b ? ~A{} : A{});
+    else if constexpr (sizeof(A) < sizeof(B)) return f(convert<int64_t>(a), b);
+    else if constexpr (sizeof(A) > sizeof(B)) return f(a, convert<int64_t>(b));
+    else return f(a, b);
+}
+template <class A, class B> inline auto both(A a, B b) {
+    return combined(a, b, [](auto x, auto y) { return x & y; });
+}
+template <class A, class B> inline auto either(A a, B b) {
+    return combined(a, b, [](auto x, auto y) { return x | y; });
+}
+template <class A> inline auto negated(A a) {
+    if constexpr (std::is_arithmetic_v<A>) return !a;
+    else return ~a;
+}
+template <class T, class M> inline auto number_of(M m) {
+    if constexpr (std::is_arithmetic_v<M>) return T(m);
+    else return convert<T>(-m);
+}
+template <class T, class M, class A, class B> inline auto choose(M m, A a, B b) {
+    constexpr int n = std::max({lanes_of<M>, lanes_of<A>, lanes_of<B>});
+    if constexpr (std::is_arithmetic_v<M>) return m ? spread<T, n>(a) : spread<T, n>(b);
+    else return convert<MaskOf<T>>(m) ? spread<T, n>(a) : spread<T, n>(b);
+}
 // The sum of all lanes, by halves. Without the builtin (gcc 11) the halves go through memory.
 template <int First, class V, int... K> inline auto lanes_from(V v, std::integer_sequence<int, K...>) {
 #if __has_builtin(__builtin_shufflevector)

@@ -6,12 +6,14 @@ stack of each thread, and a few routines take room of their own while they run.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
+from sdfgad.codegen.bands import join_bands
+from sdfgad.codegen.constants import constants_ahead
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
@@ -75,7 +77,11 @@ def scheduled(program: Program) -> Scheduled:
     program = library_forms(program)
     scheduler = Scheduler(program.arrays)
     items = scheduler.block(Frame(program.arrays), program.body)
-    return Scheduled(program, tuned(items, Frame(scheduler.arrays)), scheduler.arrays)
+    bands = constants_ahead(join_bands(items, Frame(scheduler.arrays), scheduler.fresh), scheduler.scalar)
+    apart, joined = (Scheduled(program, made, scheduler.arrays) for made in (items, bands))
+    # Arrays of which one is needed before the other one share bytes only while a kernel does not take both.
+    less = footprint_of(joined, ()).arena.bytes <= footprint_of(apart, ()).arena.bytes
+    return replace(apart, items=tuned((joined if less else apart).items, Frame(scheduler.arrays)))
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

@@ -80,7 +80,8 @@ def scheduled(program: Program) -> Scheduled:
     bands = constants_ahead(join_bands(items, Frame(scheduler.arrays), scheduler.fresh), scheduler.scalar)
     apart, joined = (Scheduled(program, made, scheduler.arrays) for made in (items, bands))
     # Arrays of which one is needed before the other one share bytes only while a kernel does not take both.
-    less = footprint_of(joined, ()).arena.bytes <= footprint_of(apart, ()).arena.bytes
+    passed = {*program.arguments, *program.constants}
+    less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
     return replace(apart, items=tuned((joined if less else apart).items, Frame(scheduler.arrays)))
 
 

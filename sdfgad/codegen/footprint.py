@@ -20,7 +20,7 @@ from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
+from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, statements
 
 _INVERSE_PANEL = 64
@@ -75,7 +75,7 @@ class Footprint:
 def scheduled(program: Program) -> Scheduled:
     """The pieces a program is lowered to."""
     program = library_forms(program)
-    scheduler = Scheduler(program.arrays)
+    scheduler = Scheduler(program.arrays, _variables(program.body))
     items = scheduler.block(Frame(program.arrays), program.body)
     bands = constants_ahead(join_bands(items, Frame(scheduler.arrays), scheduler.fresh), scheduler.scalar)
     apart, joined = (Scheduled(program, made, scheduler.arrays) for made in (items, bands))
@@ -83,6 +83,12 @@ def scheduled(program: Program) -> Scheduled:
     passed = {*program.arguments, *program.constants}
     less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
     return replace(apart, items=tuned((joined if less else apart).items, Frame(scheduler.arrays)))
+
+
+def _variables(block: Block) -> Iterator[str]:
+    for stmt in statements(block):
+        ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+        yield from (r.var for r in ranges)
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

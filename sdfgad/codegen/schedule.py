@@ -4,7 +4,7 @@ This is the target-neutral half of lowering: everything is still in terms of the
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -70,9 +70,9 @@ Item: TypeAlias = Group | Kernel | Region
 class Scheduler:
     """Takes blocks apart and collects the containers it adds to `arrays`."""
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, arrays: Mapping[str, Array], variables: Iterable[str] = ()) -> None:
         self.arrays = dict(arrays)
-        self._taken: set[str] = set(arrays)
+        self._taken: set[str] = {*arrays, *variables}
 
     def block(self, frame: Frame, block: Block) -> tuple[Item, ...]:
         """The items of a block, neighbouring sequential statements together."""

@@ -104,3 +104,9 @@ def test_what_only_numbers_make_is_computed_once() -> None:
     assert {n for n in made.arrays if n.startswith("constant")} == {"constant", "constant_1"}
     assert [p.expr.args[0] for m in kernel.body if isinstance(m, Map) for p in m.body] == [
         load("constant"), load("constant_1")]
+
+
+@pytest.mark.parametrize("var", ["row", "block"])
+def test_loops_may_have_any_name(var: str) -> None:
+    shift = mapped([ROW, COLUMN], store("y", ["i", "j"], mul(load("x", var, "j"), load("x", "i", "j"))))
+    assert sizes(Loop(span(var, 3), (shift, STENCIL))) == [2]

@@ -6,19 +6,21 @@ stack of each thread, and a few routines take room of their own while they run.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
+from sdfgad.codegen.bands import join_bands
+from sdfgad.codegen.constants import constants_ahead
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
+from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, statements
 
 _INVERSE_PANEL = 64
@@ -73,9 +75,20 @@ class Footprint:
 def scheduled(program: Program) -> Scheduled:
     """The pieces a program is lowered to."""
     program = library_forms(program)
-    scheduler = Scheduler(program.arrays)
+    scheduler = Scheduler(program.arrays, _variables(program.body))
     items = scheduler.block(Frame(program.arrays), program.body)
-    return Scheduled(program, tuned(items, Frame(scheduler.arrays)), scheduler.arrays)
+    bands = constants_ahead(join_bands(items, Frame(scheduler.arrays), scheduler.fresh), scheduler.scalar)
+    apart, joined = (Scheduled(program, made, scheduler.arrays) for made in (items, bands))
+    # Arrays of which one is needed before the other one share bytes only while a kernel does not take both.
+    passed = {*program.arguments, *program.constants}
+    less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
+    return replace(apart, items=tuned((joined if less else apart).items, Frame(scheduler.arrays)))
+
+
+def _variables(block: Block) -> Iterator[str]:
+    for stmt in statements(block):
+        ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+        yield from (r.var for r in ranges)
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

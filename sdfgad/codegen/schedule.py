@@ -4,7 +4,7 @@ This is the target-neutral half of lowering: everything is still in terms of the
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -43,13 +43,13 @@ class Extent:
 class Kernel:
     """`body` once for every point of `extents`, in parallel; each has its own `private` containers.
 
-    origin: the statement of the program that it runs.
+    origin: the statements of the program that it runs.
     """
 
     extents: tuple[Extent, ...]
     body: Block
     uneven: bool
-    origin: Stmt
+    origin: Block
     private: tuple[str, ...] = ()
 
 
@@ -70,9 +70,9 @@ Item: TypeAlias = Group | Kernel | Region
 class Scheduler:
     """Takes blocks apart and collects the containers it adds to `arrays`."""
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, arrays: Mapping[str, Array], variables: Iterable[str] = ()) -> None:
         self.arrays = dict(arrays)
-        self._taken: set[str] = set(arrays)
+        self._taken: set[str] = {*arrays, *variables}
 
     def block(self, frame: Frame, block: Block) -> tuple[Item, ...]:
         """The items of a block, neighbouring sequential statements together."""
@@ -101,8 +101,8 @@ class Scheduler:
         if isinstance(stmt, While):
             return [Region(stmt, parts)]
         if isinstance(stmt, If):
-            cond = self._scalar("cond", _BOOL)
-            return [Group((_assign(cond, stmt.cond),)), Region(stmt, parts, cond=cond)]
+            cond = self.scalar("cond", _BOOL)
+            return [Group((assigned(cond, stmt.cond),)), Region(stmt, parts, cond=cond)]
         (start, first), (stop, last) = self._number(stmt.range.start), self._number(stmt.range.stop)
         return [Group((*first, *last)), Region(stmt, parts, start, stop)]
 
@@ -125,7 +125,7 @@ class Scheduler:
         while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
             ranges, body, private = [*ranges, inner.range], inner.body, inner.private
         extents, setup = self._extents(tuple(ranges))
-        return [Group(setup), Kernel(extents, body, False, stmt, private)]
+        return [Group(setup), Kernel(extents, body, False, (stmt,), private)]
 
     def _extents(self, ranges: tuple[Range, ...]) -> tuple[tuple[Extent, ...], Block]:
         """Ranges with their numbers of iterations, and what computes those."""
@@ -141,34 +141,37 @@ class Scheduler:
     def _map(self, frame: Frame, stmt: Map) -> list[Item]:
         if not stmt.domain or map_work(stmt, frame.bounds) < PARALLEL_WORK:
             return [Group((stmt,))]
-        shared = share(stmt, frame, self._fresh)
+        shared = share(stmt, frame, self.fresh)
         if shared is None:
             return [Group((stmt,))]
         self.arrays.update((a.name, a) for a in shared.added)
         extents, setup = self._extents(shared.ranges)
         inner = {v for m in shared.body for r in m.domain for v in r.start.symbols | r.stop.symbols}
         uneven = any(r.var in inner and r.step and not r.var.startswith("block") for r in shared.ranges)
-        return [Group((*shared.before, *setup)), Kernel(extents, shared.body, uneven, stmt), Group(shared.after)]
+        return [Group((*shared.before, *setup)), Kernel(extents, shared.body, uneven, (stmt,)), Group(shared.after)]
 
     def _number(self, value: Ix) -> tuple[int | str, Block]:
         """The value itself, or a scalar and the statement that computes it."""
         if value.const is not None:
             return value.const, ()
-        name = self._scalar("bound", _INT)
-        return name, (_assign(name, Index(value, _INT)),)
+        name = self.scalar("bound", _INT)
+        return name, (assigned(name, Index(value, _INT)),)
 
-    def _scalar(self, stem: str, dtype: np.dtype) -> str:
-        name = self._fresh(stem)
+    def scalar(self, stem: str, dtype: np.dtype) -> str:
+        """The name of a new scalar."""
+        name = self.fresh(stem)
         self.arrays[name] = Array(name, (), dtype)
         return name
 
-    def _fresh(self, stem: str) -> str:
+    def fresh(self, stem: str) -> str:
+        """A name that nothing has yet."""
         name = fresh(stem, self._taken)
         self._taken.add(name)
         return name
 
 
-def _assign(name: str, value: Expr) -> Map:
+def assigned(name: str, value: Expr) -> Map:
+    """What gives a scalar its value."""
     return Map((), (Store(name, (), value),))
 
 

@@ -59,8 +59,11 @@ class _Reader:
         written = frozenset(all_writes(item.body))
         own = frozenset(n for n in written if n not in self.program)
         starts = {e.array for x in item.extents for e in range_elems(x.var)}
-        read = frozenset(all_reads(item.body) | starts) - own
-        return Step(self.number, read, written, frozenset(_replaced(item.origin, self.arrays)) | own)
+        read, filled = frozenset(starts), own
+        for stmt in item.origin:
+            read |= all_reads((stmt,)) - filled
+            filled |= frozenset(_replaced(stmt, self.arrays))
+        return Step(self.number, read, written, filled)
 
 
 def _replaced(stmt: Stmt, arrays: Mapping[str, Array], around: tuple[Range, ...] = ()) -> Iterator[str]:

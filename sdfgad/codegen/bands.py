@@ -1,0 +1,220 @@
+"""Bands of rows: neighbouring maps that pass from thread to thread nothing but what stays within a few rows.
+
+A thread runs all of them for its own rows, one after the other: there is nothing to wait for between them, the rows are
+still in the cache of the same core, and what is too small for all threads is no pause for the others.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.parallel import MOST_BLOCKS
+from sdfgad.codegen.row_blocks import block_rows
+from sdfgad.codegen.row_order import MOST_GLUED, Rowed, in_rows, origins_of, tied
+from sdfgad.codegen.schedule import PARALLEL_WORK, Extent, Group, Item, Kernel, Region
+from sdfgad.codegen.tiles import plan_tile
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Loop, Map, Range
+from sdfgad.ir.walk import all_writes, conflicts, writes
+
+WORTH_A_BLOCK = 4096
+"""Operations of a map within a block from which on its loops cost little beside."""
+FEWEST_BLOCKS = 8
+UNEVEN = 1.5
+"""The row with most work may have so many times that of all rows on average."""
+
+
+def join_bands(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) -> tuple[Item, ...]:
+    """parallel i = 0:9: x[i] = y[i] ; x[9] = 0 ; parallel i = 0:10: z[i] = x[i]
+    ->   parallel b = 0:5: { i = 2b:min(9, 2b + 2): x[i] = y[i] ; i = max(9, 2b):min(10, 2b + 2): x[i] = 0 ; ... }
+    """
+    done: list[Item] = []
+    run = _Run(frame, fresh)
+    for piece in _pieces(items, frame, fresh):
+        if not isinstance(piece, _Piece):
+            done.extend((*run.items(), piece))
+            run = _Run(frame, fresh)
+        elif not run.takes(piece):
+            done_with, run = run.cut(piece)
+            done.extend(done_with)
+    done.extend(run.items())
+    return tuple(_together(done))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A map with the item that runs it."""
+
+    stmt: Map
+    item: Group | Kernel
+
+
+def _pieces(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) -> Iterator[_Piece | Item]:
+    for item in items:
+        if isinstance(item, Region):
+            inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
+            yield replace(item, parts=tuple(join_bands(part, inner, fresh) for part in item.parts))
+        elif isinstance(item, Kernel):
+            stmt = item.origin[0]
+            if isinstance(stmt, Map) and _whole(item, stmt) and _banded(frame, stmt):
+                yield _Piece(stmt, item)
+            else:
+                yield item
+        else:
+            for stmt in item.body:
+                one = Group((stmt,))
+                yield _Piece(stmt, one) if isinstance(stmt, Map) and _banded(frame, stmt) else one
+
+
+def _whole(item: Kernel, stmt: Map) -> bool:
+    """Whether a kernel is one map, without partial results of its own."""
+    return len(item.origin) == 1 and all_writes(item.body) == writes(stmt)
+
+
+def _together(items: Iterable[Item]) -> Iterator[Item]:
+    """The items with neighbouring groups as one."""
+    held: Group | None = None
+    for item in items:
+        if isinstance(item, Group):
+            if not item.body:
+                continue
+            held = Group((*held.body, *item.body)) if held is not None else item
+            continue
+        if held is not None:
+            yield held
+        held = None
+        yield item
+    if held is not None:
+        yield held
+
+
+@dataclass
+class _Run:
+    """Maps that can be taken in bands so far; `ahead` are scalars that can as well be computed before all of them."""
+
+    frame: Frame
+    fresh: Callable[[str], str]
+    ahead: list[_Piece] = field(default_factory=list)
+    taken: list[tuple[Rowed, _Piece]] = field(default_factory=list)
+    order: list[_Piece] = field(default_factory=list)
+    origins: dict[str, tuple[int, int]] = field(default_factory=dict)
+    joints: frozenset[int] = frozenset()
+    """Rows that stay with the one before them."""
+    row: str = ""
+
+    def takes(self, piece: _Piece) -> bool:
+        """Add a piece if it can go with what is here."""
+        done = self._ahead(piece) if not piece.stmt.domain else self._inside(piece)
+        if done:
+            self.order.append(piece)
+        return done
+
+    def cut(self, piece: _Piece) -> tuple[tuple[Item, ...], _Run]:
+        """What runs before another run that begins with the piece, or a little earlier: a small map is kept with the
+        kernel before it rather than what is small ahead of that."""
+        later = self._begun(self.order[self._waits_for(piece):], piece)
+        if isinstance(piece.item, Group) and any(isinstance(p.item, Kernel) for p in later.order):
+            return tuple(p.item for p in self.order[:-len(later.order) + 1]), later
+        run = self._begun((), piece)
+        return (*self.items(), *(() if run.order else (piece.item,))), run
+
+    def _begun(self, before: Iterable[_Piece], piece: _Piece) -> _Run:
+        """A run of all of these; an empty one if they cannot be one."""
+        run = _Run(self.frame, self.fresh)
+        return run if all(run.takes(p) for p in (*before, piece)) else _Run(self.frame, self.fresh)
+
+    def _waits_for(self, piece: _Piece) -> int:
+        """How many of the pieces have to be over before this one may start; all of them if one is a kernel."""
+        made = self._placed(piece)
+        tight = [p for before, p in self.taken if made is None or tied(before, made) is None]
+        ahead = 1 + self.order.index(tight[-1]) if tight else len(self.order)
+        return len(self.order) if any(isinstance(p.item, Kernel) for p in self.order[:ahead]) else ahead
+
+    def _placed(self, piece: _Piece) -> Rowed | None:
+        self.row = self.row or self.fresh("row")
+        return in_rows(piece.stmt, self.frame, self.origins, self.row, isinstance(piece.item, Kernel))
+
+    def _ahead(self, piece: _Piece) -> bool:
+        if not self.taken or any(conflicts(p.stmt, piece.stmt) for _, p in self.taken):
+            return False
+        self.ahead.append(piece)
+        return True
+
+    def _inside(self, piece: _Piece) -> bool:
+        made = self._placed(piece)
+        if made is None or not _even([*(m for m, _ in self.taken), made]):
+            return False
+        joints = [tied(before, made) for before, _ in self.taken]
+        if None in joints:
+            return False
+        self.joints |= {r for part in joints for r in part or ()}
+        self.taken.append((made, piece))
+        self.origins = origins_of(made, self.origins)
+        return True
+
+    def items(self) -> Iterator[Item]:
+        """What runs the maps: a kernel over the bands if at least one of them was a kernel by itself."""
+        blocks = self._blocks() if any(isinstance(p.item, Kernel) for _, p in self.taken) else None
+        if len(self.taken) < 2 or blocks is None:
+            yield from (p.item for p in self.order)
+            return
+        yield Group(tuple(p.stmt for p in self.ahead))
+        yield self._kernel(blocks)
+
+    def _blocks(self) -> _Blocks | None:
+        """As many as pay, such that no rows are parted that belong together."""
+        rows, work = _span(m for m, _ in self.taken), sum(m.work for m, _ in self.taken)
+        middle = rows[len(rows) // 2]
+        first = max((r for r in self.joints if r < middle), default=rows.start) - rows.start
+        last = rows.stop - min((r for r in self.joints if r >= middle), default=rows.stop)
+        inner = range(rows.start + first, rows.stop - last)
+        worth = int(work / (WORTH_A_BLOCK * len(self.taken)))
+        most = min(MOST_BLOCKS, len(inner), max(FEWEST_BLOCKS, worth))
+        fits = first + last <= 2 * MOST_GLUED and most >= FEWEST_BLOCKS
+        return _Blocks(inner, first, last, most - most % FEWEST_BLOCKS) if fits else None
+
+    def _kernel(self, blocks: _Blocks) -> Kernel:
+        block = Range(self.fresh("block"), ix(0), ix(blocks.count))
+        body = tuple(_clipped(m, *blocks.limits(ix(block.var))) for m, _ in self.taken)
+        return Kernel((Extent(block, blocks.count),), body, False, tuple(p.stmt for _, p in self.taken))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """`count` blocks of `inner` rows; the first one has `first` more at its start, the last one `last` at its end."""
+
+    inner: range
+    first: int
+    last: int
+    count: int
+
+    def limits(self, block: Ix) -> tuple[Ix, Ix]:
+        """The rows of a block from the first one up to one past the last."""
+        start, stop = ((block + k) * len(self.inner) // self.count + self.inner.start for k in (0, 1))
+        return (start - maximum(0, 1 - block) * self.first,
+                stop + maximum(0, block + 2 - self.count) * self.last)
+
+
+def _banded(frame: Frame, stmt: Map) -> bool:
+    """Whether nothing is lost when a block has only some of the rows, and does not know how many."""
+    return not stmt.domain or plan_tile(frame, stmt) is None and len(block_rows(frame, stmt)) == 1
+
+
+def _even(maps: list[Rowed]) -> bool:
+    """Whether all rows have about as much work, as soon as there is enough for threads at all."""
+    most = max(sum(m.work / len(m.rows) for m in maps if row in m.rows) for row in {m.rows.start for m in maps})
+    total = sum(m.work for m in maps)
+    return total < PARALLEL_WORK or most * len(_span(maps)) <= UNEVEN * total
+
+
+def _span(maps: Iterable[Rowed]) -> range:
+    """All rows that maps have."""
+    rows = [m.rows for m in maps]
+    return range(min(r.start for r in rows), max(r.stop for r in rows))
+
+
+def _clipped(made: Rowed, start: Ix, stop: Ix) -> Map:
+    """The part of a map in the rows of a block."""
+    row = replace(made.row, start=maximum(made.row.start, start), stop=minimum(made.row.stop, stop))
+    return replace(made.stmt, domain=(row, *made.stmt.domain[1:]))

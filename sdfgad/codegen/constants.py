@@ -1,0 +1,81 @@
+"""What all iterations of a kernel share: computed once ahead of it, not by every block of every map."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, assigned
+from sdfgad.ir.expr import Call, Const, Expr, Load, operands, rewrite, walk
+from sdfgad.ir.program import Map
+from sdfgad.ir.walk import writes
+
+FEWEST = 2
+"""Maps of a kernel from which on it pays: a single one computes such values ahead of its own loops."""
+
+
+def constants_ahead(items: tuple[Item, ...], scalar: Callable[[str, np.dtype], str]) -> tuple[Item, ...]:
+    """parallel: { map i: x[i] = (1 / h) * y[i] ; map i: z[i] = (1 / h) * w[i] }
+    ->   c = 1 / h ; parallel: { map i: x[i] = c * y[i] ; map i: z[i] = c * w[i] }
+
+    Also of what only some iterations use: numbers of floating point are computed without harm.
+    """
+    done: list[Item] = []
+    for item in items:
+        if isinstance(item, Region):
+            done.append(replace(item, parts=tuple(constants_ahead(part, scalar) for part in item.parts)))
+            continue
+        maps = [s for s in item.body if isinstance(s, Map)] if isinstance(item, Kernel) else []
+        if not isinstance(item, Kernel) or len(maps) < max(FEWEST, len(item.body)):
+            done.append(item)
+            continue
+        known = _named(_shared(maps), scalar)
+        ahead = tuple(assigned(v.array, e) for e, v in known.items())
+        if done and isinstance(before := done[-1], Group):
+            done[-1] = Group((*before.body, *ahead))
+        elif ahead:
+            done.append(Group(ahead))
+        done.append(replace(item, body=tuple(_with(m, known) for m in maps)))
+    return tuple(done)
+
+
+def _named(parts: Iterable[Expr], scalar: Callable[[str, np.dtype], str]) -> dict[Expr, Load]:
+    """A scalar for each part, those inside others first and with their names there."""
+    known: dict[Expr, Load] = {}
+    for part in sorted(parts, key=lambda e: sum(1 for _ in walk(e))):
+        known[rewrite(part, known.get)] = Load(scalar("constant", part.dtype), (), part.dtype)
+    return known
+
+
+def _shared(maps: Iterable[Map]) -> dict[Expr, None]:
+    """The largest parts of what maps compute that are made of numbers alone."""
+    fixed: set[Expr] = set()
+    found: dict[Expr, None] = {}
+    changed = {n for m in maps for n in writes(m)}
+    for root in (p.expr for m in maps for p in m.body):
+        for node in walk(root):
+            if _number(node) and not (isinstance(node, Load) and node.array in changed) \
+                    and all(a in fixed for a in operands(node)):
+                fixed.add(node)
+        found.update(dict.fromkeys(n for n in _largest(root, fixed) if isinstance(n, Call)))
+    return found
+
+
+def _number(node: Expr) -> bool:
+    """Whether a node is a number of floating point, or computed from such."""
+    plain = isinstance(node, (Call, Const)) or (isinstance(node, Load) and not node.index)
+    return plain and node.dtype.kind == "f"
+
+
+def _largest(root: Expr, fixed: set[Expr]) -> Iterator[Expr]:
+    if root in fixed:
+        yield root
+        return
+    for node in walk(root):
+        if node not in fixed:
+            yield from (a for a in operands(node) if a in fixed)
+
+
+def _with(stmt: Map, known: dict[Expr, Load]) -> Map:
+    return replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, known.get)) for p in stmt.body))

@@ -68,6 +68,7 @@ from sdfgad.transform.streams import stream_products
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate
+from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores
@@ -251,7 +252,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    program = join_sums(split_with_sums(distribute_sweeps(program), keep))
+    program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
     program = line_up(turn_sums(join_pointwise(program, keep)))
     return pack(program, keep)
 

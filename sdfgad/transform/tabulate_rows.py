@@ -1,0 +1,168 @@
+"""What every iteration of a loop computes alike from one counter, computed once per value of the counter."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdfgad.ir.expr import Call, Expr, Index, Load, Local, map_indices, operands, walk
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_writes, children, expr_reads, with_children
+from sdfgad.names import fresh
+
+Values = Mapping[str, tuple[int, int]]
+"""The first and the last number that each counter takes."""
+CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt", "ge",
+                   "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex"})
+COUNTER = ix("counter")
+OFTEN = 4
+"""Times that a value is used from which on a load is better than computing it again."""
+MOST_BYTES = 1 << 15
+"""Of a row, which is to stay in the nearest cache; no limit on memory will notice."""
+
+
+def tabulate_rows(program: Program) -> Program:
+    """for t: { map i, j: x[i, j] = y[i, j] / (a * p[j] + b) * sqrt(p[j]) }
+    ->   map j: row[j] = sqrt(p[j]) ; ... ; for t: { map i, j: x[i, j] = y[i, j] / (a * p[j] + b) * row[j] }
+
+    For divisions and functions of what the loop does not change, at one counter between numbers. The same operations
+    on the same numbers: nothing changes by rounding. What only some iterations need is computed for all of them: of
+    floating point, and within the arrays, that does no harm.
+    """
+    arrays = dict(program.arrays)
+    out: list[Stmt] = []
+    for stmt in program.body:
+        if isinstance(stmt, Loop) and not stmt.parallel and (stmt.range.trips or 0) > 1:
+            rows, stmt = _Tabulation(arrays, stmt).result()
+            out += rows
+        out.append(stmt)
+    return program.but(body=tuple(out), arrays=arrays) if len(arrays) > len(program.arrays) else program
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An expression in terms of COUNTER, and from where to where that counts."""
+
+    expr: Expr
+    first: int
+    last: int
+    times: int
+
+
+class _Tabulation:
+    """One loop and the rows made for it; `arrays` gets them."""
+
+    def __init__(self, arrays: dict[str, Array], loop: Loop) -> None:
+        self.arrays, self.loop = arrays, loop
+        self.changed = all_writes((loop,))
+        self.uses: dict[Expr, _Use] = {}
+        self.rows: dict[Expr, tuple[str, int]] = {}
+
+    def result(self) -> tuple[list[Map], Loop]:
+        for use in self._found((self.loop,), {}, 1):
+            have = self.uses.get(use.expr, use)
+            self.uses[use.expr] = _Use(use.expr, min(have.first, use.first), max(have.last, use.last),
+                                       max(have.times, use.times))
+        made = [self._row(use) for use in self.uses.values() if use.times >= OFTEN]
+        loop = self._reading(self.loop, {}) if made else self.loop
+        assert isinstance(loop, Loop)
+        return made, loop
+
+    def _found(self, block: Block, values: Values, times: int) -> Iterator[_Use]:
+        for stmt in block:
+            known, count = _within(stmt, values), times * _trips(stmt)
+            for part in stmt.body if isinstance(stmt, Map) else ():
+                yield from self._parts(part.expr, known, count)
+            for inner in children(stmt):
+                yield from self._found(inner, known, count)
+
+    def _parts(self, e: Expr, values: Values, times: int) -> Iterator[_Use]:
+        """The largest parts of an expression that a row may hold."""
+        var = self._counter(e, values)
+        if var is None:
+            for part in operands(e):
+                yield from self._parts(part, values, times)
+            return
+        first, last = values[var]
+        yield _Use(_counted(e, var), first, last, times // (last - first + 1))
+
+    def _counter(self, e: Expr, values: Values) -> str | None:
+        """The one counter that a value depends on which a row may hold."""
+        if not isinstance(e, Call) or e.dtype.kind not in "fc" or not expr_reads(e).isdisjoint(self.changed):
+            return None
+        nodes = list(walk(e))
+        places = [i for n in nodes if isinstance(n, Load) for i in n.index]
+        places += [n.ix for n in nodes if isinstance(n, Index)]
+        counters = {s for i in places for s in i.symbols}
+        calls = [n for n in nodes if isinstance(n, Call)]
+        dear = any(n.fn not in CHEAP for n in calls)
+        plain = all(n.dtype.kind in "fcb" for n in calls) and not any(isinstance(n, Local) for n in nodes)
+        if not dear or not plain or len(counters) != 1 or any(i.elems for i in places):
+            return None
+        var, = counters
+        fits = var in values and var != self.loop.range.var and self._inside(nodes, var, values[var])
+        return var if fits and (values[var][1] - values[var][0] + 1) * e.dtype.itemsize <= MOST_BYTES else None
+
+    def _inside(self, nodes: list[Expr], var: str, between: tuple[int, int]) -> bool:
+        """Whether every load stays within its array, whatever else decides if it is made."""
+        for n in nodes:
+            if isinstance(n, Load) and (self.arrays[n.array].packing or self.arrays[n.array].role == "disk"):
+                return False
+            for i, extent in zip(n.index, self.arrays[n.array].shape, strict=True) if isinstance(n, Load) else ():
+                ends = [i.subs({var: value}).const for value in between]
+                if i.affine is None or any(end is None or not 0 <= end < extent for end in ends):
+                    return False
+        return True
+
+    def _row(self, use: _Use) -> Map:
+        name = fresh("row", self.arrays)
+        self.arrays[name] = Array(name, (use.last - use.first + 1,), use.expr.dtype)
+        self.rows[use.expr] = (name, use.first)
+        var = "c0"
+        moved = map_indices(use.expr, lambda i: i.subs({"counter": ix(var)}))
+        store = Store(name, (ix(var) - use.first,), moved)
+        return Map((Range(var, ix(use.first), ix(use.last + 1)),), (store,), self.loop.source)
+
+    def _reading(self, stmt: Stmt, values: Values) -> Stmt:
+        """The statement with loads from the rows."""
+        known = _within(stmt, values)
+        if not isinstance(stmt, Map):
+            return with_children(stmt, [tuple(self._reading(s, known) for s in b) for b in children(stmt)])
+
+        def put(e: Expr) -> Expr | None:
+            var = self._counter(e, known)
+            row = None if var is None else self.rows.get(_counted(e, var))
+            return None if row is None or var is None else Load(row[0], (ix(var) - row[1],), e.dtype)
+
+        return replace(stmt, body=tuple(replace(p, expr=_rewritten(p.expr, put)) for p in stmt.body))
+
+
+def _rewritten(e: Expr, put: Callable[[Expr], Expr | None]) -> Expr:
+    """`rewrite` from the outside: parts of what is replaced are not looked at."""
+    found = put(e)
+    if found is not None or not isinstance(e, Call):
+        return e if found is None else found
+    return replace(e, args=tuple(_rewritten(a, put) for a in e.args))
+
+
+def _counted(e: Expr, var: str) -> Expr:
+    return map_indices(e, lambda i: i.subs({var: COUNTER}))
+
+
+def _within(stmt: Stmt, values: Values) -> Values:
+    """The numbers that counters take inside a statement; those whose ends are no numbers are left out."""
+    ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+    known = dict(values)
+    for r in ranges:
+        known.pop(r.var, None)
+        if r.start.const is not None and r.stop.const is not None and (r.trips or 0) > 0:
+            ends = range(r.start.const, r.stop.const, r.step)
+            known[r.var] = (min(ends[0], ends[-1]), max(ends[0], ends[-1]))
+    return known
+
+
+def _trips(stmt: Stmt) -> int:
+    """How often a statement's body runs, as far as numbers say so."""
+    ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+    return prod(max(1, r.trips or 1) for r in ranges)

@@ -71,7 +71,7 @@ from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.turn_sums import turn_sums
-from sdfgad.transform.unread import remove_unread_stores
+from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -253,8 +253,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
-    program = line_up(turn_sums(join_pointwise(program, keep)))
-    return pack(program, keep)
+    program = remove_unseen_copies(join_pointwise(program, keep), keep)
+    return pack(line_up(turn_sums(program)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -4,8 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, Store, While
-from sdfgad.ir.walk import all_reads, children, reads, with_children, writes
+from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
+from sdfgad.ir.expr import Load, Local, loads
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
+from sdfgad.ir.walk import all_reads, children, reads, rebuild, statements, with_children, writes
 
 
 def remove_unread_stores(program: Program, keep: Iterable[str]) -> Program:
@@ -44,3 +46,66 @@ def _looks_at_own(stmt: Map) -> bool:
     """Whether a part of the map may read what an earlier one has stored."""
     plain = replace(stmt, body=tuple(replace(p, op=None) if isinstance(p, Store) else p for p in stmt.body))
     return not writes(stmt).isdisjoint(reads(plain))
+
+
+def remove_unseen_copies(program: Program, keep: Iterable[str]) -> Program:
+    """for t: { map i = t + 1:n: { a = tape[t, i] ; y += a ; x[i] = a } ; z = x[t] }, t falling
+    ->   for t: { map i = t + 1:n: { a = tape[t, i] ; y += a } ; z = x[t] }
+
+    Copies into elements that nobody looks at before the program ends, although others of the array are read. `keep`:
+    arrays somebody reads after the program.
+    """
+    barred = {*keep, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
+    barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
+    look = _Looks(program.body, frozenset(barred))
+    unseen = {id(p) for s in look.maps for p in s.body if isinstance(p, Store) and look.unseen(s, p)}
+
+    def change(stmt: Stmt) -> Block:
+        if not isinstance(stmt, Map) or not any(id(p) in unseen for p in stmt.body):
+            return (stmt,)
+        body = tuple(p for p in stmt.body if id(p) not in unseen)
+        return (replace(stmt, body=body),) if any(isinstance(p, Store) for p in body) else ()
+
+    return program.but(body=rebuild(program.body, change)) if unseen else program
+
+
+class _Looks:
+    """What a program looks at, and when. `loops`: those around a statement, as objects: two may count by one name."""
+
+    def __init__(self, body: Block, barred: frozenset[str]) -> None:
+        self.barred = barred
+        self.place = sites(body)
+        self.loops: dict[int, tuple[int, ...]] = {}
+        self.maps: list[Map] = []
+        self.reads: dict[str, list[tuple[Stmt, Access]]] = {}
+        self._enter(body, ())
+
+    def _enter(self, block: Block, loops: tuple[int, ...]) -> None:
+        for stmt in block:
+            self.loops[id(stmt)] = loops
+            if isinstance(stmt, Map):
+                self.maps.append(stmt)
+            for access in reads_of(stmt, self.place[id(stmt)]):
+                self.reads.setdefault(access.array, []).append((stmt, access))
+            inside = (*loops, id(stmt)) if isinstance(stmt, (Loop, While)) else loops
+            for block_ in children(stmt):
+                self._enter(block_, inside)
+
+    def unseen(self, stmt: Map, store: Store) -> bool:
+        """Whether a store makes a copy, and no look may see it."""
+        if store.op or not isinstance(store.expr, (Load, Local)) or not store.index or store.array in self.barred:
+            return False
+        position = next(k for k, p in enumerate(stmt.body) if p is store)
+        if any(n.array == store.array for p in stmt.body[position + 1:] for n in loads(p.expr)):
+            return False
+        made = Access(store.array, store.index, stmt.domain, self.place[id(stmt)], DURING)
+        return not any(self._sees(stmt, made, other, look) for other, look in self.reads.get(store.array, ()))
+
+    def _sees(self, stmt: Map, made: Access, other: Stmt, look: Access) -> bool:
+        """Whether a look may come after the store and find the same element."""
+        mine, others = self.loops[id(stmt)], self.loops[id(other)]
+        common = next((k for k, (a, b) in enumerate(zip(mine, others, strict=False)) if a != b),
+                      min(len(mine), len(others)))
+        if look.site.order > made.site.order and overlap_in(made, look, common):
+            return True
+        return any(meets_later(made, look, level) for level in range(common))

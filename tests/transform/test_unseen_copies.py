@@ -1,0 +1,70 @@
+"""Copies into elements that nobody looks at any more go, although other elements of the array are read."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdfgad.ir.expr import Local
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.transform.unread import remove_unseen_copies
+from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
+from tests.support.oracle import check_same
+
+N = 6
+I, T = ix("i"), ix("t")
+FALLING = Range("t", ix(N - 1), ix(-1), -1)
+AHEAD = Range("i", T + 1, ix(N))
+USE = mapped([span("i", 1)], store("y", (T,), load("x", T), "+"))
+
+
+def pruned(*body: Stmt, keep: tuple[str, ...] = ("y",)) -> tuple[Block, Block]:
+    """A program of a matrix a and vectors x and y, before and after."""
+    made: Program = program(body, {"a": ((N, N), F8), "x": ((N,), F8), "y": ((N,), F8)}, {})
+    after = remove_unseen_copies(made, keep)
+    check_same(made, after, keep=keep)
+    return made.body, after.body
+
+
+def copied(r: Range = AHEAD, *more: Store) -> Map:
+    return Map((r,), (Let("v", load("a", T, I)), Store("y", (I,), Local("v", F8), "+"),
+                      Store("x", (I,), Local("v", F8)), *more))
+
+
+def stays(*body: Stmt, keep: tuple[str, ...] = ("y",)) -> bool:
+    before, after = pruned(*body, keep=keep)
+    return before == after
+
+
+def test_what_later_iterations_do_not_reach_goes() -> None:
+    _, (loop,) = pruned(Loop(FALLING, (copied(), USE)))
+    assert isinstance(loop, Loop)
+    assert [p.array for p in loop.body[0].body if isinstance(p, Store)] == ["y"]  # type: ignore[union-attr]
+
+
+def test_a_map_without_anything_else_goes() -> None:
+    alone = mapped([AHEAD], store("x", (I,), load("a", T, I)))
+    assert pruned(Loop(FALLING, (alone, USE)))[1] == (Loop(FALLING, (USE,)),)
+
+
+@pytest.mark.parametrize("body", [
+    (Loop(replace(FALLING, start=ix(0), stop=ix(N), step=1), (copied(), USE)),),
+    (Loop(FALLING, (copied(replace(AHEAD, start=T)), USE)),),
+    (Loop(FALLING, (copied(),)), mapped([span("i", N)], store("y", (I,), load("x", I), "+"))),
+    (Loop(span("t", N), (copied(),)), Loop(FALLING, (USE,))),
+    (Loop(FALLING, (copied(AHEAD, store("y", (I,), load("x", I), "+")), USE)),),
+    (Loop(FALLING, (copied(), mapped([AHEAD], store("x", (I,), num(1.0), "+")), USE)),),
+], ids=["rising", "own element", "afterwards", "another loop of the same name", "same map", "added to"])
+def test_what_somebody_sees_stays(body: Block) -> None:
+    assert stays(*body)
+
+
+def test_results_stay() -> None:
+    assert stays(Loop(FALLING, (copied(), USE)), keep=("x", "y"))
+
+
+@pytest.mark.parametrize("made", [store("x", (I,), load("a", T, I), "+"),
+                                  store("x", (I,), mul(load("a", T, I), num(2.0)))])
+def test_only_copies_are_looked_at(made: Store) -> None:
+    assert stays(Loop(FALLING, (mapped([AHEAD], made), USE)))

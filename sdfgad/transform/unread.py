@@ -93,7 +93,7 @@ class _Looks:
 
     def unseen(self, stmt: Map, store: Store) -> bool:
         """Whether a store makes a copy, and no look may see it."""
-        if store.op or not isinstance(store.expr, (Load, Local)) or not store.index or store.array in self.barred:
+        if not isinstance(store.expr, (Load, Local)) or not store.index or store.array in self.barred:
             return False
         position = next(k for k, p in enumerate(stmt.body) if p is store)
         if any(n.array == store.array for p in stmt.body[position + 1:] for n in loads(p.expr)):

@@ -55,7 +55,10 @@ def test_a_map_without_anything_else_goes() -> None:
     (Loop(span("t", N), (copied(),)), Loop(FALLING, (USE,))),
     (Loop(FALLING, (copied(AHEAD, store("y", (I,), load("x", I), "+")), USE)),),
     (Loop(FALLING, (copied(), mapped([AHEAD], store("x", (I,), num(1.0), "+")), USE)),),
-], ids=["rising", "own element", "afterwards", "another loop of the same name", "same map", "added to"])
+    (Loop(span("t", N), (copied(Range("i", ix(0), T)),)), Loop(FALLING, (USE,))),
+    (Map((span("i", N),), (Store("x", (I,), load("a", 0, I)), store("y", (I,), load("x", I), "+"))),),
+], ids=["rising", "own element", "afterwards", "another loop of the same name", "same map", "added to", "the way back",
+        "once"])
 def test_what_somebody_sees_stays(body: Block) -> None:
     assert stays(*body)
 

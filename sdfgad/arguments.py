@@ -38,14 +38,31 @@ class Bound:
 
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
     """Match arguments to parameters as Python would; UsageError when it would not."""
-    try:
-        bound = _signature_of(fn).bind(*args, **keywords)
-    except TypeError as error:
-        raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
-    bound.apply_defaults()
+    values = _in_order(fn, args) if not keywords else None
+    if values is None:
+        try:
+            bound = _signature_of(fn).bind(*args, **keywords)
+        except TypeError as error:
+            raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
+        bound.apply_defaults()
+        values = dict(bound.arguments)
     leaves: dict[str, Any] = {}
-    signature = tuple((name, _signature(name, value, leaves)) for name, value in bound.arguments.items())
-    return Bound(dict(bound.arguments), leaves, signature)
+    signature = tuple([(name, _signature(name, value, leaves)) for name, value in values.items()])
+    return Bound(values, leaves, signature)
+
+
+def _in_order(fn: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any] | None:
+    """What `bind` finds for one argument per parameter, in a small part of the time; None in all other cases."""
+    names = _plain_parameters(fn)
+    return dict(zip(names, args, strict=True)) if names is not None and len(names) == len(args) else None
+
+
+@lru_cache(maxsize=256)
+def _plain_parameters(fn: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The names of all parameters if each takes one argument by position."""
+    parameters = _signature_of(fn).parameters
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(parameters) if all(p.kind in plain for p in parameters.values()) else None
 
 
 @lru_cache(maxsize=256)
@@ -133,6 +150,8 @@ def _described(name: str, value: Any) -> Argument:
 def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
     """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
     seen = [(n, a) for n, a in arrays if a.size]
+    if len(seen) < 2:
+        return
     for k, (name, a) in enumerate(seen):
         for other, b in seen[:k]:
             if np.may_share_memory(a, b) and np.shares_memory(a, b):
@@ -144,5 +163,7 @@ def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
     if room is not None:
         np.copyto(room, np.reshape(value, array.shape), casting="unsafe")
         return room
+    if type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape and value.flags.carray:
+        return value
     found = np.ascontiguousarray(value, dtype=array.dtype).reshape(array.shape)
     return found if found.flags.aligned else found.copy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Buffers:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An array with undefined content, C order, aligned to a cache line when it is large."""
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = prod(shape) * dtype.itemsize
         if size < LEAST_BYTES:
             return np.empty(shape, dtype)
         free = self._free.setdefault(size, [])

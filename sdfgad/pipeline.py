@@ -109,7 +109,7 @@ class Derivative:
                 self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
         return self._code
 
-    @property
+    @cached_property
     def keep(self) -> tuple[str, ...]:
         """Arrays that outlive the call: gradients, and what the value needs; and those on disk."""
         return _kept_arrays(self.made, self.program)
@@ -131,7 +131,8 @@ class Derivative:
         _log.info("%s: the tape outgrew the limit, going on with snapshots", self.program.name)
         self.emission, plan = found
         self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
-        self.__dict__.pop("_taken", None)
+        for found_before in ("_taken", "keep"):
+            self.__dict__.pop(found_before, None)
         return True
 
     def measured(self, bound: Bound, donate: frozenset[str] = frozenset(),

@@ -1,0 +1,56 @@
+"""Binding: the short way for plain positional calls finds what Python's own rules find."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdfgad.arguments import as_input, bind
+from sdfgad.errors import UsageError
+from sdfgad.ir.program import Array
+
+
+def two(a: Any, b: Any = 3.0) -> Any:
+    return a, b
+
+
+def first(a: Any, /, b: Any) -> Any:
+    return a, b
+
+
+def rest(a: Any, *b: Any) -> Any:
+    return a, b
+
+
+def named(a: Any, *, b: Any = 4.0) -> Any:
+    return a, b
+
+
+@pytest.mark.parametrize(("fn", "args", "keywords", "values"), [
+    (two, (1.0, 2.0), {}, {"a": 1.0, "b": 2.0}), (two, (1.0,), {}, {"a": 1.0, "b": 3.0}),
+    (two, (), {"b": 2.0, "a": 1.0}, {"a": 1.0, "b": 2.0}), (first, (1.0, 2.0), {}, {"a": 1.0, "b": 2.0}),
+    (rest, (1.0, 2.0), {}, {"a": 1.0, "b": (2.0,)}), (named, (1.0,), {}, {"a": 1.0, "b": 4.0}),
+])
+def test_values(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+                values: dict[str, Any]) -> None:
+    bound = bind(fn, args, keywords)
+    assert bound.values == values and list(bound.values) == ["a", "b"]
+    assert [name for name, _ in bound.signature] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("fn", "args"), [(two, ()), (two, (1.0, 2.0, 3.0)), (named, (1.0, 2.0)), (first, (1.0,))])
+def test_wrong_numbers_of_arguments(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    with pytest.raises(UsageError, match=fn.__name__):
+        bind(fn, args, {})
+
+
+def test_arrays_that_fit_are_taken_as_they_are() -> None:
+    wanted = Array("x", (2, 3), np.dtype("f8"))
+    x = np.arange(6.0).reshape(2, 3)
+    assert as_input(x, wanted, None) is x
+    for other in (x.astype(">f8"), np.asfortranarray(x), x.astype("f4"), x.tolist()):
+        made = as_input(other, wanted, None)
+        np.testing.assert_array_equal(made, x)
+        assert made.dtype == wanted.dtype and made.flags.c_contiguous and made.dtype.isnative

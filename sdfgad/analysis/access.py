@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
 
 from sdfgad.analysis.polyhedron import Row, System
 from sdfgad.ir.expr import Expr, index_elems, loads
@@ -39,6 +41,10 @@ class Access:
     @property
     def when(self) -> tuple[int, int]:
         return (self.site.leave if self.moment == AFTER else self.site.order, self.moment)
+
+
+Place: TypeAlias = tuple[tuple[Ix, ...], tuple[Range, ...], tuple[Range, ...]]
+"""Index, domain and path of an access: all that decides which elements it touches."""
 
 
 def sites(block: Block) -> dict[int, Site]:
@@ -169,7 +175,18 @@ def meets_later(first: Access, second: Access, level: int) -> bool:
 
 def _may_meet(read: Access, write: Access, same: int, later: Range | None) -> bool:
     """The accesses share an element with equal outer `same` loop variables and the write's next one later, if given."""
-    system = meeting(read, write, same)
+    return _places_meet(_place(read), _place(write), same, later)
+
+
+def _place(access: Access) -> Place:
+    return access.index, access.domain, access.site.path
+
+
+@lru_cache(maxsize=1 << 15)
+def _places_meet(read: Place, write: Place, same: int, later: Range | None) -> bool:
+    """The same; every pass and every plan asks it again of the statements that are as they were."""
+    there = [Access("", index, domain, Site(path, 0, 0), DURING) for index, domain, path in (read, write)]
+    system = meeting(there[0], there[1], same)
     if later is not None:
         sign = 1 if later.step > 0 else -1
         system.nonnegative.append(({later.var + ".w": sign, later.var + ".r": -sign}, -1))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -164,14 +164,23 @@ def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:
 
 def loads(expr: Expr) -> list[Load]:
     """The distinct loads of an expression, in the order of evaluation."""
-    return [n for n in walk(expr) if isinstance(n, Load)]
+    return list(_looked_up(expr)[0])
 
 
 def index_elems(expr: Expr) -> list[Elem]:
     """Integer array elements read by indices inside the expression."""
-    found: dict[Elem, None] = {}
+    return list(_looked_up(expr)[1])
+
+
+@lru_cache(maxsize=1 << 13)
+def _looked_up(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
+    """Loads, and elements read by indices: every pass asks for those of the same expressions."""
+    found: list[Load] = []
+    elems: dict[Elem, None] = {}
     for node in walk(expr):
+        if isinstance(node, Load):
+            found.append(node)
         parts = node.index if isinstance(node, Load) else (node.ix,) if isinstance(node, Index) else ()
         for part in parts:
-            found.update(dict.fromkeys(part.elems))
-    return list(found)
+            elems.update(dict.fromkeys(part.elems))
+    return tuple(found), tuple(elems)

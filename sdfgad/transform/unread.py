@@ -57,16 +57,20 @@ def remove_unseen_copies(program: Program, keep: Iterable[str]) -> Program:
     """
     barred = {*keep, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
     barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
-    look = _Looks(program.body, frozenset(barred))
-    unseen = {id(p) for s in look.maps for p in s.body if isinstance(p, Store) and look.unseen(s, p)}
+    # A statement that stands at two places may be needed at one of them only.
+    apart = rebuild(program.body, lambda s: (replace(s),))
+    look = _Looks(apart, frozenset(barred))
+    unseen = {(id(s), k) for s in look.maps for k in range(len(s.body)) if look.unseen(s, k)}
+    if not unseen:
+        return program
 
     def change(stmt: Stmt) -> Block:
-        if not isinstance(stmt, Map) or not any(id(p) in unseen for p in stmt.body):
+        if not isinstance(stmt, Map) or not any((id(stmt), k) in unseen for k in range(len(stmt.body))):
             return (stmt,)
-        body = tuple(p for p in stmt.body if id(p) not in unseen)
+        body = tuple(p for k, p in enumerate(stmt.body) if (id(stmt), k) not in unseen)
         return (replace(stmt, body=body),) if any(isinstance(p, Store) for p in body) else ()
 
-    return program.but(body=rebuild(program.body, change)) if unseen else program
+    return program.but(body=rebuild(apart, change))
 
 
 class _Looks:
@@ -91,11 +95,12 @@ class _Looks:
             for block_ in children(stmt):
                 self._enter(block_, inside)
 
-    def unseen(self, stmt: Map, store: Store) -> bool:
-        """Whether a store makes a copy, and no look may see it."""
-        if not isinstance(store.expr, (Load, Local)) or not store.index or store.array in self.barred:
+    def unseen(self, stmt: Map, position: int) -> bool:
+        """Whether a part of a map stores a copy, and no look may see it."""
+        store = stmt.body[position]
+        if not isinstance(store, Store) or not isinstance(store.expr, (Load, Local)) or not store.index \
+                or store.array in self.barred:
             return False
-        position = next(k for k, p in enumerate(stmt.body) if p is store)
         if any(n.array == store.array for p in stmt.body[position + 1:] for n in loads(p.expr)):
             return False
         made = Access(store.array, store.index, stmt.domain, self.place[id(stmt)], DURING)

@@ -71,3 +71,10 @@ def test_results_stay() -> None:
                                   store("x", (I,), mul(load("a", T, I), num(2.0)))])
 def test_only_copies_are_looked_at(made: Store) -> None:
     assert stays(Loop(FALLING, (mapped([AHEAD], made), USE)))
+
+
+def test_the_same_statement_at_two_places() -> None:
+    """Needed at the first of them only."""
+    copy = mapped([span("i", N)], store("x", (I,), load("a", 0, I)))
+    use = mapped([span("i", N)], store("y", (I,), load("x", I), "+"))
+    assert pruned(copy, use, copy)[1] == (copy, use)

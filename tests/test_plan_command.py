@@ -42,7 +42,7 @@ def example_rounded():
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    monkeypatch.delitem(sys.modules, "model", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)
     return tmp_path

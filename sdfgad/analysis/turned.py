@@ -28,9 +28,9 @@ def turned(stmt: Map, path: Sequence[Range]) -> Map | None:
     names. None when one of them names none, or the map would have another form.
     """
     own, loop = stmt.domain[0], path[-1]
-    region = region_of([_upwards(loop), _upwards(own)], path[:-1])
+    region = region_of([loop.upwards, own.upwards], path[:-1])
     ends = None if region is None else interval(region, loop.var)
-    within = region_of([replace(_upwards(loop), var=own.var)], path[:-1])
+    within = region_of([replace(loop.upwards, var=own.var)], path[:-1])
     if region is None or ends is None or within is None or not _same_values(region, within, loop.var):
         return None
     names = {own.var: loop.var, loop.var: own.var}
@@ -85,7 +85,3 @@ def _holds(p: Touch, q: Touch, same: int, orders: Sequence[System]) -> bool:
         system.zero += order.zero
         system.nonnegative += order.nonnegative
     return system.feasible()
-
-
-def _upwards(r: Range) -> Range:
-    return Range(r.var, r.stop + 1, r.start + 1) if r.step == -1 else r

@@ -7,18 +7,18 @@ from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
 
+from sdfgad.analysis.rows import touches
 from sdfgad.codegen.cost import map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
-from sdfgad.ir.expr import index_elems, loads
+from sdfgad.ir.expr import index_elems
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Map, Range, Store
 from sdfgad.ir.walk import range_elems, rename_symbols
 
 MOST_GLUED = 4
 """So many rows that depend on each other are kept together; more are too few blocks."""
-Index = tuple[Ix, ...]
 Origins = Mapping[str, tuple[int, int]]
 """Which dimension of an array counts rows, and its index in row 0."""
 
@@ -29,15 +29,6 @@ class Place:
 
     bounds: Bounds
     ahead: Ix | None
-
-
-@dataclass(frozen=True)
-class Access:
-    """An element that a map touches in each of its iterations."""
-
-    array: str
-    index: Index
-    written: bool
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class Rowed:
     def places(self) -> Mapping[str, tuple[tuple[tuple[Place, ...], bool], ...]]:
         """By array the elements touched, each with whether it is written."""
         found: dict[str, dict[tuple[tuple[Place, ...], bool], None]] = {}
-        for a in touched(self.stmt):
+        for a in touches(self.stmt):
             places = tuple(Place(i.bounds(self.bounds), self._ahead(i)) for i in a.index)
             found.setdefault(a.array, {})[places, a.written] = None
         return {n: tuple(parts) for n, parts in found.items()}
@@ -74,16 +65,6 @@ class Rowed:
             place = place.subs({self.row.var: self.rows[0]}) + ix(self.row.var) - self.rows[0]
         apart = place - ix(self.row.var)
         return apart if apart.symbols.isdisjoint(r.var for r in self.stmt.domain) else None
-
-
-def touched(stmt: Map) -> Iterator[Access]:
-    """What a map stores, and then what it loads."""
-    for p in stmt.body:
-        if isinstance(p, Store):
-            yield Access(p.array, p.index, True)
-    for p in stmt.body:
-        for node in loads(p.expr):
-            yield Access(node.array, node.index, False)
 
 
 def in_rows(stmt: Map, frame: Frame, origins: Origins, var: str, alone: bool) -> Rowed | None:
@@ -130,7 +111,7 @@ def _known_row(stmt: Map, origins: Origins) -> tuple[Range | None, int] | None:
     ranges = {r.var: r for r in stmt.domain if _fixed(r)}
     for written in (True, False):
         found: dict[str, list[int]] = {}
-        for a in touched(stmt):
+        for a in touches(stmt):
             if a.written != written or a.array not in origins:
                 continue
             dimension, origin = origins[a.array]
@@ -174,7 +155,8 @@ def _fixed(r: Range) -> bool:
 def origins_of(made: Rowed, known: Origins) -> dict[str, tuple[int, int]]:
     """Where the rows of the arrays of a map are, beside those known."""
     found = dict(known)
-    for a in touched(made.stmt):
+    # What a map stores says more of its rows than what it loads.
+    for a in sorted(touches(made.stmt), key=lambda t: not t.written):
         for d, place in enumerate(a.index):
             gap = (place - ix(made.row.var)).const
             if gap is not None and a.array not in found:

@@ -7,7 +7,7 @@ from itertools import product
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, symbol
 from sdfgad.codegen.tile_terms import Cell, Terms
-from sdfgad.codegen.tiles import Tile, upward
+from sdfgad.codegen.tiles import Tile
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map, Range, Store
@@ -21,7 +21,7 @@ def emit_tile(writer: Writer, frame: Frame, stmt: Map, tile: Tile) -> None:
     part = stmt.body[0]
     if not isinstance(part, Store):
         raise InvariantError("a tile is made of a store")
-    inner = frame.inside([upward(r) for r in stmt.domain])
+    inner = frame.inside([r.upwards for r in stmt.domain])
     writer.open()
     loops = [Range(f"strip_{tile.vector.var}", tile.vector.start, tile.vector.stop, tile.strip)] if tile.strip else []
     if tile.strip:

@@ -73,17 +73,12 @@ class _Sum:
 
 def plan_tile(frame: Frame, stmt: Map) -> Tile | None:
     """The cheapest tile for a map that is one sum of products; None when there is none or none pays."""
-    frame, stmt = told_apart(frame, replace(stmt, domain=tuple(upward(r) for r in stmt.domain)))
+    frame, stmt = told_apart(frame, replace(stmt, domain=tuple(r.upwards for r in stmt.domain)))
     found = _sum_of(frame, stmt)
     if found is None or _reuse(frame, found) < LEAST_REUSE:
         return None
     choices = [(cost, k, tile) for k, (cost, tile) in enumerate(_choices(frame, found))]
     return min(choices, default=(0.0, 0, None), key=lambda c: c[:2])[2]
-
-
-def upward(r: Range) -> Range:
-    """A range by steps of -1 in the other direction: the order of a map's iterations is free."""
-    return Range(r.var, r.stop + 1, r.start + 1) if r.step == -1 else r
 
 
 def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:

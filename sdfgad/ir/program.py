@@ -68,6 +68,11 @@ class Range:
             return None if gap is None else len(range(0, gap, self.step))
         return len(range(self.start.const, self.stop.const, self.step))
 
+    @property
+    def upwards(self) -> Range:
+        """The same numbers in rising order, where they fall by one; else the range itself."""
+        return Range(self.var, self.stop + 1, self.start + 1) if self.step == -1 else self
+
 
 @dataclass(frozen=True)
 class View:

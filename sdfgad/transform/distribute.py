@@ -7,7 +7,6 @@ from itertools import groupby
 
 from sdfgad.analysis.dependence import Edge, edges
 from sdfgad.analysis.rows import Rows, number_rows, points, reach, seeds, touches, trips
-from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, range_elems, with_children
 
@@ -119,12 +118,4 @@ def _parts(loop: Loop, maps: list[Map], recurs: bool) -> list[Stmt]:
     """One loop when iterations depend on each other, else one map per statement."""
     if recurs:
         return [replace(loop, body=tuple(maps))]
-    return [replace(m, domain=(_upwards(loop.range), *m.domain)) for m in maps]
-
-
-def _upwards(r: Range) -> Range:
-    """The same values in rising order."""
-    if r.step > 0 or r.step != -1:
-        return r
-    one: Ix = r.stop + 1
-    return Range(r.var, one, r.start + 1)
+    return [replace(m, domain=(loop.range.upwards, *m.domain)) for m in maps]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
 from sdfgad.analysis.boxes import Box, covered, path_of
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, While
 from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
 from sdfgad.names import fresh
 from sdfgad.transform.shared_values import Names
@@ -159,7 +159,7 @@ class _Hoisting:
                 surely and not all(r.trips for r in ranges if r not in used):
             return None
         found = path_of(access.array, self.program.arrays[access.array].shape, access.index,
-                        [_upwards(r) for r in used], {})
+                        [r.upwards for r in used], {})
         return found.box if found else None
 
     def _name(self, value: Value, arrays: dict[str, Array]) -> str:
@@ -205,8 +205,3 @@ def _replaced(block: Block, old: Stmt, made: Block) -> Block:
     for s in block:
         out += made if s is old else (with_children(s, [_replaced(b, old, made) for b in children(s)]),)
     return tuple(out)
-
-
-def _upwards(r: Range) -> Range:
-    """The same values in rising order."""
-    return Range(r.var, r.stop + 1, r.start + 1) if r.step == -1 else r

@@ -9,23 +9,30 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+import numpy as np
+
 from sdfgad.analysis.cover import fills
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Let, Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
 from sdfgad.names import fresh
 
 LARGEST_FORM = 8
 """Nodes of a value that is computed again wherever it is read."""
+LARGEST_NUMBER = 16
+"""The same for a value that is one number everywhere: a loop over elements has it at hand."""
+_PLAIN = frozenset(("mul", "add", "sub", "neg", "conj", "select"))
+_SOLVES = frozenset(("solve", "trsolve"))
 
 
 def propagate_broadcasts(program: Program) -> Program:
     """map i, j: g[i, j] = 2 * v[j] ; C = matmul(A, g)
     ->   map i, k: s[i] += A[i, k] ; map i, j: C[i, j] = 2 * v[j] * s[i]
 
-    and `y[i] = g[i, j] * x[i]` becomes `y[i] = 2 * v[j] * x[i]`. The fillings themselves are left to dead code removal.
+    and `y[i] = g[i, j] * x[i]` becomes `y[i] = 2 * v[j] * x[i]`. A system of equations is solved for one right-hand
+    side where all are the same. The fillings themselves are left to dead code removal.
     A sum over products of arrays in three or more variables keeps its operands where no sum gets smaller: it may be a
     product of matrices.
     """
@@ -36,20 +43,26 @@ def propagate_broadcasts(program: Program) -> Program:
 
 @dataclass
 class _Flow:
-    """A walk in program order. known: array -> its element (axis(0), axis(1), ...) as an expression."""
+    """A walk in program order. known: array -> its element (axis(0), axis(1), ...) as an expression.
+
+    counters: variables of the loops around, which known values may name.
+    """
 
     arrays: dict[str, Array]
     known: dict[str, Expr] = field(default_factory=dict)
+    counters: frozenset[str] = frozenset()
 
     def block(self, block: Block) -> Block:
         return tuple(s for stmt in block for s in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
-        if children(stmt):
+        if isinstance(stmt, If):
+            yield self.choice(stmt)
+        elif children(stmt):
             yield self.region(stmt)
         elif isinstance(stmt, Map):
             yield from self.map(stmt)
-        elif isinstance(stmt, Lib) and (spelled := self.product(stmt)):
+        elif isinstance(stmt, Lib) and (spelled := self.product(stmt) or self.solution(stmt)):
             for one in spelled:
                 yield from self.statement(one)
         else:
@@ -59,15 +72,47 @@ class _Flow:
     def region(self, stmt: Stmt) -> Stmt:
         """What the region writes is unknown throughout; what is found out inside ends with it."""
         self.forget({n for b in children(stmt) for n in all_writes(b)})
+        around = self.counters
+        if isinstance(stmt, Loop):
+            self.hide(stmt.range.var)
+            self.counters |= {stmt.range.var}
         outside = dict(self.known)
         inner = []
         for block in children(stmt):
             self.known = dict(outside)
             inner.append(self.block(block))
-        self.known = outside
-        if isinstance(stmt, If):
-            stmt = replace(stmt, cond=self.put(stmt.cond))
+        self.known, self.counters = outside, around
         return with_children(stmt, inner)
+
+    def choice(self, stmt: If) -> If:
+        """Afterwards a value is what the block that ran has made it."""
+        cond, before = self.put(stmt.cond), dict(self.known)
+        then = self.block(stmt.then)
+        first, self.known = self.known, before
+        orelse = self.block(stmt.orelse)
+        decided = expr_reads(cond).isdisjoint(all_writes((*stmt.then, *stmt.orelse)))
+        both = {n: self.either(cond if decided else None, e, self.known[n], self.arrays[n])
+                for n, e in first.items() if n in self.known}
+        self.known = {n: e for n, e in both.items() if e is not None}
+        return replace(stmt, cond=cond, then=then, orelse=orelse)
+
+    def either(self, cond: Expr | None, then: Expr, orelse: Expr, array: Array) -> Expr | None:
+        """The one or the other value, if they are the same or the condition still tells."""
+        if then == orelse:
+            return then
+        # Both are computed: what stands at a place that a counter names has to be there either way.
+        if cond is None or self.counted(cond) | self.counted(then) != self.counted(cond) | self.counted(orelse):
+            return None
+        form = algebra.select(cond, then, orelse)
+        return form if _small(form, array, self.counters) else None
+
+    def counted(self, form: Expr) -> set[Expr]:
+        """Loads from places that a counter names."""
+        return {n for n in loads(form) if any(i.symbols & self.counters for i in n.index)}
+
+    def hide(self, *variables: str) -> None:
+        """A loop counts with these names from here on: what names them from outside cannot be said."""
+        self.known = {n: e for n, e in self.known.items() if _symbols(e).isdisjoint(variables)}
 
     def forget(self, names: Iterable[str]) -> None:
         gone = set(names)
@@ -85,6 +130,7 @@ class _Flow:
         return rewrite(expr, one)
 
     def map(self, stmt: Map) -> Iterator[Stmt]:
+        self.hide(*(r.var for r in stmt.domain))
         body: list[Let | Store] = []
         changing = writes(stmt)
         for part in stmt.body:
@@ -111,11 +157,11 @@ class _Flow:
     def learn(self, stmt: Map, store: Store) -> None:
         """What the array holds after a store, if that can be said in few words."""
         array, before = self.arrays[store.array], self.known.get(store.array)
-        form = _form(stmt, store, array)
+        form = _form(stmt, store, array, self.counters)
         if form is not None and store.op == "+":
             form = None if before is None else algebra.add(before, form)
         self.forget({store.array})
-        if form is not None and _small(form, array) and store.array not in expr_reads(form):
+        if form is not None and _small(form, array, self.counters) and store.array not in expr_reads(form):
             self.known[store.array] = form
 
     def smaller_sum(self, stmt: Map, store: Store) -> list[Stmt] | None:
@@ -132,15 +178,15 @@ class _Flow:
         kept = [r for r in target if r.var in used]
         if len(kept) == len(target) or any(r.trips is None for r in kept) or not inside:
             return None
-        sums = self.temporary(tuple(r.trips or 0 for r in kept), store)
+        sums = self.temporary(tuple(r.trips or 0 for r in kept), store.expr.dtype)
         at = tuple((ix(r.var) - r.start) * (1 if r.step > 0 else -1) // abs(r.step) for r in kept)
         value = reduce(algebra.mul, [*outside, Load(sums.name, at, sums.dtype)])
         return [Map(tuple(kept), (Store(sums.name, at, algebra.zero(sums.dtype)),), stmt.source),
                 Map((*kept, *summed), (Store(sums.name, at, reduce(algebra.mul, inside), "+"),), stmt.source),
                 Map(tuple(target), (replace(store, expr=value),), stmt.source)]
 
-    def temporary(self, shape: tuple[int, ...], store: Store) -> Array:
-        array = Array(fresh("sums", self.arrays.keys()), shape, store.expr.dtype)
+    def temporary(self, shape: tuple[int, ...], dtype: np.dtype, name: str = "sums") -> Array:
+        array = Array(fresh(name, self.arrays.keys()), shape, dtype)
         self.arrays[array.name] = array
         return array
 
@@ -158,6 +204,24 @@ class _Flow:
         smaller = self.smaller_sum(sums, replace(store, expr=self.put(store.expr)))
         return None if smaller is None else [*clear, *smaller]
 
+    def solution(self, stmt: Lib) -> list[Stmt] | None:
+        """X = solve(A, B)   ->   b[i] = B[i, 0] ; x = solve(A, b) ; X[i, j] = x[i]   for a B with equal columns."""
+        if stmt.op not in _SOLVES or len(stmt.ins[1].shape) != 2 or len(stmt.outs[0].shape) != 2:
+            return None
+        (out,), (_, right) = stmt.outs, stmt.ins
+        rows, columns = (n.const for n in right.shape)
+        i, j = ix("row"), ix("column")
+        value = self.put(_element(right, (i, j), False))
+        if "column" in _symbols(value) or rows is None or columns in (None, 1):
+            return None
+        made = [self.temporary((rows, 1), value.dtype, name) for name in ("known", "solved")]
+        first, second = (a.whole for a in made)
+        each = Range("row", ix(0), ix(rows))
+        return [Map((each,), (Store(first.array, (i, ix(0)), value),), stmt.source),
+                replace(stmt, outs=(second,), ins=(stmt.ins[0], first)),
+                Map((each, Range("column", ix(0), right.shape[1])),
+                    (Store(out.array, out.at((i, j)), Load(second.array, (i, ix(0)), second.dtype)),), stmt.source)]
+
 
 def _at(form: Expr, index: tuple[Ix, ...]) -> Expr:
     """A known value at one element."""
@@ -165,26 +229,27 @@ def _at(form: Expr, index: tuple[Ix, ...]) -> Expr:
     return map_indices(form, lambda i: i.subs(names))
 
 
-def _form(stmt: Map, store: Store, array: Array) -> Expr | None:
-    """The stored value in terms of the position, when the store fills the array."""
+def _form(stmt: Map, store: Store, array: Array, counters: Collection[str]) -> Expr | None:
+    """The stored value in terms of the position and of counters of loops around, when the store fills the array."""
     if array.dtype.kind not in "fc" or not fills(stmt, store, array):
         return None
     place = {r.var: k for r in stmt.domain for k, i in enumerate(store.index) if i == ix(r.var)}
-    if not _symbols(store.expr) <= place.keys():
+    if not _symbols(store.expr) <= {*place, *counters}:
         return None
     return map_indices(store.expr, lambda i: i.subs({v: ix(axis(k)) for v, k in place.items()}))
 
 
-def _small(form: Expr, array: Array) -> bool:
-    """Few nodes, fewer axes than the array has, and every index an axis or a number; a scalar is small as a number."""
+def _small(form: Expr, array: Array, counters: Collection[str]) -> bool:
+    """Few nodes, fewer axes than the array has, and every index an axis, a counter or a number; a scalar is small as a
+    number."""
     if not array.shape:
         return isinstance(form, Const)
-    nodes = list(walk(form))
-    plain = all(i.const is not None or i in {ix(axis(k)) for k in range(len(array.shape))}
-                for n in nodes if isinstance(n, Load) for i in n.index)
-    known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in ("mul", "add", "sub", "neg", "conj"))
-                for n in nodes)
-    return plain and known and len(nodes) <= LARGEST_FORM and len(_symbols(form)) < len(array.shape)
+    nodes, axes = list(walk(form)), {axis(k) for k in range(len(array.shape))}
+    named = {ix(v) for v in (*axes, *counters)}
+    plain = all(i.const is not None or i in named for n in nodes if isinstance(n, Load) for i in n.index)
+    known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes)
+    used = _symbols(form) & axes
+    return plain and known and len(nodes) <= (LARGEST_FORM if used else LARGEST_NUMBER) and len(used) < len(axes)
 
 
 def _symbols(e: Expr) -> set[str]:

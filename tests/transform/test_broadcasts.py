@@ -155,3 +155,105 @@ def test_a_statement_that_overwrites_what_the_matrix_is_made_of_reads_the_matrix
     shift = each((span("j", 0, 4),), put("v", (ix("j") + 1,), at("G", 2, "j") * at("G", 1, ix("j") + 1)))
     after = check(program(each((I, J), put("G", ("i", "j"), at("v", "j") * 3.0)), shift))
     assert "G" in reads(after.body[-1])
+
+
+FLAG = "f"
+NEGATE = each((I, J), put("G", ("i", "j"), at("G", "i", "j") * -1.0))
+
+
+def guarded(then: tuple[Stmt, ...], orelse: tuple[Stmt, ...] = (), *after: Stmt) -> Program:
+    """A branch on `f[t]` in a loop over t, after which G is used."""
+    adds = each((I, J), put("y", ("i", "j"), at("G", "i", "j") * at("u", "i"), "+"))
+    body = loop(span("t", 0, 3), FILL, when(at(FLAG, "t", dtype=np.dtype(bool)), then, orelse), *after, adds)
+    made = program(body)
+    arrays = {**made.arrays, FLAG: Array(FLAG, (3,), np.dtype(bool), "argument")}
+    return made.but(arrays=arrays, arguments=(*made.arguments, FLAG))
+
+
+def run_guarded(made: Program) -> Program:
+    after = propagate_broadcasts(made)
+    check_same(made, after, {FLAG: np.array([True, False, True])}, tolerance=1e-13)
+    return after
+
+
+OTHER = each((I, J), put("G", ("i", "j"), at("v", "j") * 3.0))
+
+
+@pytest.mark.parametrize("branches", [((NEGATE,), ()), ((), (NEGATE,)), ((OTHER,), (NEGATE,)), ((OTHER,), (OTHER,))],
+                         ids=["then", "else", "both", "alike"])
+def test_a_branch_chooses_between_two_known_values(branches):
+    assert not uses_g_after_branch(run_guarded(guarded(*branches)))
+
+
+@pytest.mark.parametrize("then", [(each((I, J), put("G", ("i", "j"), at("u", "i") * at("v", "j"))),),
+                                  (NEGATE, one(FLAG, ("t",), lit(0.0).compare("gt", 0.0))),
+                                  (NEGATE, one("v", ("t",), 4.0))], ids=["unknown", "flag", "source"])
+def test_a_branch_that_cannot_be_told_afterwards_is_read_from_memory(then):
+    assert uses_g_after_branch(run_guarded(guarded(then)))
+
+
+def test_what_only_a_branch_may_read_is_not_read_after_it():
+    """`v[t]` exists in the iterations that take the branch and in no other."""
+    fill = each((I, J), put("G", ("i", "j"), at("v", "t")))
+    made = program(loop(span("t", 0, 7), FILL, when(at("w", "t", dtype=np.dtype(bool)), (fill,)), USE))
+    arrays = {**made.arrays, "w": Array("w", (7,), np.dtype(bool), "argument")}
+    made = made.but(arrays=arrays, arguments=(*made.arguments, "w"))
+    after = propagate_broadcasts(made)
+    check_same(made, after, {"w": np.arange(7) < 5}, tolerance=1e-13)
+    assert uses_g_after_branch(after)
+
+
+def uses_g_after_branch(made: Program) -> bool:
+    (steps,) = made.body
+    return "G" in reads(steps.body[-1])
+
+
+def test_a_filling_may_name_the_iteration():
+    fill = each((I, J), put("G", ("i", "j"), at("v", "t") * 2.0))
+    more = each((I, J), put("y", ("i", "j"), at("G", "i", "j") * at("u", "i"), "+"))
+    assert not uses_g_after_branch(check(program(loop(span("t", 0, 3), fill, more))))
+
+
+@pytest.mark.parametrize("reader", [each((span("t", 0, 4), J), put("y", ("t", "j"), at("G", "t", "j") * at("u", "t"))),
+                                    loop(span("t", 0, 4), each(J, put("y", ("t", "j"), at("G", "t", "j"))))],
+                         ids=["map", "loop"])
+def test_a_name_that_counts_something_else_is_not_taken_for_the_iteration(reader):
+    fill = each((I, J), put("G", ("i", "j"), at("v", "t") * 2.0))
+    assert uses_g(check(program(loop(span("t", 1, 3), fill, reader))))
+
+
+def test_values_of_an_iteration_are_unknown_after_the_loop():
+    fill = each((I, J), put("G", ("i", "j"), at("v", "t") * 2.0))
+    assert uses_g(check(program(loop(span("t", 0, 3), fill), USE)))
+
+
+SQUARE = {"S": (4, 4), "X": (4, 5), "v": (5,), "u": (4,), "y": (4, 5)}
+
+
+def system(value: Any, op: str = "solve", **attrs: Any) -> Program:
+    """`X = solve(S, G)` with a filled G; S gets a heavy diagonal first."""
+    arrays = {n: Array(n, s, F8, "argument") for n, s in SQUARE.items()} | {"G": Array("G", (4, 5), F8, "transient")}
+    heavy = each(span("d", 0, 4), put("S", ("d", "d"), at("S", "d", "d") + 9.0))
+    solve = Lib(op, (arrays["X"].whole,), (arrays["S"].whole, arrays["G"].whole), MappingProxyType(attrs))
+    reader = each((I, J), put("y", ("i", "j"), at("X", "i", "j") * at("v", "j")))
+    return Program("p", arrays, tuple(SQUARE), (heavy, each((I, J), put("G", ("i", "j"), value)), solve, reader))
+
+
+@pytest.mark.parametrize("op, attrs", [("solve", {}), ("trsolve", {"lower": True, "unit": False})])
+@pytest.mark.parametrize("value", [lit(2.0), at("u", "i") * 3.0], ids=["number", "along columns"])
+def test_equal_right_hand_sides_are_solved_once(op, attrs, value):
+    after = check_system(system(value, op, **attrs))
+    (solve,) = libs(after)
+    assert [n.const for n in solve.ins[1].shape] == [4, 1]
+    assert "X" not in reads(after.body[-1])
+
+
+def test_different_right_hand_sides_are_solved_each():
+    (solve,) = libs(check_system(system(at("v", "j") * 3.0)))
+    assert [n.const for n in solve.ins[1].shape] == [4, 5]
+
+
+def check_system(before: Program) -> Program:
+    after = propagate_broadcasts(before)
+    check_same(before, after, {}, tolerance=1e-12)
+    return after

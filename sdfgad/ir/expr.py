@@ -167,6 +167,12 @@ def loads(expr: Expr) -> list[Load]:
     return list(_looked_up(expr)[0])
 
 
+def symbols_of(expr: Expr) -> set[str]:
+    """Variables that indices inside the expression name."""
+    return {s for n in walk(expr) if isinstance(n, (Load, Index))
+            for i in (n.index if isinstance(n, Load) else (n.ix,)) for s in i.symbols}
+
+
 def index_elems(expr: Expr) -> list[Elem]:
     """Integer array elements read by indices inside the expression."""
     return list(_looked_up(expr)[1])

@@ -13,11 +13,12 @@ import numpy as np
 
 from sdfgad.analysis.cover import fills
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
+from sdfgad.ir.expr import Call, Const, Expr, Load, loads, map_indices, rewrite, symbols_of, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
 from sdfgad.names import fresh
+from sdfgad.transform.smaller_nests import smaller_nest
 
 LARGEST_FORM = 8
 """Nodes of a value that is computed again wherever it is read."""
@@ -112,7 +113,7 @@ class _Flow:
 
     def hide(self, *variables: str) -> None:
         """A loop counts with these names from here on: what names them from outside cannot be said."""
-        self.known = {n: e for n, e in self.known.items() if _symbols(e).isdisjoint(variables)}
+        self.known = {n: e for n, e in self.known.items() if symbols_of(e).isdisjoint(variables)}
 
     def forget(self, names: Iterable[str]) -> None:
         gone = set(names)
@@ -167,23 +168,19 @@ class _Flow:
     def smaller_sum(self, stmt: Map, store: Store) -> list[Stmt] | None:
         """C[i, j] += f[i] * g[k, j]   ->   s[j] = sum k: g[k, j] ; C[i, j] += f[i] * s[j]
 
-        When what is summed lacks a variable of the target. Boxes only: the sum must be the same for all targets.
+        When what is summed lacks a variable of the target.
         """
-        if any(r.start.symbols | r.stop.symbols for r in stmt.domain) or any(i.elems for i in store.index):
+        summed = {r.var for r in stmt.domain if not any(r.var in i.symbols for i in store.index)}
+        inside, outside = _split(store.expr, summed)
+        found = smaller_nest(stmt, store, inside, outside, self.arrays) if inside else None
+        if found is None:
             return None
-        target = [r for r in stmt.domain if any(r.var in i.symbols for i in store.index)]
-        summed = [r for r in stmt.domain if r not in target]
-        inside, outside = _split(store.expr, {r.var for r in summed})
-        used = {v for e in inside for v in _symbols(e)}
-        kept = [r for r in target if r.var in used]
-        if len(kept) == len(target) or any(r.trips is None for r in kept) or not inside:
-            return None
-        sums = self.temporary(tuple(r.trips or 0 for r in kept), store.expr.dtype)
-        at = tuple((ix(r.var) - r.start) * (1 if r.step > 0 else -1) // abs(r.step) for r in kept)
+        sums = self.temporary(tuple(r.trips or 0 for r in found.kept), store.expr.dtype)
+        at = tuple((ix(r.var) - r.start) * (1 if r.step > 0 else -1) // abs(r.step) for r in found.kept)
         value = reduce(algebra.mul, [*outside, Load(sums.name, at, sums.dtype)])
-        return [Map(tuple(kept), (Store(sums.name, at, algebra.zero(sums.dtype)),), stmt.source),
-                Map((*kept, *summed), (Store(sums.name, at, reduce(algebra.mul, inside), "+"),), stmt.source),
-                Map(tuple(target), (replace(store, expr=value),), stmt.source)]
+        return [Map(found.kept, (Store(sums.name, at, algebra.zero(sums.dtype)),), stmt.source),
+                Map(found.summing, (Store(sums.name, at, reduce(algebra.mul, inside), "+"),), stmt.source),
+                Map(found.last, (replace(store, expr=value),), stmt.source)]
 
     def temporary(self, shape: tuple[int, ...], dtype: np.dtype, name: str = "sums") -> Array:
         array = Array(fresh(name, self.arrays.keys()), shape, dtype)
@@ -212,7 +209,7 @@ class _Flow:
         rows, columns = (n.const for n in right.shape)
         i, j = ix("row"), ix("column")
         value = self.put(_element(right, (i, j), False))
-        if "column" in _symbols(value) or rows is None or columns in (None, 1):
+        if "column" in symbols_of(value) or rows is None or columns in (None, 1):
             return None
         made = [self.temporary((rows, 1), value.dtype, name) for name in ("known", "solved")]
         first, second = (a.whole for a in made)
@@ -234,7 +231,7 @@ def _form(stmt: Map, store: Store, array: Array, counters: Collection[str]) -> E
     if array.dtype.kind not in "fc" or not fills(stmt, store, array):
         return None
     place = {r.var: k for r in stmt.domain for k, i in enumerate(store.index) if i == ix(r.var)}
-    if not _symbols(store.expr) <= {*place, *counters}:
+    if not symbols_of(store.expr) <= {*place, *counters}:
         return None
     return map_indices(store.expr, lambda i: i.subs({v: ix(axis(k)) for v, k in place.items()}))
 
@@ -248,13 +245,8 @@ def _small(form: Expr, array: Array, counters: Collection[str]) -> bool:
     named = {ix(v) for v in (*axes, *counters)}
     plain = all(i.const is not None or i in named for n in nodes if isinstance(n, Load) for i in n.index)
     known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes)
-    used = _symbols(form) & axes
+    used = symbols_of(form) & axes
     return plain and known and len(nodes) <= (LARGEST_FORM if used else LARGEST_NUMBER) and len(used) < len(axes)
-
-
-def _symbols(e: Expr) -> set[str]:
-    nodes = [n for n in walk(e) if isinstance(n, (Load, Index))]
-    return {s for n in nodes for i in (n.index if isinstance(n, Load) else (n.ix,)) for s in i.symbols}
 
 
 def _reduces(stmt: Map, store: Store) -> bool:
@@ -271,8 +263,8 @@ def _arrays_in(e: Expr, stmt: Map) -> bool:
 def _split(e: Expr, summed: set[str]) -> tuple[list[Expr], list[Expr]]:
     """The factors of a product that depend on the summed variables, and the others."""
     factors = list(_factors(e))
-    inside = [f for f in factors if _symbols(f) & summed]
-    return inside, [f for f in factors if not _symbols(f) & summed]
+    inside = [f for f in factors if symbols_of(f) & summed]
+    return inside, [f for f in factors if not symbols_of(f) & summed]
 
 
 def _factors(e: Expr) -> Iterator[Expr]:

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, index_elems, loads, walk
+from sdfgad.ir.expr import Call, Const, Expr, Load, call, index_elems, loads, symbols_of
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
@@ -161,7 +161,7 @@ def _reader_of(stmt: Stmt, name: str, shape: tuple[int, ...]) -> _Reader | None:
     factor = _factor_of(mine, load)
     if factor is None or not _everywhere(load, stmt, shape):
         return None
-    used = _symbols(factor) | {s for i in store.index for s in i.symbols}
+    used = symbols_of(factor) | {s for i in store.index for s in i.symbols}
     used |= {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
     gone = tuple(d for d, i in enumerate(load.index) if used.isdisjoint(i.symbols))
     rest = [t for t in terms if t is not mine]
@@ -187,14 +187,6 @@ def _everywhere(load: Load, stmt: Map, shape: tuple[int, ...]) -> bool:
 
 def _occurrences(e: Expr) -> list[Expr]:
     return [e, *(n for a in e.args for n in _occurrences(a))] if isinstance(e, Call) else [e]
-
-
-def _indices(e: Expr) -> tuple[Ix, ...]:
-    return e.index if isinstance(e, Load) else (e.ix,) if isinstance(e, Index) else ()
-
-
-def _symbols(e: Expr) -> set[str]:
-    return {s for n in walk(e) for i in _indices(n) for s in i.symbols}
 
 
 def _terms(e: Expr) -> list[Expr]:

@@ -257,3 +257,45 @@ def check_system(before: Program) -> Program:
     after = propagate_broadcasts(before)
     check_same(before, after, {}, tolerance=1e-12)
     return after
+
+
+def nested(domain: tuple[Any, ...], index: tuple[Any, ...], value: Any) -> Program:
+    """`T[index] += value * G`, G filled with twos, in a nest whose bounds may move."""
+    arrays = {"T": (6, 7, 5), "A": (8, 9), "B": (5,)}
+    made = {n: Array(n, s, F8, "argument") for n, s in arrays.items()} | {"G": Array("G", (5, 3), F8, "transient")}
+    fill = each((span("g", 0, 5), span("h", 0, 3)), put("G", ("g", "h"), lit(2.0)))
+    return Program("p", made, tuple(arrays), (fill, each(domain, put("T", index, value * at("G", 0, 0), "+"))))
+
+
+FIVE, TWO = span("e", 0, 5), span("d", 0, 2)
+UP_TO_E, AB = span("w", 0, ix("e") + 1), at("A", "e", "w")
+MOVING: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], Any, bool]] = {
+    "target bounded by what is summed": ((FIVE, UP_TO_E, TWO), ("w", "d", 0), AB, True),
+    "bounded and not in the terms": ((FIVE, UP_TO_E, TWO), ("w", "d", 0), at("A", "e", 1), True),
+    "from the other end": ((FIVE, span("w", 4, ix("e") - 1, -1), TWO), ("w", "d", 0), at("A", "e", "w"), True),
+    "summed bounded by the target": ((span("w", 1, 6), TWO, span("e", 0, "w")), ("w", "d", 0), at("A", "e", 1), True),
+    "in steps": ((span("w", 0, 6, 2), TWO, span("e", "w", 7, 3)), ("w", "d", 0), at("A", "e", "w"), True),
+    "terms within their bounds": ((span("w", 0, 6), span("d", 0, ix("w") + 1), span("c", 0, 2), span("e", 0, 3)),
+                                  ("w", "d", "c"), at("A", "d", "e"), True),
+    "a factor left out": ((FIVE, UP_TO_E, TWO), ("w", "d", 0), AB * at("B", "d"), False),
+    "a place that is not there": ((FIVE, span("w", ix("e") * 2, ix("e") + 3), TWO), ("w", "d", 0), AB, False),
+    "bounds in two hulls": ((FIVE, span("w", 0, ix("e") + 1), span("d", 0, "w"), span("c", 0, 2)), ("w", "d", "c"),
+                            at("A", "e", "w"), False),
+    "nothing left out": ((FIVE, span("w", 0, ix("e") + 1)), ("w", 0, 0), at("A", "e", "w"), False)}
+
+
+@pytest.mark.parametrize("case", MOVING.values(), ids=MOVING)
+def test_sums_over_nests_with_moving_bounds(case):
+    domain, index, value, smaller = case
+    after = check_system(nested(domain, index, value))
+    assert (len(after.body) == 4) is smaller
+
+
+def test_sums_never_outgrow_what_they_are_made_of():
+    """A pair of rows for each of 80 places would be a sum for each of 1600 pairs of elements."""
+    arrays = {"T": Array("T", (2, 80), F8, "argument"), "A": Array("A", (3, 40), F8, "argument")}
+    body = each((span("a", 0, 40), span("b", 0, 40), TWO, span("e", 0, 3)),
+                put("T", ("d", ix("a") + "b"), at("A", "e", "b") * at("A", "e", "a") * at("G", 0), "+"))
+    fill = each(span("g", 0, 5), put("G", ("g",), lit(2.0)))
+    after = check_system(Program("p", {**arrays, "G": Array("G", (5,), F8, "transient")}, tuple(arrays), (fill, body)))
+    assert len(after.body) == 2

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from sdfgad.ir.algebra import Operand, Term, number, where, zero
+from sdfgad.ir.algebra import Operand, Term, is_number, number, where, zero
 from sdfgad.ir.expr import Const
 from sdfgad.rules.registry import no_gradient, scalar_rule
 
@@ -40,7 +40,7 @@ scalar_rule("arctanh", lambda y, x: 1 / (1 - x * x), [0.3, -0.7], singular=True)
 scalar_rule("erf", lambda y, x: (2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
 
 scalar_rule("mul", lambda y, a, b: (b, a), [(0.6, -1.7)], [_Z])
-scalar_rule("div", lambda y, a, b: (1 / b, -y / b), [(0.6, -1.7)], [_Z], singular=True)
+scalar_rule("div", lambda y, a, b: (1 / b, _quotient_slope(y, a, b)), [(0.6, -1.7)], [_Z], singular=True)
 scalar_rule("mod", lambda y, a, b: (1, -_floor_quotient(a, b)), [(7.3, 2.1), (-7.3, 2.1)])
 scalar_rule("arctan2", lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)), [(0.6, -1.7)], singular=True)
 scalar_rule("hypot", lambda y, a, b: (a / y, b / y), [(0.6, -1.7)], singular=True)
@@ -51,6 +51,11 @@ scalar_rule("maximum", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [
 scalar_rule("minimum", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmax", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmin", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
+
+
+def _quotient_slope(y: Term, a: Term, b: Term) -> Term:
+    """A reciprocal's slope takes the result alone: nobody has to keep what was inverted, and nothing is divided."""
+    return -(y * y) if is_number(a.expr, 1) else -y / b
 
 
 def _floor_quotient(a: Term, b: Term) -> Term:

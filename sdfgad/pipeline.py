@@ -64,6 +64,7 @@ from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
+from sdfgad.transform.strip_lines import line_strips
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sums_in_place import sum_in_place
@@ -254,7 +255,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
-    program = remove_unseen_copies(join_pointwise(program, keep), keep)
+    program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
     return pack(line_up(turn_sums(program)), keep)
 
 

@@ -12,6 +12,7 @@ from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
 from sdfgad.codegen.tile_loops import emit_tile
 from sdfgad.codegen.tiles import plan_tile
+from sdfgad.codegen.turned import emit_turn, plan_turn
 from sdfgad.ir.expr import Call, Expr, Index, Load, Local, certain, operands
 from sdfgad.ir.program import Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
@@ -113,6 +114,10 @@ def _elsewhere(one: Store, other: Store) -> bool:
 def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     """Write a map as sequential C++ loops."""
     if any(r.trips == 0 for r in stmt.domain):
+        return
+    turn = plan_turn(frame, stmt)
+    if turn is not None:
+        emit_turn(writer, frame, turn)
         return
     tile = plan_tile(frame, stmt)
     frame, stmt = told_apart(frame, stmt)

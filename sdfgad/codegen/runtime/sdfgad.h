@@ -184,6 +184,46 @@ template <int N, class V> inline auto total(V v) {
         return total<N / 2>(lanes_from<0>(v, half) + lanes_from<N / 2>(v, half));
     }
 }
+// One step of a transposition: halves of S lanes change places between two rows, those that lie across the diagonal.
+#if __has_builtin(__builtin_shufflevector)
+template <int S, class V, int... K> inline void swap_across(V& a, V& b, std::integer_sequence<int, K...>) {
+    constexpr int n = sizeof...(K);
+    V low = __builtin_shufflevector(a, b, (K & S ? n + K - S : K)...);
+    b = __builtin_shufflevector(a, b, (K & S ? n + K : K + S)...);
+    a = low;
+}
+template <int S, int N, class V> inline void swap_all_across(V (&rows)[N]) {
+    if constexpr (S < N) {
+        for (int r = 0; r < N; r++)
+            if (!(r & S)) swap_across<S>(rows[r], rows[r + S], std::make_integer_sequence<int, N>{});
+        swap_all_across<2 * S>(rows);
+    }
+}
+#endif
+template <int N, class T> inline void turn_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
+#if __has_builtin(__builtin_shufflevector)
+    Lanes<T, N> rows[N];
+    for (int r = 0; r < N; r++) rows[r] = load<N>(from + r * from_step);
+    swap_all_across<1>(rows);
+    for (int r = 0; r < N; r++) store<N>(to + r * to_step, rows[r]);
+#else
+    for (int r = 0; r < N; r++)
+        for (int c = 0; c < N; c++) to[c * to_step + r] = from[r * from_step + c];
+#endif
+}
+// to[c * to_step + r] = from[r * from_step + c] for all rows r and columns c, in square blocks of N by N.
+template <int N, class T> inline void turn(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows,
+                                           int64_t columns) {
+    int64_t r = 0;
+    for (; r + N <= rows; r += N) {
+        int64_t c = 0;
+        for (; c + N <= columns; c += N) turn_block<N>(to + c * to_step + r, to_step, from + r * from_step + c, from_step);
+        for (; c < columns; c++)
+            for (int64_t k = r; k < r + N; k++) to[c * to_step + k] = from[k * from_step + c];
+    }
+    for (; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) to[c * to_step + r] = from[r * from_step + c];
+}
 
 template <int N, class T> inline T power(T x) {
     if constexpr (N < 0) return div(T(1), power<-N>(x));

@@ -1,0 +1,338 @@
+"""Lines of a strip of rows: what lies apart in memory, brought side by side for as long as the strip works on it."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.rows import stride
+from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_reads, all_writes, children, range_elems, reads, statements, with_children, writes
+from sdfgad.names import fresh
+
+Index = tuple[Ix, ...]
+Key = tuple[str, Index]
+"""An array, and where a line lies in the dimensions that neither count lanes nor positions."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """uses: scattered accesses per element that is copied, from which on copies pay. stack: bytes of all lines."""
+
+    uses: float = 1.0
+    stack: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The rows that one iteration of a parallel loop has: `width` of them from `start` on, in no other iteration."""
+
+    start: Ix
+    width: int
+
+    def counts(self, r: Range) -> bool:
+        return r.step == 1 and r.start == self.start and (r.stop - r.start).const == self.width
+
+
+@dataclass(frozen=True)
+class _Use:
+    """One access of a map: `inner` are the loops around it inside the block, and the map's own ranges."""
+
+    array: str
+    index: Index
+    inner: tuple[Range, ...]
+    stmt: Map
+    part: Let | Store
+    read: bool
+    written: bool
+
+    @property
+    def times(self) -> int:
+        return prod(r.trips or 1 for r in self.inner)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an access goes: the line, its dimensions of lanes and positions, and its first and last position."""
+
+    key: Key
+    lane: int
+    position: int
+    first: int
+    last: int
+
+
+@dataclass
+class _Line:
+    """All accesses of a block to one line."""
+
+    name: str
+    array: Array
+    lane: int
+    position: int
+    first: int
+    last: int
+    uses: list[tuple[_Use, _Place]]
+
+    @property
+    def length(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def written(self) -> bool:
+        return any(u.written for u, _ in self.uses)
+
+
+def line_strips(program: Program, limits: Limits | None = None) -> Program:
+    """parallel s: for k: map j = 8*s:8*s+8: { y[j, k] += x[j, k - 1] ; y[j, k - 1] += x[j, k] }
+    ->   parallel s, private xs, ys:
+           map k, j: xs[k, j - 8*s] = x[j, k] ; map k, j: ys[k, j - 8*s] = y[j, k]
+           for k: map j: { ys[k, j - 8*s] += xs[k - 1, j - 8*s] ; ... } ; map k, j: y[j, k] = ys[k, j - 8*s]
+
+    For arrays that the strip touches in its own rows alone, several times per element, along one dimension. Nothing is
+    loaded beforehand of what the block assigns first.
+    """
+    work = _Work(dict(program.arrays), limits or Limits())
+    body = tuple(work.parallel(s) for s in program.body)
+    return program.but(body=body, arrays=work.arrays) if len(work.arrays) > len(program.arrays) else program
+
+
+class _Work:
+    """Adds the lines it makes to `arrays`."""
+
+    def __init__(self, arrays: dict[str, Array], limits: Limits) -> None:
+        self.arrays, self.limits = arrays, limits
+
+    def parallel(self, stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Loop) or not stmt.parallel:
+            return with_children(stmt, [tuple(map(self.parallel, b)) for b in children(stmt)])
+        lanes = _lanes(stmt)
+        if lanes is None:
+            return stmt
+        own = _Strip(self, stmt, lanes)
+        body = own.block(stmt.body, (stmt.range,))
+        return replace(stmt, body=body, private=(*stmt.private, *own.made))
+
+
+def _lanes(loop: Loop) -> _Lanes | None:
+    """The lanes that most maps of a loop have."""
+    count: dict[_Lanes, int] = {}
+    for r in (r for s in statements(loop.body) if isinstance(s, Map) for r in s.domain):
+        width = (r.stop - r.start).const
+        by = r.start.coefficient(loop.range.var)
+        if width and width > 1 and by is not None and abs(by) >= width and r.start.symbols == {loop.range.var}:
+            lanes = _Lanes(r.start, width)
+            count[lanes] = count.get(lanes, 0) + (1 if lanes.counts(r) else 0)
+    return max(count, key=lambda c: count[c], default=None)
+
+
+class _Strip:
+    """The blocks of one parallel loop; `made` are its lines."""
+
+    def __init__(self, work: _Work, loop: Loop, lanes: _Lanes) -> None:
+        self.work, self.loop, self.lanes = work, loop, lanes
+        self.made: list[str] = []
+        self.room = work.limits.stack
+        self.barred = _barred(loop.body) | set(loop.private)
+        self.all = [u for u in _uses(loop.body, ())]
+
+    def block(self, block: Block, path: tuple[Range, ...]) -> Block:
+        """The block with lines of its own, or those of the loops in it."""
+        lines = self._worth(self._lines(block, path))
+        if lines:
+            return self._with(block, lines)
+        return tuple(with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s
+                     for s in block)
+
+    def _lines(self, block: Block, path: tuple[Range, ...]) -> dict[Key, _Line]:
+        """The lines of a block, for arrays of which every access fits into one."""
+        found: dict[str, list[_Use]] = {}
+        for use in _uses(block, ()):
+            if use.array not in self.barred:
+                found.setdefault(use.array, []).append(use)
+        lines: dict[Key, _Line] = {}
+        for name, uses in found.items():
+            lines.update(self._of_array(name, uses, path) or {})
+        return lines
+
+    def _of_array(self, name: str, uses: Sequence[_Use], path: tuple[Range, ...]) -> dict[Key, _Line] | None:
+        array = self.work.arrays[name]
+        moved = {d for u in uses for d, i in enumerate(u.index) if self._inside(u, i) and self._lane(u, i) is None}
+        if array.role == "tape" or array.packing or len(moved) != 1:
+            return None
+        position, = moved
+        lines: dict[Key, _Line] = {}
+        for use in uses:
+            place = self._place(use, position, path)
+            if place is None:
+                return None
+            line = lines.setdefault(place.key, _Line("", array, place.lane, position, place.first, place.last, []))
+            line.first, line.last = min(line.first, place.first), max(line.last, place.last)
+            line.uses.append((use, place))
+        if len({line.lane for line in lines.values()}) != 1:
+            return None
+        return lines if not any(u.written for u in uses) or self._owned(name, lines) else None
+
+    def _inside(self, use: _Use, i: Ix) -> bool:
+        return not i.symbols.isdisjoint(r.var for r in use.inner)
+
+    def _lane(self, use: _Use, i: Ix) -> Range | None:
+        """The range that counts lanes when an index is its variable."""
+        return next((r for r in use.stmt.domain if i == ix(r.var) and self.lanes.counts(r)), None)
+
+    def _place(self, use: _Use, position: int, path: tuple[Range, ...]) -> _Place | None:
+        lane = [d for d, i in enumerate(use.index) if self._lane(use, i) is not None]
+        rest = tuple(i for d, i in enumerate(use.index) if d not in (*lane, position))
+        if len(lane) != 1 or lane[0] == position or any(i.elems or self._inside(use, i) for i in rest):
+            return None
+        env = interval_env((*path, *use.inner))
+        own = self._lane(use, use.index[lane[0]])
+        if own is None or own.var in use.index[position].symbols:
+            return None
+        first, last = use.index[position].bounds(env)
+        size = self.work.arrays[use.array].shape[position]
+        if first is None or last is None or not 0 <= first <= last < size:
+            return None
+        return _Place((use.array, rest), lane[0], position, first, last)
+
+    def _owned(self, name: str, lines: Mapping[Key, _Line]) -> bool:
+        """Whether no two lines have an element in common, and no other iteration of the loop touches these rows."""
+        keys = [rest for _, rest in lines]
+        apart = all(any((i - j).const for i, j in zip(a, b, strict=True))
+                    for k, a in enumerate(keys) for b in keys[:k])
+        lane = next(iter(lines.values())).lane
+        return apart and all(self._lane(u, u.index[lane]) is not None for u in self.all if u.array == name)
+
+    def _worth(self, lines: Mapping[Key, _Line]) -> dict[Key, _Line]:
+        """The lines that pay, as long as there is room."""
+        chosen: dict[Key, _Line] = {}
+        gain = {key: sum(self._cost(u) for u, _ in line.uses) / line.length for key, line in lines.items()}
+        for key, line in sorted(lines.items(), key=lambda pair: -gain[pair[0]]):
+            size = line.length * self.lanes.width * line.array.dtype.itemsize
+            copies = 1 + line.written
+            if gain[key] >= self.work.limits.uses * copies and size <= self.room:
+                self.room -= size
+                chosen[key] = line
+        return {key: line for key, line in lines.items() if key in chosen and self._whole(key, chosen, lines)}
+
+    def _whole(self, key: Key, chosen: Mapping[Key, _Line], lines: Mapping[Key, _Line]) -> bool:
+        return True
+
+    def _cost(self, use: _Use) -> int:
+        """Scattered accesses, in vectors of lanes."""
+        array = self.work.arrays[use.array]
+        steps = [stride(array, use.index, r.var) for r in use.stmt.domain]
+        if any(s is not None and abs(s) == 1 for s in steps):
+            return 0
+        return (use.read + use.written) * use.times // self.lanes.width
+
+    def _with(self, block: Block, lines: dict[Key, _Line]) -> Block:
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+        for (name, rest), line in lines.items():
+            line.name = fresh(f"{name}_line", self.work.arrays)
+            shape = (line.length, self.lanes.width)
+            self.work.arrays[line.name] = Array(line.name, shape, line.array.dtype)
+            self.made.append(line.name)
+            if self._seen_before(block, line):
+                before.append(self._copy(line, rest, load=True))
+            if line.written:
+                after.append(self._copy(line, rest, load=False))
+        body = tuple(_moved(s, lines, self.lanes) for s in block)
+        return (*before, *body, *after)
+
+    def _copy(self, line: _Line, rest: Index, load: bool) -> Map:
+        taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
+        k = fresh("c0", taken)
+        j = fresh("c1", {*taken, k})
+        ranges = (Range(k, ix(line.first), ix(line.last + 1)),
+                  Range(j, self.lanes.start, self.lanes.start + self.lanes.width))
+        there = list(rest)
+        for d, i in sorted(((line.position, ix(k)), (line.lane, ix(j)))):
+            there.insert(d, i)
+        here = ix(k) - line.first, ix(j) - self.lanes.start
+        dtype = line.array.dtype
+        if load:
+            return Map(ranges, (Store(line.name, here, Load(line.array.name, tuple(there), dtype)),))
+        return Map(ranges, (Store(line.array.name, tuple(there), Load(line.name, here, dtype)),))
+
+    def _seen_before(self, block: Block, line: _Line) -> bool:
+        """Whether somebody may look at an element before the block has assigned it, be it the copy back."""
+        first = end = None
+        for stmt in block:
+            mine = {id(m) for m in statements((stmt,))}
+            here = [(u, p) for u, p in line.uses if id(u.stmt) in mine]
+            known = first is not None and end is not None
+            if any(u.read and not (known and first <= p.first and p.last < end) for u, p in here):
+                return True
+            for use, place in here:
+                if use.stmt is not stmt or not self._fills(use, line):
+                    continue
+                low, high = place.first, place.last + 1
+                if first is None or end is None:
+                    first, end = low, high
+                elif low <= end and high >= first:
+                    first, end = min(first, low), max(end, high)
+        return first is None or end is None or first > line.first or end <= line.last
+
+    def _fills(self, use: _Use, line: _Line) -> bool:
+        """Whether a map assigns all elements from its first to its last position."""
+        i = use.index[line.position]
+        plain = isinstance(use.part, Store) and use.written and use.part.op is None
+        sure = all(r.step == 1 and (r.trips or 0) > 0 for r in use.stmt.domain)
+        known = all(r.start.const is not None for r in use.stmt.domain if r.var in i.symbols)
+        return plain and sure and known and is_pointwise(use.stmt.domain, use.index)
+
+
+def _barred(block: Block) -> set[str]:
+    """Arrays that statements other than maps touch, that maps look up indices in, or that not every run touches."""
+    found: set[str] = set()
+    for stmt in block:
+        if isinstance(stmt, Map):
+            found |= {e.array for r in stmt.domain for e in range_elems(r)}
+            found |= {e.array for p in stmt.body for e in index_elems(p.expr)}
+            found |= {e.array for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems}
+        elif isinstance(stmt, Loop) and not stmt.parallel:
+            found |= reads(stmt) | writes(stmt) | _barred(stmt.body)
+        else:
+            found |= all_reads((stmt,)) | all_writes((stmt,))
+    return found
+
+
+def _uses(block: Block, loops: tuple[Range, ...]) -> Iterator[_Use]:
+    """Every access of the maps of a block, those inside loops included."""
+    for stmt in block:
+        if isinstance(stmt, Loop):
+            yield from _uses(stmt.body, (*loops, stmt.range))
+        elif isinstance(stmt, Map):
+            inner = (*loops, *stmt.domain)
+            for part in stmt.body:
+                for n in dict.fromkeys(loads(part.expr)):
+                    yield _Use(n.array, n.index, inner, stmt, part, True, False)
+                if isinstance(part, Store):
+                    yield _Use(part.array, part.index, inner, stmt, part, part.op is not None, True)
+
+
+def _moved(stmt: Stmt, lines: Mapping[Key, _Line], lanes: _Lanes) -> Stmt:
+    """The statement with lines in place of the arrays they are of."""
+    if not isinstance(stmt, Map):
+        return with_children(stmt, [tuple(_moved(s, lines, lanes) for s in b) for b in children(stmt)])
+    dims = {name: (line.lane, line.position) for (name, _), line in lines.items()}
+
+    def place(name: str, index: Index) -> tuple[str, Index]:
+        if name not in dims:
+            return name, index
+        lane, position = dims[name]
+        line = lines.get((name, tuple(i for d, i in enumerate(index) if d not in (lane, position))))
+        return (line.name, (index[position] - line.first, index[lane] - lanes.start)) if line else (name, index)
+
+    def one(n: Expr) -> Expr | None:
+        return Load(*place(n.array, n.index), n.dtype) if isinstance(n, Load) else None
+
+    body = tuple(Let(p.name, rewrite(p.expr, one)) if isinstance(p, Let) else
+                 Store(*place(p.array, p.index), rewrite(p.expr, one), p.op) for p in stmt.body)
+    return replace(stmt, body=body)

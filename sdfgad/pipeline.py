@@ -64,8 +64,8 @@ from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
-from sdfgad.transform.strip_lines import line_strips
 from sdfgad.transform.streams import stream_products
+from sdfgad.transform.strip_lines import line_strips
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate

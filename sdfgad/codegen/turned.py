@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdfgad.codegen.cpp import Frame, Writer, access, flat
+from sdfgad.codegen.cpp import Frame, Writer, access, flat, index_text
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Range, Store
@@ -50,11 +50,11 @@ def plan_turn(frame: Frame, stmt: Map) -> Turn | None:
 
 
 def _box(frame: Frame, stmt: Map, block: int) -> bool:
-    """Whether a map has two variables with as many values as a block has elements, and upwards by one."""
+    """Whether a map has two variables, upwards by one, and room for a block as far as that is known."""
     part = stmt.body[0]
     variables = {r.var for r in stmt.domain}
-    plain = all(r.step == 1 and (r.trips or 0) >= block and not r.start.elems
-                and variables.isdisjoint(r.start.symbols) for r in stmt.domain)
+    plain = all(r.step == 1 and (r.trips is None or r.trips >= block) and not (*r.start.elems, *r.stop.elems)
+                and variables.isdisjoint(r.start.symbols | r.stop.symbols) for r in stmt.domain)
     return len(stmt.domain) == 2 and plain and isinstance(part, Store) and isinstance(part.expr, Load) \
         and frame.registers.isdisjoint({part.array, part.expr.array})
 
@@ -74,5 +74,5 @@ def emit_turn(writer: Writer, frame: Frame, turn: Turn) -> None:
     first = {turn.row.var: turn.row.start, turn.column.var: turn.column.start}
     to, source = (f"&{access(frame, n, tuple(i.subs(first) for i in index))}" for n, index in (
         (turn.store.array, turn.store.index), (turn.load.array, turn.load.index)))
-    writer.line(f"sg::turn<{turn.block}>({to}, {turn.to_step}, {source}, {turn.from_step}, {turn.row.trips}, "
-                f"{turn.column.trips});")
+    rows, columns = (index_text(frame, r.stop - r.start) for r in (turn.row, turn.column))
+    writer.line(f"sg::turn<{turn.block}>({to}, {turn.to_step}, {source}, {turn.from_step}, {rows}, {columns});")

@@ -1,6 +1,7 @@
 """Lines of a strip of rows: what lies apart in memory, brought side by side for as long as the strip works on it."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -9,11 +10,13 @@ from sdfgad.analysis.access import interval_env
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import stride
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, range_elems, reads, statements, with_children, writes
 from sdfgad.names import fresh
 
+ROLES = ("argument", "transient", "constant")
+"""Of arrays that lie in memory, under one name."""
 Index = tuple[Ix, ...]
 Key = tuple[str, Index]
 """An array, and where a line lies in the dimensions that neither count lanes nor positions."""
@@ -29,13 +32,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class _Lanes:
-    """The rows that one iteration of a parallel loop has: `width` of them from `start` on, in no other iteration."""
+    """The rows that one iteration of a parallel loop has, at least one, at most `width`, and none of another one's."""
 
     start: Ix
+    stop: Ix
     width: int
 
     def counts(self, r: Range) -> bool:
-        return r.step == 1 and r.start == self.start and (r.stop - r.start).const == self.width
+        return r.step == 1 and r.start == self.start and r.stop == self.stop
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,6 @@ class _Use:
     part: Let | Store
     read: bool
     written: bool
-
-    @property
-    def times(self) -> int:
-        return prod(r.trips or 1 for r in self.inner)
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,22 @@ class _Work:
 
 def _lanes(loop: Loop) -> _Lanes | None:
     """The lanes that most maps of a loop have."""
-    count: dict[_Lanes, int] = {}
-    for r in (r for s in statements(loop.body) if isinstance(s, Map) for r in s.domain):
-        width = (r.stop - r.start).const
-        by = r.start.coefficient(loop.range.var)
-        if width and width > 1 and by is not None and abs(by) >= width and r.start.symbols == {loop.range.var}:
-            lanes = _Lanes(r.start, width)
-            count[lanes] = count.get(lanes, 0) + (1 if lanes.counts(r) else 0)
+    ranges = (r for s in statements(loop.body) if isinstance(s, Map) for r in s.domain)
+    count = Counter(lanes for r in ranges if (lanes := _lanes_of(r, loop)) is not None)
     return max(count, key=lambda c: count[c], default=None)
+
+
+def _lanes_of(r: Range, loop: Loop) -> _Lanes | None:
+    """The lanes a range counts: as many as lie between the starts of neighbouring iterations, fewer at the end."""
+    width = r.start.coefficient(loop.range.var) or 0
+    if r.step != 1 or width < 2 or r.start.symbols != {loop.range.var} or r.start.elems:
+        return None
+    env = interval_env((loop.range,))
+    last, end = r.start.bounds(env)[1], r.stop.bounds(env)[1]
+    if last is None or end is None or last >= end:
+        return None
+    full = r.start + width
+    return _Lanes(r.start, r.stop, width) if r.stop in (full, minimum(ix(end), full)) else None
 
 
 class _Strip:
@@ -138,11 +146,12 @@ class _Strip:
         self.made: list[str] = []
         self.room = work.limits.stack
         self.barred = _barred(loop.body) | set(loop.private)
-        self.all = [u for u in _uses(loop.body, ())]
+        self.all = list(_uses(loop.body, ()))
+        self.written = all_writes(loop.body)
 
     def block(self, block: Block, path: tuple[Range, ...]) -> Block:
         """The block with lines of its own, or those of the loops in it."""
-        lines = self._worth(self._lines(block, path))
+        lines = self._worth(block, self._lines(block, path))
         if lines:
             return self._with(block, lines)
         return tuple(with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s
@@ -162,7 +171,7 @@ class _Strip:
     def _of_array(self, name: str, uses: Sequence[_Use], path: tuple[Range, ...]) -> dict[Key, _Line] | None:
         array = self.work.arrays[name]
         moved = {d for u in uses for d, i in enumerate(u.index) if self._inside(u, i) and self._lane(u, i) is None}
-        if array.role == "tape" or array.packing or len(moved) != 1:
+        if array.role not in ROLES or array.packing or len(moved) != 1:
             return None
         position, = moved
         lines: dict[Key, _Line] = {}
@@ -175,7 +184,7 @@ class _Strip:
             line.uses.append((use, place))
         if len({line.lane for line in lines.values()}) != 1:
             return None
-        return lines if not any(u.written for u in uses) or self._owned(name, lines) else None
+        return lines if name not in self.written or self._owned(name, lines) else None
 
     def _inside(self, use: _Use, i: Ix) -> bool:
         return not i.symbols.isdisjoint(r.var for r in use.inner)
@@ -189,15 +198,17 @@ class _Strip:
         rest = tuple(i for d, i in enumerate(use.index) if d not in (*lane, position))
         if len(lane) != 1 or lane[0] == position or any(i.elems or self._inside(use, i) for i in rest):
             return None
-        env = interval_env((*path, *use.inner))
         own = self._lane(use, use.index[lane[0]])
-        if own is None or own.var in use.index[position].symbols:
+        if own is None or own.var in use.index[position].symbols or use.index[position].elems:
             return None
-        first, last = use.index[position].bounds(env)
-        size = self.work.arrays[use.array].shape[position]
-        if first is None or last is None or not 0 <= first <= last < size:
-            return None
-        return _Place((use.array, rest), lane[0], position, first, last)
+        # Copies run even where the loops around the access do not: all that they touch has to be there.
+        env = interval_env((*path, *use.inner))
+        bounds = [i.bounds(env) for i in use.index]
+        for (low, high), size in zip(bounds, self.work.arrays[use.array].shape, strict=True):
+            if low is None or high is None or not 0 <= low <= high < size:
+                return None
+        first, last = bounds[position]
+        return _Place((use.array, rest), lane[0], position, first or 0, last or 0)
 
     def _owned(self, name: str, lines: Mapping[Key, _Line]) -> bool:
         """Whether no two lines have an element in common, and no other iteration of the loop touches these rows."""
@@ -207,20 +218,17 @@ class _Strip:
         lane = next(iter(lines.values())).lane
         return apart and all(self._lane(u, u.index[lane]) is not None for u in self.all if u.array == name)
 
-    def _worth(self, lines: Mapping[Key, _Line]) -> dict[Key, _Line]:
+    def _worth(self, block: Block, lines: Mapping[Key, _Line]) -> dict[Key, _Line]:
         """The lines that pay, as long as there is room."""
         chosen: dict[Key, _Line] = {}
         gain = {key: sum(self._cost(u) for u, _ in line.uses) / line.length for key, line in lines.items()}
         for key, line in sorted(lines.items(), key=lambda pair: -gain[pair[0]]):
             size = line.length * self.lanes.width * line.array.dtype.itemsize
-            copies = 1 + line.written
+            copies = self._seen_before(block, line) + line.written
             if gain[key] >= self.work.limits.uses * copies and size <= self.room:
                 self.room -= size
                 chosen[key] = line
-        return {key: line for key, line in lines.items() if key in chosen and self._whole(key, chosen, lines)}
-
-    def _whole(self, key: Key, chosen: Mapping[Key, _Line], lines: Mapping[Key, _Line]) -> bool:
-        return True
+        return {key: line for key, line in lines.items() if key in chosen}
 
     def _cost(self, use: _Use) -> int:
         """Scattered accesses, in vectors of lanes."""
@@ -228,7 +236,7 @@ class _Strip:
         steps = [stride(array, use.index, r.var) for r in use.stmt.domain]
         if any(s is not None and abs(s) == 1 for s in steps):
             return 0
-        return (use.read + use.written) * use.times // self.lanes.width
+        return (use.read + use.written) * prod(r.trips or 1 for r in use.inner if not self.lanes.counts(r))
 
     def _with(self, block: Block, lines: dict[Key, _Line]) -> Block:
         before: list[Stmt] = []
@@ -249,8 +257,7 @@ class _Strip:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
         k = fresh("c0", taken)
         j = fresh("c1", {*taken, k})
-        ranges = (Range(k, ix(line.first), ix(line.last + 1)),
-                  Range(j, self.lanes.start, self.lanes.start + self.lanes.width))
+        ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, self.lanes.start, self.lanes.stop)
         there = list(rest)
         for d, i in sorted(((line.position, ix(k)), (line.lane, ix(j)))):
             there.insert(d, i)
@@ -262,30 +269,25 @@ class _Strip:
 
     def _seen_before(self, block: Block, line: _Line) -> bool:
         """Whether somebody may look at an element before the block has assigned it, be it the copy back."""
-        first = end = None
+        first = end = line.first
         for stmt in block:
             mine = {id(m) for m in statements((stmt,))}
             here = [(u, p) for u, p in line.uses if id(u.stmt) in mine]
-            known = first is not None and end is not None
-            if any(u.read and not (known and first <= p.first and p.last < end) for u, p in here):
+            if any(u.read and not first <= p.first <= p.last < end for u, p in here):
                 return True
             for use, place in here:
-                if use.stmt is not stmt or not self._fills(use, line):
-                    continue
-                low, high = place.first, place.last + 1
-                if first is None or end is None:
-                    first, end = low, high
-                elif low <= end and high >= first:
-                    first, end = min(first, low), max(end, high)
-        return first is None or end is None or first > line.first or end <= line.last
+                if use.stmt is stmt and self._fills(use, line) and place.first <= end and place.last >= first - 1:
+                    first, end = min(first, place.first), max(end, place.last + 1)
+        return end <= line.last
 
     def _fills(self, use: _Use, line: _Line) -> bool:
         """Whether a map assigns all elements from its first to its last position."""
         i = use.index[line.position]
         plain = isinstance(use.part, Store) and use.written and use.part.op is None
-        sure = all(r.step == 1 and (r.trips or 0) > 0 for r in use.stmt.domain)
-        known = all(r.start.const is not None for r in use.stmt.domain if r.var in i.symbols)
-        return plain and sure and known and is_pointwise(use.stmt.domain, use.index)
+        rest = [r for r in use.stmt.domain if not self.lanes.counts(r)]
+        sure = all(r.step == 1 and (r.trips or 0) > 0 and r.start.const is not None for r in rest)
+        steps = i.symbols <= {r.var for r in rest} and all(abs(i.coefficient(v) or 0) == 1 for v in i.symbols)
+        return plain and sure and steps and len(i.symbols) == len(rest) and is_pointwise(use.stmt.domain, use.index)
 
 
 def _barred(block: Block) -> set[str]:

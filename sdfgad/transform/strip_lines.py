@@ -150,12 +150,12 @@ class _Strip:
         self.written = all_writes(loop.body)
 
     def block(self, block: Block, path: tuple[Range, ...]) -> Block:
-        """The block with lines of its own, or those of the loops in it."""
+        """The block with lines of its own, and those of the loops in it."""
         lines = self._worth(block, self._lines(block, path))
-        if lines:
-            return self._with(block, lines)
-        return tuple(with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s
-                     for s in block)
+        self.barred |= {name for name, _ in lines}
+        before, body, after = self._with(block, lines)
+        rest = (with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s for s in body)
+        return (*before, *rest, *after)
 
     def _lines(self, block: Block, path: tuple[Range, ...]) -> dict[Key, _Line]:
         """The lines of a block, for arrays of which every access fits into one."""
@@ -238,7 +238,8 @@ class _Strip:
             return 0
         return (use.read + use.written) * prod(r.trips or 1 for r in use.inner if not self.lanes.counts(r))
 
-    def _with(self, block: Block, lines: dict[Key, _Line]) -> Block:
+    def _with(self, block: Block, lines: dict[Key, _Line]) -> tuple[Block, Block, Block]:
+        """What comes before the block, the block with lines, and what comes after it."""
         before: list[Stmt] = []
         after: list[Stmt] = []
         for (name, rest), line in lines.items():
@@ -246,12 +247,12 @@ class _Strip:
             shape = (line.length, self.lanes.width)
             self.work.arrays[line.name] = Array(line.name, shape, line.array.dtype)
             self.made.append(line.name)
+            self.barred.add(line.name)
             if self._seen_before(block, line):
                 before.append(self._copy(line, rest, load=True))
             if line.written:
                 after.append(self._copy(line, rest, load=False))
-        body = tuple(_moved(s, lines, self.lanes) for s in block)
-        return (*before, *body, *after)
+        return tuple(before), tuple(_moved(s, lines, self.lanes) for s in block), tuple(after)
 
     def _copy(self, line: _Line, rest: Index, load: bool) -> Map:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}

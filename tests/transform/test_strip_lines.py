@@ -91,9 +91,17 @@ def test_what_is_read_before_it_is_assigned_is_loaded():
     assert copies(step("w", (J,), at("y", J, 3)), CLEAR, SOLVE) == 3
 
 
-def test_an_assignment_in_a_loop_counts_for_nothing():
-    fill = loop(span("t", 0, K), step("y", (J, T), at("x", J, T)))
+@pytest.mark.parametrize("fill", [
+    loop(span("t", 0, K), step("y", (J, T), at("x", J, T))),
+    loop(span("t", 1, 1), CLEAR),
+], ids=["all of it", "never"])
+def test_an_assignment_in_a_loop_counts_for_nothing(fill: Stmt):
     assert copies(fill, SOLVE) == 3
+
+
+def test_what_nobody_assigns_is_loaded_to_be_written_back():
+    some = loop(span("t", 0, K, step=2), step("y", (J, T), at("x", J, T)), step("y", (J, T), at("x", J, T) * 2.0))
+    assert "y_line" in lines(some, limits=Limits(uses=0.1))
 
 
 def test_inside_rows_that_come_one_after_the_other():
@@ -137,6 +145,11 @@ def test_what_else_touches_the_array(other: Stmt):
 
 def test_a_position_may_change_from_strip_to_strip():
     assert lines(SOLVE, step("w", (J,), at("y", J, S))) == {"x_line", "y_line"}
+
+
+def test_a_position_that_goes_with_the_lane_stays():
+    twice = loop(UP, step("p", (J, T), at("x", J, T) * at("p", J, T - 1), "+"), step("w", (J,), at("p", J, -J + N - 1)))
+    assert lines(twice) == {"x_line"}
 
 
 def test_outer_and_inner_loops_have_lines_of_their_own():

@@ -59,9 +59,13 @@ def touches(stmt: Map, path: Sequence[Range]) -> list[Touch]:
 
 def edges(body: Sequence[Map], path: Sequence[Range]) -> list[Edge]:
     """The dependences of a loop body, within one iteration and between iterations of the innermost loop of `path`."""
-    known = [touches(stmt, path) for stmt in body]
-    pairs = product(range(len(body)), repeat=2)
-    return [e for a, b in pairs for e in _between(a, b, known[a], known[b], len(path))]
+    return edges_between([touches(stmt, path) for stmt in body], len(path))
+
+
+def edges_between(known: Sequence[list[Touch]], depth: int) -> list[Edge]:
+    """The same for statements of which everything they touch is known, inside `depth` common loops."""
+    pairs = product(range(len(known)), repeat=2)
+    return [e for a, b in pairs for e in _between(a, b, known[a], known[b], depth)]
 
 
 def _between(a: int, b: int, first: list[Touch], second: list[Touch], depth: int) -> Iterator[Edge]:

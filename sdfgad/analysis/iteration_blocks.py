@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from sdfgad.analysis.access import Site, interval_env, range_accesses
 from sdfgad.analysis.dependence import READ, Edge, Touch, edges_between, touches
@@ -96,12 +97,14 @@ class Placed:
 
 
 def place(body: Block, movable: Sequence[int], blocks: Blocks, path: Sequence[Range]) -> Placed | None:
-    """Where those that may leave the iterations of a block go, every dependence kept. None for bodies of other kinds."""
+    """Where those go that may leave the iterations of a block, every dependence kept; None for other bodies."""
     inside = (*path, blocks.first, blocks.inside)
-    known = [all_touches(s, inside) for s in body]
-    if any(k is None for k in known):
+    known = [t for s in body if (t := all_touches(s, inside)) is not None]
+    if len(known) < len(body):
         return None
-    found = list(edges_between([k or [] for k in known], len(inside)))
+    every = range(len(body))
+    pairs = [(a, b) for a, b in product(every, every) if a in movable or b in movable]
+    found = edges_between(known, pairs, len(inside))
     before: list[int] = []
     after: list[int] = []
     for k in movable:

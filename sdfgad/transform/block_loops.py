@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from sdfgad.analysis.access import extent_bound, interval_env
+from sdfgad.analysis.dependence import edges
 from sdfgad.analysis.iteration_blocks import Blocks, blocks_of, place, split
 from sdfgad.analysis.rows import stride, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
 from sdfgad.names import fresh
@@ -71,25 +72,54 @@ class _Blocking:
         r = loop.range
         few = (extent_bound(r, interval_env(path)) or FEWEST_ITERATIONS) < FEWEST_ITERATIONS
         if few or abs(r.step) != 1 or loop.parallel or loop.until is not None or range_elems(r) or \
-                len(loop.body) > MOST_STATEMENTS or not _worth(self.arrays, loop, path):
+                len(loop.body) > MOST_STATEMENTS:
             return None
         blocks = blocks_of(r, fresh(f"{r.var}_block", self.taken), path)
-        parts = _parts(self.arrays, loop.body, blocks, path)
+        body, late = _put_off(self.arrays, loop, path)
+        parts = _parts(self.arrays, body, blocks, path)
+        if late and (parts is None or not late <= parts.moved):
+            parts = _parts(self.arrays, loop.body, blocks, path)
         if parts is None:
             return None
         self.taken.add(blocks.first.var)
         inside = (*path, blocks.first, blocks.inside)
-        body = self.block(parts.inside, inside)
-        whole = Loop(blocks.first, (*parts.before, *_iterations(loop, blocks, body), *parts.after), loop.source)
+        turns = _iterations(loop, blocks, self.block(parts.inside, inside))
+        whole = Loop(blocks.first, (*parts.before, *turns, *parts.after), loop.source)
         if blocks.left.trips == 0:
             return (whole,)
         left = replace(loop, range=blocks.left)
         return whole, replace(left, body=self.block(rename_symbols(loop.body, {}), (*path, left.range)))
 
 
-def _worth(arrays: Arrays, loop: Loop, path: Path) -> bool:
-    """Whether some statement could gain at all: asked before anything is compared."""
-    return any(isinstance(s, Map) and _at_once(arrays, s, loop.range.var, (*path, loop.range)) for s in loop.body)
+def _put_off(arrays: Arrays, loop: Loop, path: Path) -> tuple[Block, frozenset[int]]:
+    """for i: for j = 0:i: { x[j] = x[j] / p[j] ; map d: g[j, d] += x[j] * y[i, d] }
+    ->   for i: { for j = 0:i: x[j] = x[j] / p[j] ; map j = 0:i, d: g[j, d] += x[j] * y[i, d] }
+
+    For sums in the loops of a body that several iterations do at once, and on which nothing else there depends. With
+    their numbers in the body then.
+    """
+    body: list[Stmt] = []
+    late: list[int] = []
+    for stmt in loop.body:
+        rest, *sums = _last(arrays, stmt, (*path, loop.range))
+        late += range(len(body) + 1, len(body) + 1 + len(sums))
+        body += [rest, *sums]
+    return tuple(body), frozenset(late)
+
+
+def _last(arrays: Arrays, stmt: Stmt, path: Path) -> Block:
+    if not isinstance(stmt, Loop) or abs(stmt.range.step) != 1 or stmt.until is not None or stmt.parallel or \
+            not len(stmt.body) == sum(isinstance(s, Map) for s in stmt.body) <= MOST_STATEMENTS:
+        return (stmt,)
+    body = [s for s in stmt.body if isinstance(s, Map)]
+    wide = [replace(s, domain=(stmt.range.upwards, *s.domain)) for s in body]
+    fit = [k for k, s in enumerate(wide) if _at_once(arrays, s, path[-1].var, path)]
+    found = edges(body, (*path, stmt.range)) if fit else []
+    fit = [k for k in fit if not any(e.before == k for e in found)]
+    if not fit or len(fit) == len(body):
+        return (stmt,)
+    rest = replace(stmt, body=tuple(s for k, s in enumerate(body) if k not in fit))
+    return rest, *(wide[k] for k in fit)
 
 
 def _at_once(arrays: Arrays, stmt: Map, var: str, path: Path) -> bool:
@@ -103,7 +133,7 @@ def _at_once(arrays: Arrays, stmt: Map, var: str, path: Path) -> bool:
     if not _uses(store.index, var):
         return _uses(store.index, inner.var)
     shared = any(_uses(n.index, inner.var) and not _uses(n.index, var) for n in loads(store.expr))
-    return shared and not _uses(store.index, inner.var)
+    return shared and not _uses(store.index, inner.var) and bool(stride(arrays[store.array], store.index, var))
 
 
 def _along_rows(arrays: Arrays, stmt: Map, var: str) -> bool:
@@ -117,11 +147,12 @@ def _uses(index: tuple[Ix, ...], var: str) -> bool:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Of the body of a loop: what is done for a whole block, and what its iterations do."""
+    """Of the body of a loop: what is done for a whole block, and what its iterations do. moved: numbers in the body."""
 
     before: Block
     inside: Block
     after: Block
+    moved: frozenset[int]
 
 
 def _parts(arrays: Arrays, body: Block, blocks: Blocks, path: Path) -> _Parts | None:
@@ -138,11 +169,11 @@ def _parts(arrays: Arrays, body: Block, blocks: Blocks, path: Path) -> _Parts | 
     if placed is None or not (placed.before or placed.after):
         return None
     before, after = ([_together(pieces[k], blocks) for k in part] for part in (placed.before, placed.after))
-    moved = {owner[k] for k in (*placed.before, *placed.after)}
+    moved = frozenset(owner[k] for k in (*placed.before, *placed.after))
     # What stays is not cut.
     rest = [cut.others if cut is not None and k in moved else (s,)
             for k, (s, cut) in enumerate(zip(body, cuts, strict=True))]
-    return _Parts(tuple(before), tuple(s for part in rest for s in part), tuple(after))
+    return _Parts(tuple(before), tuple(s for part in rest for s in part), tuple(after), moved)
 
 
 def _together(stmt: Stmt, blocks: Blocks) -> Map:
@@ -196,8 +227,8 @@ def _written_out(stmt: Map) -> Sequence[Map]:
     if not stmt.domain:
         return [stmt]
     r, *rest = stmt.domain
-    count, made = r.trips or 0, []
-    for k in range(count):
+    made: list[Map] = []
+    for k in range(r.trips or 0):
         inner = rename_symbols((Map(tuple(rest), stmt.body, stmt.source),), {r.var: r.start + k * r.step})[0]
         made += _written_out(inner) if isinstance(inner, Map) else []
     return made

@@ -77,7 +77,9 @@ def test_points_that_read_their_neighbours_stay_apart():
     """One iteration in which the points are in order, but not independent."""
     move = put("x", ("d",), at("x", ix("d") + 1) * at("p", J), "+")
     after = each([span("d", 4, 5), span("k", 3, 4)], put("x", ("d",), at("x", ix("d") + 1) * at("p", "k"), "+"))
-    assert not joined(loop(span("j", 3, 4), each(span("d", 3, 4), move)), after)
+    recurrence = loop(span("j", 3, 4), each(span("d", 3, 4), move))
+    assert not joined(recurrence, after)
+    assert not joined(after, recurrence)
 
 
 @pytest.mark.parametrize("body", [

@@ -35,8 +35,11 @@ from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
+from sdfgad.transform.alternate import alternate
+from sdfgad.transform.block_loops import block_loops
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
 from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
@@ -46,8 +49,11 @@ from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
+from sdfgad.transform.jam_sweeps import jam_sweeps
 from sdfgad.transform.join_pointwise import join_pointwise
+from sdfgad.transform.join_updates import join_updates
 from sdfgad.transform.joined_sums import join_sums
+from sdfgad.transform.known_zeros import assign_to_zeros
 from sdfgad.transform.lines import line_up
 from sdfgad.transform.made_matrices import multiply_as_made
 from sdfgad.transform.masked_products import guard_masked_products
@@ -253,10 +259,14 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
-    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
+    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
+    program = clear_behind(distribute_sweeps(tabulate_rows(program)), keep)
+    program = join_sums(split_with_sums(program, keep))
     program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
-    return pack(line_up(turn_sums(program)), keep)
+    program = join_updates(turn_sums(program))
+    # From here on sums that an assignment begins no longer change places with others.
+    program = line_up(alternate(remove_overwritten(assign_to_zeros(program)), keep))
+    return jam_sweeps(block_loops(pack(program, keep)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

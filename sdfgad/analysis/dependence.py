@@ -1,7 +1,7 @@
 """Which statements of a loop body depend on which: what may be reordered, split, or run for all iterations at once."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -59,9 +59,13 @@ def touches(stmt: Map, path: Sequence[Range]) -> list[Touch]:
 
 def edges(body: Sequence[Map], path: Sequence[Range]) -> list[Edge]:
     """The dependences of a loop body, within one iteration and between iterations of the innermost loop of `path`."""
-    known = [touches(stmt, path) for stmt in body]
-    pairs = product(range(len(body)), repeat=2)
-    return [e for a, b in pairs for e in _between(a, b, known[a], known[b], len(path))]
+    pairs = product(range(len(body)), range(len(body)))
+    return edges_between([touches(stmt, path) for stmt in body], pairs, len(path))
+
+
+def edges_between(known: Sequence[list[Touch]], pairs: Iterable[tuple[int, int]], depth: int) -> list[Edge]:
+    """The same for some pairs of statements of which everything they touch is known, inside `depth` common loops."""
+    return [e for a, b in pairs for e in _between(a, b, known[a], known[b], depth)]
 
 
 def _between(a: int, b: int, first: list[Touch], second: list[Touch], depth: int) -> Iterator[Edge]:

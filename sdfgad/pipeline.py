@@ -37,6 +37,7 @@ from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
 from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
@@ -253,7 +254,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
-    program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
+    program = join_sums(split_with_sums(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep))
     program = remove_unseen_copies(join_pointwise(program, keep), keep)
     return pack(line_up(turn_sums(program)), keep)
 

@@ -13,6 +13,7 @@ from sdfgad.transform.clearings import (
     fold_block,
     inside,
     is_zero,
+    looks_into,
     next_accumulation,
     size,
     stored_box,
@@ -109,16 +110,16 @@ def _last_clearings(body: Block) -> Iterator[_Last]:
         for store in stmt.body if isinstance(stmt, Map) else ():
             box = stored_box(stmt, store) if isinstance(stmt, Map) and is_zero(store) else None
             if box is not None and isinstance(stmt, Map) and isinstance(store, Store) and \
-                    _is_last(stmt, store, body[place + 1:]):
+                    _is_last(stmt, store, box, body[place + 1:]):
                 yield _Last(place, stmt, store, box)
 
 
-def _is_last(stmt: Map, store: Store, rest: Block) -> bool:
-    """Whether nothing looks at the array after this store, nor its map stores anything else there."""
+def _is_last(stmt: Map, store: Store, box: Box, rest: Block) -> bool:
+    """Whether nothing looks at the box after this store, nor its map at anything else of the array."""
     name = store.array
     position = next(k for k, p in enumerate(stmt.body) if p is store)
     about = [p for p in stmt.body if isinstance(p, Store) and p.array == name]
-    return len(about) == 1 and not any(touches(s, name) for s in rest) and \
+    return len(about) == 1 and not any(looks_into(s, name, box) for s in rest) and \
         not any(n.array == name for p in stmt.body[position + 1:] for n in loads(p.expr))
 
 

@@ -1,7 +1,7 @@
 """Clearings of boxes, and the accumulations that meet them: the rule inside one block."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
@@ -9,11 +9,12 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
+from sdfgad.analysis.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
-from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, If, Lib, Map, Range, Stmt, Store, View, axis
-from sdfgad.ir.walk import reads, statements, writes
+from sdfgad.ir.index import Bounds, ix
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis
+from sdfgad.ir.walk import reads, rebuild, statements, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -60,15 +61,16 @@ class Met:
     left: tuple[Map, ...]
 
 
-def fold_block(work: list[Stmt], far: bool = False) -> Block:
+def fold_block(work: list[Stmt], far: bool = False, names: Collection[str] | None = None) -> Block:
     """x[Z] = 0 ; ... ; x[C] += e, C inside Z   ->   x[Z minus C] = 0 ; ... ; x[C] = e, inside one block.
 
-    far: also past stores to other elements of x, so that the rim of Z is filled too.
+    far: also past what looks at other elements of x, so that the rim of Z is filled too, and where a loop adds bit by
+    bit. names: only for these arrays.
     """
     k = 0
     while k < len(work):
         stmt = work[k]
-        found = _folded(work, k, stmt, far) if isinstance(stmt, Map) else None
+        found = _folded(work, k, stmt, far, names) if isinstance(stmt, Map) else None
         if found is None:
             k += 1
             continue
@@ -78,9 +80,12 @@ def fold_block(work: list[Stmt], far: bool = False) -> Block:
     return tuple(work)
 
 
-def _folded(work: Sequence[Stmt], k: int, stmt: Map, far: bool) -> tuple[Store, Met] | None:
+def _folded(work: Sequence[Stmt], k: int, stmt: Map, far: bool,
+            names: Collection[str] | None) -> tuple[Store, Met] | None:
     """The first clearing of a map that meets an accumulation."""
     for part in stmt.body:
+        if names is not None and isinstance(part, Store) and part.array not in names:
+            continue
         met = next_accumulation(work, k, part, far) if is_zero(part) else None
         if met is not None and is_zero(part):
             return part, met
@@ -96,9 +101,12 @@ def next_accumulation(work: Sequence[Stmt], k: int, zero: Store, far: bool = Fal
     cleared = stored_box(stmt, zero)
     if cleared is None:
         return None
-    place = next((n for n in range(k + 1, len(work)) if _meets(work[n], zero.array, cleared if far else None)), None)
-    filled, assigning = _filled(work[place], zero.array) if place is not None else (None, stmt)
-    if place is None or filled is None or any(low >= high for low, high in filled) or not inside(filled, cleared):
+    box = cleared if far else None
+    place = next((n for n in range(k + 1, len(work)) if looks_into(work[n], zero.array, box)), None)
+    if place is None or (isinstance(work[place], Loop) and not far):
+        return None
+    filled, assigning = _filled(work[place], zero.array)
+    if filled is None or any(low >= high for low, high in filled) or not inside(filled, cleared):
         return None
     return Met(place, assigning, filled, tuple(clearing(stmt, zero, piece) for piece in _difference(cleared, filled)))
 
@@ -113,12 +121,26 @@ def size(box: Box) -> int:
     return prod(high - low for low, high in box)
 
 
-def _meets(stmt: Stmt, name: str, box: Box | None) -> bool:
+def looks_into(stmt: Stmt, name: str, box: Box | None) -> bool:
     """Whether a statement may look at elements of the box, or of the array."""
     if not touches(stmt, name):
         return False
-    return box is None or not isinstance(stmt, Map) or any(n.array == name for p in stmt.body for n in loads(p.expr)) \
-        or stores_into(stmt, name, box)
+    return box is None or not isinstance(stmt, Map) or loads_from(stmt, name, box) or stores_into(stmt, name, box)
+
+
+def loads_from(stmt: Map, name: str, box: Box) -> bool:
+    """Whether a map may read elements of the box."""
+    env = interval_env(stmt.domain)
+    if name in reads(replace(stmt, body=())):
+        return True
+    read = {n.index for p in stmt.body for n in loads(p.expr) if n.array == name}
+    return any(not _outside([i.bounds(env) for i in index], box) for index in read)
+
+
+def _outside(place: Sequence[Bounds], box: Box) -> bool:
+    """Whether indices between these bounds miss the box."""
+    return any((low is not None and low >= side[1]) or (high is not None and high < side[0])
+               for (low, high), side in zip(place, box, strict=True))
 
 
 def stores_into(stmt: Stmt, name: str, box: Box) -> bool:
@@ -141,7 +163,27 @@ def _filled(target: Stmt, name: str) -> tuple[Box | None, Stmt]:
     if isinstance(target, Lib) and target.attrs.get("accumulate") and all(v.array != name for v in target.ins):
         attrs = MappingProxyType({key: value for key, value in target.attrs.items() if key != "accumulate"})
         return _view_box(target.outs[0]), replace(target, attrs=attrs)
+    if isinstance(target, Loop):
+        return _filled_loop(target, name)
     return _filled_branch(target, name) if isinstance(target, If) else (None, target)
+
+
+def _filled_loop(target: Loop, name: str) -> tuple[Box | None, Stmt]:
+    """The same where a loop accumulates, in every iteration into other elements of the box."""
+    path: list[Range] = []
+    inner: Stmt = target
+    while isinstance(inner, Loop):
+        held = [s for s in inner.body if touches(s, name)]
+        if len(held) != 1 or name in reads(inner) or inner.until is not None or inner.parallel or inner.range.early:
+            return None, target
+        path.append(inner.range.upwards)
+        inner = held[0]
+    store = sole_accumulation(inner, name)
+    if store is None or not isinstance(inner, Map):
+        return None, target
+    box = stored_box(Map((*path, *inner.domain), (store,)), store)
+    changed = assigning(inner, store)
+    return box, rebuild((target,), lambda s: (changed if s is inner else s,))[0]
 
 
 def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:

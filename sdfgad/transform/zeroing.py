@@ -7,7 +7,16 @@ from dataclasses import replace
 from sdfgad.analysis.cover import covers, fills
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, rebuild_blocks, statements, with_children
-from sdfgad.transform.clearings import assigning, fold_block, is_zero, sole_accumulation, touches, without
+from sdfgad.transform.clearings import (
+    assigning,
+    fold_block,
+    is_zero,
+    looks_into,
+    sole_accumulation,
+    stored_box,
+    touches,
+    without,
+)
 
 
 def fold_zeroing(program: Program, results: Iterable[str]) -> Program:
@@ -113,7 +122,8 @@ def _drop_last(body: Block, outside: set[str]) -> Block:
         if not isinstance(stmt, Map):
             continue
         for part in [p for p in stmt.body if is_zero(p)]:
-            later = any(touches(s, part.array) for s in out[k + 1:])
+            box = stored_box(stmt, part)
+            later = any(looks_into(s, part.array, box) for s in out[k + 1:])
             about = [p for p in stmt.body if isinstance(p, Store) and p.array == part.array]
             if part.array not in outside and not later and about[-1] is part and isinstance(out[k], Map):
                 left = without(stmt, [part])

@@ -136,3 +136,28 @@ def test_parallel_loops_and_loops_that_may_end_early_are_left() -> None:
     kept = loop(ADD, USE, CLEAR)
     assert clear_first(program(replace(kept, parallel=True)), ALWAYS).body[0].body == kept.body  # type: ignore[union-attr]
     assert clear_first(program(replace(kept, until="stop", trips="n")), ALWAYS).body[0].body == kept.body  # type: ignore
+
+
+def test_a_later_look_at_other_elements() -> None:
+    other = over(0, 1, ("y", load("x", "i"), "+"), ("x", load("y", "i"), None))
+    assert ops(rotated(over(0, 8, ("x", ZERO, None)), loop(ADD, USE, CLEAR, other))) == ["=", "="]
+
+
+def test_a_loop_that_adds_element_by_element() -> None:
+    one = Map((), (Store("x", (ix("j"),), load("y", "j"), "+"),))
+    for r in (Range("j", ix(1), ix(7)), Range("j", ix(6), ix(0), -1)):
+        body = rotated(over(0, 8, ("x", ZERO, None)), loop(Loop(r, (one,)), USE, CLEAR))
+        inner = next(s for s in body if isinstance(s, Loop)).body[0]
+        assert isinstance(inner, Loop) and inner.body[0].body[0].op is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("inner", [
+    (Map((), (Store("x", (ix("j"),), load("y", "j"), "+"), Store("x", (ix("j") + 1,), load("y", "j"), "+"))),),
+    (Map((), (Store("x", (ix("j"),), load("x", ix("j") - 1), "+"),)),),
+    (Map((), (Store("x", (ix(3),), load("y", "j"), "+"),)),),
+    (Map((), (Store("x", (ix("j"),), load("y", "j"), "+"),)), Map((), (Store("y", (ix("j"),), load("x", 2), "+"),))),
+])
+def test_a_loop_that_does_more_than_add_once(inner: Block) -> None:
+    body = rotated(over(0, 8, ("x", ZERO, None)), loop(Loop(Range("j", ix(1), ix(7)), inner), USE, CLEAR))
+    kept = [s for b in body if isinstance(b, Loop) for s in b.body if isinstance(s, Loop)]
+    assert kept[0].body == inner

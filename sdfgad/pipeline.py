@@ -46,6 +46,7 @@ from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
+from sdfgad.transform.jam_sweeps import jam_sweeps
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
 from sdfgad.transform.lines import line_up
@@ -255,7 +256,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
     program = remove_unseen_copies(join_pointwise(program, keep), keep)
-    return pack(line_up(turn_sums(program)), keep)
+    return jam_sweeps(pack(line_up(turn_sums(program)), keep), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -18,7 +18,8 @@ MOST_STORES = 12
 """Of all recurrences that run side by side: those of more do not fit into the registers."""
 MOST_BYTES = 1 << 15
 """Of what sweeps side by side get for themselves, so that it stays in the nearest cache and fits on a stack."""
-FEWEST_BLOCKS = 2
+FEWEST_GROUPS, FEWEST_BLOCKS = 4, 2
+"""With fewer, threads would mostly wait for each other."""
 
 
 def jam_sweeps(program: Program, seen: Iterable[str]) -> Program:
@@ -116,6 +117,6 @@ def _blocks(nest: Nest) -> int:
     """
     together = (nest.rows.trips or 0) - nest.before
     most = together // (nest.lag * nest.count)
-    if nest.groups < 2 or most < FEWEST_BLOCKS:
+    if nest.groups < FEWEST_GROUPS or most < FEWEST_BLOCKS:
         return 1
     return min(range(most, max(FEWEST_BLOCKS, most - most // 6) - 1, -1), key=lambda n: together % n)

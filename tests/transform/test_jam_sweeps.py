@@ -351,12 +351,15 @@ def test_shorter_blocks_would_be_wrong(monkeypatch):
 @pytest.mark.parametrize("least", [0, 1 << 60], ids=["kernels", "groups"])
 @pytest.mark.parametrize("reach", [0, 1, 2])
 def test_native_code_gives_the_same_to_the_bit(least, reach, monkeypatch):
+    """No expression leaves the compiler a choice of what to contract."""
     monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
     line = span("d", 0, M)
-    row = (*smooth(reach), each(line, put("r", ("d",), at("x", I, "d") * 0.5)),
-           each(line, put("x", (I + 1, "d"), at("r", "d"), "+")))
+    row = (one("v", (), at("x", I, 0)), each(line, put("r", ("d",), at("x", I, "d") * 0.5)), *smooth(reach),
+           each(line, put("x", (I + 1, "d"), at("r", "d") * 0.1 + at("v"), "+")))
     before = wide(row)
-    codes = [compile_program(p) for p in (before, jam_sweeps(before, before.arguments))]
+    made = jam_sweeps(before, before.arguments)
+    assert parallel(made)
+    codes = [compile_program(p) for p in (before, made)]
     for threads in (1, 3):
         found = []
         for code in codes:

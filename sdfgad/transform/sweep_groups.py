@@ -1,0 +1,159 @@
+"""Nests of sweeps written out in groups of several that run side by side."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdfgad.analysis.sweeps import segments
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, rewrite
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.walk import children, rename_symbols, with_children
+from sdfgad.names import fresh
+
+_INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
+Names = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """sweeps, rows: the two loops around a row's `body`. lag: so many rows a sweep stays behind the one before, `count`
+    of which run together. own: what a row makes for itself; copied: those of it that rows side by side cannot share.
+    blocks: so many parts of the rows, each long enough for a whole group to stay one part behind the group before."""
+
+    sweeps: Range
+    rows: Range
+    body: Block
+    lag: int
+    count: int
+    own: frozenset[str]
+    copied: frozenset[str]
+    blocks: int = 1
+
+    @property
+    def groups(self) -> int:
+        return (self.sweeps.trips or 0) // self.count
+
+    @property
+    def before(self) -> int:
+        """Rows of the first sweep of a group before all sweeps of it run."""
+        return self.lag * (self.count - 1)
+
+    @property
+    def block(self) -> int:
+        """Rows in a block."""
+        return ((self.rows.trips or 0) - self.before) // self.blocks
+
+    @property
+    def end(self) -> int:
+        """The row of the first sweep up to which all sweeps of a group run together."""
+        return self.before + self.block * self.blocks
+
+    def row(self, number: Ix | int) -> Ix:
+        """The value of the rows' variable that has a number."""
+        return self.rows.start + ix(number) * self.rows.step
+
+    def sweep(self, number: Ix) -> Ix:
+        return self.sweeps.start + number * self.sweeps.step
+
+
+class Writer:
+    """Writes nests; `arrays` gets what rows need of their own, `variables` those of new loops."""
+
+    def __init__(self, arrays: dict[str, Array], variables: set[str]) -> None:
+        self.arrays, self.variables = arrays, variables
+
+    def written(self, nest: Nest) -> Block:
+        """The groups of a nest, and the sweeps that are left over."""
+        t = nest.sweeps
+        rest = Range(t.var, nest.sweep(ix(nest.groups * nest.count)), nest.sweep(ix(t.trips or 0)), t.step)
+        left = (Loop(rest, (Loop(nest.rows, rename_symbols(nest.body, {})),)),) if rest.trips else ()
+        return (self.at_once(nest) if nest.blocks > 1 else self.in_turn(nest), *left)
+
+    def in_turn(self, nest: Nest) -> Loop:
+        """Group after group: the first rows one by one, then all sweeps together, then the last rows."""
+        copies: list[Names] = [{}]
+        copies += [{n: self._copy(n) for n in sorted(nest.copied)} for _ in range(nest.count - 1)]
+        r, stop = nest.rows, nest.sweep(ix(nest.groups * nest.count))
+        middle = Range(r.var, nest.row(nest.before), nest.row(nest.end), r.step)
+        groups = replace(nest.sweeps, stop=stop, step=nest.sweeps.step * nest.count)
+        return Loop(groups, self._parts(nest, ix(groups.var), middle, copies))
+
+    def at_once(self, nest: Nest) -> Loop:
+        """Groups at the same time, each two blocks behind the one before: that one stays a block ahead even where its
+        last sweep, so much behind its first, is where this one's first sweep is."""
+        wave, group = self._variable(f"{nest.sweeps.var}_round"), self._variable(f"{nest.sweeps.var}_slot")
+        block = ix(wave) - ix(group) * 2
+        first = maximum(0, (ix(wave) - nest.blocks + 2) // 2)
+        members = Range(group, first, minimum(nest.groups, ix(wave) // 2 + 1))
+        own = {n: self._copy(n) for n in sorted(nest.own)}
+        copies = [own, *({**own, **{n: self._copy(n) for n in sorted(nest.copied)}} for _ in range(nest.count - 1))]
+        low = nest.row(block * nest.block + nest.before)
+        middle = Range(nest.rows.var, low, low + nest.block * nest.rows.step, nest.rows.step)
+        lead, body, trail = self._parts(nest, nest.sweep(ix(group) * nest.count), middle, copies)
+        parts = (_where(block, 0, lead), body, _where(block, nest.blocks - 1, trail))
+        private = tuple(dict.fromkeys(n for names in copies for n in names.values()))
+        waves = Range(wave, ix(0), ix(nest.blocks + 2 * (nest.groups - 1)))
+        return Loop(waves, (Loop(members, parts, parallel=True, private=private),))
+
+    def _parts(self, nest: Nest, first: Ix, middle: Range, copies: Sequence[Names]) -> tuple[Loop, Loop, Loop]:
+        """A group of sweeps from `first` on: rows that not all of them do at the same time, and all of them together.
+
+        Sweep k of a group is k times the lag behind: so much earlier its first rows end, and its last rows start.
+        """
+        t, r = nest.sweeps, nest.rows
+        body = tuple(_on_arrays(s, copies[0]) for s in nest.body)
+        var = self._variable(f"{t.var}_part")
+        names = {t.var: first + ix(var) * t.step}
+        lead = Range(r.var, r.start, nest.row(nest.before - ix(var) * nest.lag), r.step)
+        trail = Range(r.var, nest.row(nest.end - ix(var) * nest.lag), nest.row(r.trips or 0), r.step)
+        rows = []
+        for k, names_of in enumerate(copies):
+            here = {t.var: first + k * t.step, r.var: ix(r.var) - k * nest.lag * r.step}
+            rows.append(tuple(_on_arrays(s, names_of) for s in rename_symbols(nest.body, here)))
+        together = _woven(nest.body, rows, frozenset((t.var, r.var)))
+        return (Loop(Range(var, ix(0), ix(nest.count - 1)), (Loop(lead, rename_symbols(body, names)),)),
+                Loop(middle, together),
+                Loop(Range(var, ix(0), ix(nest.count)), (Loop(trail, rename_symbols(body, names)),)))
+
+    def _variable(self, stem: str) -> str:
+        name = fresh(stem, self.variables)
+        self.variables.add(name)
+        return name
+
+    def _copy(self, name: str) -> str:
+        made = fresh(name, self.arrays)
+        self.arrays[made] = replace(self.arrays[name], name=made)
+        return made
+
+
+def _where(value: Ix, number: int, stmt: Stmt) -> If:
+    return If(Call("eq", (Index(value, _INT), Const(number, _INT)), _BOOL), (stmt,), ())
+
+
+def _woven(body: Block, copies: Sequence[Block], moving: frozenset[str]) -> Block:
+    """Copies of a row that touch nothing in common: one loop in place of the copies of each that recurs."""
+    out: list[Stmt] = []
+    for together, places in segments(body, moving):
+        stmt = body[places[0]]
+        if together and isinstance(stmt, Loop):
+            inner = [s.body for c in copies if isinstance(s := c[places[0]], Loop)]
+            out.append(replace(stmt, body=_woven(stmt.body, inner, moving)))
+        else:
+            out += [c[k] for c in copies for k in places]
+    return tuple(out)
+
+
+def _on_arrays(stmt: Stmt, names: Names) -> Stmt:
+    """The statement on other arrays."""
+    if not names or not isinstance(stmt, Map):
+        return with_children(stmt, [tuple(_on_arrays(s, names) for s in b) for b in children(stmt)])
+
+    def other(n: Expr) -> Expr | None:
+        return replace(n, array=names[n.array]) if isinstance(n, Load) and n.array in names else None
+
+    parts = (replace(p, expr=rewrite(p.expr, other)) for p in stmt.body)
+    return replace(stmt, body=tuple(replace(p, array=names.get(p.array, p.array)) if isinstance(p, Store) else p
+                                    for p in parts))

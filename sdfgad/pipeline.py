@@ -35,6 +35,7 @@ from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
+from sdfgad.transform.alternate import alternate
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
 from sdfgad.transform.clear_first import clear_first
@@ -254,8 +255,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
-    program = remove_unseen_copies(join_pointwise(program, keep), keep)
-    return pack(line_up(turn_sums(program)), keep)
+    program = turn_sums(remove_unseen_copies(join_pointwise(program, keep), keep))
+    return pack(line_up(alternate(program, keep)), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

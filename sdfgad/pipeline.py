@@ -49,6 +49,7 @@ from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.joined_sums import join_sums
+from sdfgad.transform.known_zeros import assign_to_zeros
 from sdfgad.transform.lines import line_up
 from sdfgad.transform.made_matrices import multiply_as_made
 from sdfgad.transform.masked_products import guard_masked_products
@@ -253,6 +254,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
+    program = remove_overwritten(assign_to_zeros(program))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
     program = turn_sums(remove_unseen_copies(join_pointwise(program, keep), keep))

@@ -13,7 +13,7 @@ from sdfgad.ir.walk import children, range_elems, rebuild, rename_symbols, state
 from sdfgad.transform.clearings import Box, size
 from sdfgad.transform.shared_values import Names
 from sdfgad.transform.spelling import only_store
-from sdfgad.transform.stale import Stale, after, whole, without
+from sdfgad.transform.stale import Boxes, Stale, after, whole, without
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) ->
     """for t = 0:2n: { y = x ; x[I] = f(y) ; x[R] = x[S] }
     ->   for t = 0:2n by 2: { x[Q] = y[Q] ; y[I] = f(x) ; y[R] = y[S] ; (the same with t + 1, and x for y) }
 
-    Exchanging the names of two arrays leaves what a copy leaves, but in the source, which is out of date. Q are those of
-    its elements that are not replaced before the next exchange, or that somebody may look at before. If the number of
-    iterations is odd, the last one stays as it was. `keep`: arrays somebody reads after the program.
+    Exchanging the names of two arrays leaves what a copy leaves, but in the source, which is out of date. Q are those
+    of its elements that are not replaced before the next exchange, or that somebody may look at before. If the number
+    of iterations is odd, the last one stays as it was. `keep`: arrays somebody reads after the program.
     """
     work = _Work(program.arrays, frozenset(keep), limits)
     return program.but(body=work.block(program.body, None))
@@ -99,17 +99,15 @@ class _Work:
             if store is None or not isinstance(store.expr, Load):
                 continue
             taken = {n for e in found for n in (e.source, e.copy)}
-            made = self.exchange(body, place, store.expr, then)
+            made = self.exchange(body, place, store.array, store.expr.array, then)
             if made is not None and taken.isdisjoint((made.source, made.copy)):
                 found.append(made)
         return found
 
-    def exchange(self, body: Block, place: int, load: Load, then: _After) -> _Exchange | None:
+    def exchange(self, body: Block, place: int, copy: str, read: str, then: _After) -> _Exchange | None:
         """The exchange in place of a copy, when little of the source has to be kept up to date."""
-        store = only_store(body[place]) if isinstance(body[place], Map) else None
-        source = self.arrays[load.array]
-        assert store is not None
-        if prod(source.shape) < self.limits.points or self.barred(body, {store.array, source.name}):
+        source = self.arrays[read]
+        if prod(source.shape) < self.limits.points or self.barred(body, {copy, read}):
             return None
         ended = after(body[place + 1:], source, Stale((whole(source),)), self.arrays)
         round_ = after(body[:place], source, ended, self.arrays)
@@ -118,7 +116,8 @@ class _Work:
         if KEPT * sum(map(size, kept)) > size(whole(source)) \
                 or not self.unseen(source, without(ended.left, kept), then):
             return None
-        return _Exchange(place, source.name, store.array, tuple(_renewed(source, store.array, b) for b in dict.fromkeys(kept)))
+        renewed = tuple(_renewed(source, copy, b) for b in dict.fromkeys(kept))
+        return _Exchange(place, source.name, copy, renewed)
 
     def unseen(self, source: Array, left: Boxes, then: _After | None) -> bool:
         """Whether nobody looks at these elements before they are replaced."""
@@ -130,7 +129,7 @@ class _Work:
         return not left or source.name not in self.keep
 
     def barred(self, body: Block, names: set[str]) -> bool:
-        """Whether an array is more than a name for elements: a file, a table, one for each iteration, an entry of a tape."""
+        """Whether one is more than a name for elements: a file, a table, one for each iteration, an entry of a tape."""
         roles = {self.arrays[n].role for n in names}
         private = {n for s in statements(body) if isinstance(s, Loop) for n in s.private}
         tapes = {s.tape for s in statements(body) if isinstance(s, (Push, Pop))}

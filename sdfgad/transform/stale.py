@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sdfgad.analysis.access import DURING, Access, Site, interval_env, reads_of
+from sdfgad.analysis.access import Site, interval_env, reads_of
 from sdfgad.analysis.cover import replaced
-from sdfgad.ir.program import Array, Block, Map, Stmt, Store
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads
 from sdfgad.transform.clearings import Box, common, stored_box, take_out, touches
 
@@ -47,7 +48,7 @@ def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) ->
         if array.name in all_reads((stmt,)) or len(stale.left) > MOST_BOXES:
             return Stale((), stale.seen + stale.left)
         return Stale((), stale.seen) if array.name in replaced(stmt, arrays) else stale
-    looks = [_hull(a, array) for a in reads_of(stmt, _NOWHERE) if a.array == array.name]
+    looks = [hull(a.index, a.domain, array) for a in reads_of(stmt, _NOWHERE) if a.array == array.name]
     seen = tuple(c for look in looks for b in stale.left if (c := common(b, look)) is not None)
     left = without(stale.left, seen)
     for part in stmt.body:
@@ -64,10 +65,9 @@ def without(boxes: Boxes, gone: Sequence[Box]) -> Boxes:
     return boxes
 
 
-def _hull(access: Access, array: Array) -> Box:
-    """A box that holds all elements an access may touch."""
-    assert access.moment != DURING
-    env = interval_env(access.domain)
-    ends = [i.bounds(env) for i in access.index]
+def hull(index: Sequence[Ix], domain: Sequence[Range], array: Array) -> Box:
+    """A box that holds all elements an index may mean."""
+    env = interval_env(domain)
+    ends = [i.bounds(env) for i in index]
     return tuple((0 if low is None else max(low, 0), n if high is None else min(high + 1, n))
                  for (low, high), n in zip(ends, array.shape, strict=True))

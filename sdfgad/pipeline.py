@@ -254,10 +254,11 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
-    program = remove_overwritten(assign_to_zeros(program))
-    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(program, keep), keep)))
+    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
     program = join_sums(split_with_sums(distribute_sweeps(tabulate_rows(program)), keep))
     program = turn_sums(remove_unseen_copies(join_pointwise(program, keep), keep))
+    # From here on sums that an assignment begins no longer change places with others.
+    program = remove_overwritten(assign_to_zeros(program))
     return pack(line_up(alternate(program, keep)), keep)
 
 

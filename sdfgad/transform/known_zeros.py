@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, If, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, with_children
 from sdfgad.transform.clearings import Box, common, is_zero, stored_box
 from sdfgad.transform.stale import MOST_BOXES, Boxes, hull, without
@@ -41,14 +41,14 @@ class _Zeros:
         return stmt
 
     def region(self, stmt: Stmt) -> Stmt:
-        """What a region stores is unknown at the start of its blocks, and afterwards unless its last one is the end."""
+        """What an iteration finds may come from another one. Afterwards as much is known as at the end of the last."""
+        before = dict(self.known)
         self.forget(all_writes((stmt,)))
-        if isinstance(stmt, Loop):
-            self.forget(stmt.private)
         outside = dict(self.known)
+        start = before if isinstance(stmt, If) else outside
         blocks = []
         for block in children(stmt):
-            self.known = dict(outside)
+            self.known = {n: b for n, b in start.items() if not isinstance(stmt, Loop) or n not in stmt.private}
             blocks.append(self.block(block))
         if not isinstance(stmt, Loop) or stmt.until is not None or stmt.parallel or not stmt.range.trips:
             self.known = outside

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from sdfgad.analysis.access import Site, interval_env, reads_of
 from sdfgad.analysis.cover import replaced
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Map, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads
+from sdfgad.ir.program import Array, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.walk import all_reads, reads
 from sdfgad.transform.clearings import Box, common, stored_box, take_out, touches
 
 Boxes: TypeAlias = tuple[Box, ...]
@@ -43,6 +43,11 @@ def after(block: Iterable[Stmt], array: Array, stale: Stale, arrays: Mapping[str
 
 def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) -> Stale:
     """The same for one statement that touches the array; what it reads, it reads before it writes."""
+    if isinstance(stmt, Loop) and stmt.range.trips and stmt.until is None and not stmt.parallel \
+            and array.name not in reads(stmt):
+        first = after(stmt.body, array, stale, arrays)
+        if not first.left and first.seen == stale.seen:
+            return first
     if not isinstance(stmt, Map):
         # Inside a region nobody knows which iteration comes first, nor whether it comes at all.
         if array.name in all_reads((stmt,)) or len(stale.left) > MOST_BOXES:

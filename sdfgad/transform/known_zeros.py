@@ -1,12 +1,12 @@
 """Sums that start from zeros: what was cleared part by part is assigned where it would be added to."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, If, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, with_children
 from sdfgad.transform.clearings import Box, common, is_zero, stored_box
 from sdfgad.transform.stale import MOST_BOXES, Boxes, hull, without
@@ -17,14 +17,13 @@ def assign_to_zeros(program: Program) -> Program:
 
     Where each element is known to be zero when it is added to: cleared before, or made of nothing but zeros.
     """
-    return program.but(body=_Zeros(program.arrays).block(program.body))
+    return program.but(body=_Zeros().block(program.body))
 
 
 @dataclass
 class _Zeros:
     """known: by array boxes of elements that are zero at this point of the program."""
 
-    arrays: Mapping[str, Array]
     known: dict[str, Boxes] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
@@ -61,12 +60,12 @@ class _Zeros:
     def part(self, stmt: Map, part: Let | Store) -> Let | Store:
         if isinstance(part, Let) or not part.index:
             return part
-        array, before = self.arrays[part.array], self.known.get(part.array, ())
+        before = self.known.get(part.array, ())
         box = stored_box(stmt, part)
         zeros = self.made_of_zeros(stmt, part, box)
         if part.op is not None:
             zeros = tuple(c for z in zeros for b in before if (c := common(z, b)) is not None)
-        gone = box if box is not None else hull(part.index, stmt.domain, array)
+        gone = box if box is not None else hull(part.index, stmt.domain)
         now = (*without(before, [gone]), *zeros)
         self.known[part.array] = now if len(now) <= MOST_BOXES else ()
         from_zero = part.op == "+" and box is not None and bool(before) and not without((box,), before)

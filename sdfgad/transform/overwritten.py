@@ -7,8 +7,8 @@ from dataclasses import replace
 from sdfgad.analysis.cover import covers
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, reads, rebuild_blocks
-from sdfgad.transform.clearings import stored_box
-from sdfgad.transform.stale import Stale, after, hull
+from sdfgad.transform.clearings import common, stored_box
+from sdfgad.transform.stale import hull, unseen, whole
 
 
 def remove_overwritten(program: Program) -> Program:
@@ -52,6 +52,5 @@ def _overwritten(stmt: Map, store: Store, later: Sequence[Stmt], arrays: Mapping
         stores = [p for p in following.body if isinstance(p, Store) and p.array == array.name]
         if len(stores) == 1 and covers(following, stores[0], array):
             return True
-    box = stored_box(stmt, store) or hull(store.index, stmt.domain, array)
-    found = after(later, array, Stale((box,)), arrays)
-    return not found.seen and not found.left
+    box = common(stored_box(stmt, store) or hull(store.index, stmt.domain), whole(array))
+    return box is None or unseen(later, array, box, arrays)

@@ -74,6 +74,16 @@ def test_sums_and_copies_of_zeros_are_zeros() -> None:
     assert assigned(*RIM, MIDDLE, each(span("i", 0, 0), put("x", ("i", "i"), at("y", 1, 1))), ADD) == 1
 
 
+@pytest.mark.parametrize(("low", "high", "ahead"), [(2, 5, 0), (2, 5, 1), (1, 4, -1)])
+def test_a_part_that_is_zero_stays_one_where_it_is_copied(low: int, high: int, ahead: int) -> None:
+    clear = each(span("i", low, high), put("x", ("i", 0), 0.0))
+    copy = each(INNER, put("x", ("i", 3), at("x", ix("i") + ahead, 0)))
+    for first in (low - ahead, low - ahead - 1):
+        for last in (high - ahead, high - ahead + 1):
+            add = each(span("i", first, last), put("x", ("i", 3), at("y", "i", 3), "+"))
+            assert assigned(clear, copy, add) == (first == low - ahead and last == high - ahead)
+
+
 @pytest.mark.parametrize("between", [
     one("x", (3, 3), at("y", 1, 1)),
     one("x", (3, 3), 1.0),

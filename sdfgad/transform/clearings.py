@@ -242,6 +242,18 @@ def _interval(factors: Mapping[str, int], offset: int, ranges: dict[str, Range])
     return low, low + step
 
 
+def common(one: Box, other: Box) -> Box | None:
+    """The elements that both boxes hold; None if there are none."""
+    both = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(one, other, strict=True))
+    return both if all(low < high for low, high in both) else None
+
+
+def take_out(box: Box, gone: Box) -> list[Box]:
+    """The boxes that are left of one when another is taken out."""
+    both = common(box, gone)
+    return [box] if both is None else _difference(box, both)
+
+
 def _difference(outer: Box, inner: Box) -> list[Box]:
     pieces = []
     rest = list(outer)

@@ -1,9 +1,12 @@
 """A filling goes only when nobody can see it."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.overwritten import remove_overwritten
@@ -35,10 +38,42 @@ def test_a_second_filling_makes_the_first_pointless():
     each(I, put("y", ("i",), at("x", "i"), "+")),
     loop(span("t", 0, 2), one("y", ("t",), at("x", "t"))),
     when(at("x", 0).compare("gt", 0.5), (one("s", (), 1.0),)),
-    each(span("i", 0, 3), put("x", ("i",), 3.0)),
-], ids=["element", "map", "loop", "condition", "part"])
-def test_what_is_read_or_filled_in_part_stays(between):
+], ids=["element", "map", "loop", "condition"])
+def test_what_is_read_stays(between):
     assert check(FIRST, between, AGAIN) >= 2
+
+
+def test_parts_replace_what_they_make_together():
+    low, high = (each(span("i", a, b), put("x", ("i",), at("u", "i") * 3.0)) for a, b in ((0, 2), (2, 4)))
+    assert check(FIRST, low, high) == 2
+    assert check(low, high, AGAIN) == 1
+    assert check(low, FIRST, high) == 2
+    assert check(FIRST, low, each(span("i", 3, 4), put("x", ("i",), 3.0))) == 3
+    assert check(FIRST, low, one("y", (0,), at("x", 1)), high) == 2
+    assert check(FIRST, low, one("y", (0,), at("x", 2)), high) == 3
+    assert check(FIRST, low, each(span("i", 2, 4), put("x", ("i",), 3.0, "+"))) == 3
+    assert check(each(I, put("x", ("i",), at("u", "i"), "+")), low, high) == 2
+    assert check(FIRST, low, when(at("s").compare("gt", 0.1), (high,))) == 3
+    assert check(FIRST, each(span("i", 0, 3), put("x", ("i",), at("x", "i") + 1.0)), AGAIN) == 1
+    assert check(FIRST, each(span("i", 0, 4, 3), put("x", ("i",), 3.0)), one("x", (1,), 1.0), one("x", (2,), 1.0)) == 4
+    assert check(FIRST, each(span("i", 0, 2), put("x", (ix(3) - "i",), 3.0)), low) == 3
+
+
+def test_the_first_iteration_of_a_loop_that_is_sure_to_run():
+    assert check(FIRST, loop(span("t", 0, 2), AGAIN)) == 1
+    assert check(FIRST, loop(span("t", 0, 0), AGAIN)) == 2
+    assert check(FIRST, loop(span("t", 0, 2), one("y", (0,), at("x", 1)), AGAIN)) == 2
+    assert check(FIRST, loop(span("t", 0, 2), AGAIN, one("y", (0,), at("x", 1)))) == 1
+    assert check(loop(span("k", 0, 3), FIRST, loop(span("t", 0, "k"), AGAIN))) == 2
+    assert check(FIRST, loop(span("t", 0, 4), one("x", ("t",), 2.0))) == 2
+    assert check(loop(span("t", 0, 4), FIRST, one("x", ("t",), 2.0))) == 2
+    assert check(FIRST, replace(loop(span("t", 0, 2), AGAIN), parallel=True, private=("x",))) == 2
+
+
+def test_a_map_reads_only_what_its_earlier_parts_have_stored():
+    assert check(each(I, put("y", ("i",), at("x", "i")), put("x", ("i",), 0.0)), AGAIN) == 1
+    assert check(each(I, put("x", ("i",), 0.0), put("x", ("i",), at("u", "i"), "+")), AGAIN) == 2
+    assert check(each(I, put("x", ("i",), 0.5), put("y", ("i",), at("x", "i")), put("x", ("i",), 0.0)), AGAIN) == 2
 
 
 def test_accumulation_and_a_part_replace_nothing():

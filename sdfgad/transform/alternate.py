@@ -1,0 +1,195 @@
+"""Two arrays that take turns: an iteration that begins or ends with a copy of a whole array exchanges their names."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdfgad.analysis.cover import covers
+from sdfgad.ir.expr import Load
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, range_elems, rebuild, rename_symbols, statements, with_children
+from sdfgad.transform.clearings import Box, size
+from sdfgad.transform.shared_values import Names
+from sdfgad.transform.spelling import only_store
+from sdfgad.transform.stale import Boxes, Stale, after, whole, without
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is worth a body of twice the length: points: of the copy; share: of all points of an iteration; statements:
+    in the body; trips: of the loop."""
+
+    points: int = 512
+    share: float = 1 / 8
+    statements: int = 64
+    trips: int = 4
+
+
+LIMITS = Limits()
+KEPT = 4
+"""So many times more elements are exchanged than copied in spite of it."""
+
+
+def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) -> Program:
+    """for t = 0:2n: { y = x ; x[I] = f(y) ; x[R] = x[S] }
+    ->   for t = 0:2n by 2: { x[Q] = y[Q] ; y[I] = f(x) ; y[R] = y[S] ; (the same with t + 1, and x for y) }
+
+    Exchanging the names of two arrays leaves what a copy leaves, but in the source, which is out of date. Q are those
+    of its elements that are not replaced before the next exchange, or that somebody may look at before. If the number
+    of iterations is odd, the last one stays as it was. `keep`: arrays somebody reads after the program.
+    """
+    work = _Work(program.arrays, frozenset(keep), limits)
+    return program.but(body=work.block(program.body, None))
+
+
+@dataclass(frozen=True)
+class _After:
+    """What comes after a statement: the rest of its block; then, in a loop, its body `again`, or what comes after."""
+
+    rest: Block
+    again: Block
+    outer: _After | None
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """Statement `place` of a body copies `source` into `copy`; `kept`: boxes of the source that need their contents."""
+
+    place: int
+    source: str
+    copy: str
+    kept: tuple[Map, ...]
+
+
+@dataclass(frozen=True)
+class _Work:
+    arrays: Mapping[str, Array]
+    keep: frozenset[str]
+    limits: Limits
+
+    def block(self, block: Block, outer: _After | None) -> Block:
+        out: list[Stmt] = []
+        for k, stmt in enumerate(block):
+            if not children(stmt) or isinstance(stmt, Loop) and stmt.parallel:
+                out.append(stmt)
+                continue
+            here = _After(block[k + 1:], (), outer)
+            inner = [_After((), b if isinstance(stmt, (Loop, While)) else (), here) for b in children(stmt)]
+            made = with_children(stmt, [self.block(b, a) for b, a in zip(children(stmt), inner, strict=True)])
+            out += self.loop(made, here) if isinstance(made, Loop) else (made,)
+        return tuple(out)
+
+    def loop(self, loop: Loop, then: _After) -> Block:
+        """The loop with the exchanges that pay."""
+        trips = loop.range.trips
+        length = sum(1 for _ in statements(loop.body))
+        if loop.until is not None or loop.trips is not None or range_elems(loop.range) or trips is None \
+                or trips < self.limits.trips or length > self.limits.statements:
+            return (loop,)
+        found = self.exchanges(loop.body, then)
+        copied = sum(prod(self.arrays[e.copy].shape) for e in found)
+        return _unrolled(loop, found) if found and copied >= self.limits.share * _points(loop.body) else (loop,)
+
+    def exchanges(self, body: Block, then: _After) -> list[_Exchange]:
+        found: list[_Exchange] = []
+        for place, stmt in enumerate(body):
+            store = _copy(stmt, self.arrays)
+            if store is None or not isinstance(store.expr, Load):
+                continue
+            taken = {n for e in found for n in (e.source, e.copy)}
+            made = self.exchange(body, place, store.array, store.expr.array, then)
+            if made is not None and taken.isdisjoint((made.source, made.copy)):
+                found.append(made)
+        return found
+
+    def exchange(self, body: Block, place: int, copy: str, read: str, then: _After) -> _Exchange | None:
+        """The exchange in place of a copy, when little of the source has to be kept up to date."""
+        source = self.arrays[read]
+        if prod(source.shape) < self.limits.points or self.barred(body, {copy, read}):
+            return None
+        ended = after(body[place + 1:], source, Stale((whole(source),)), self.arrays)
+        round_ = after(body[:place], source, ended, self.arrays)
+        # What is never replaced is what the next copy would read.
+        kept = round_.seen + round_.left
+        if KEPT * sum(map(size, kept)) > size(whole(source)) \
+                or not self.unseen(source, without(ended.left, kept), then):
+            return None
+        renewed = tuple(_renewed(source, copy, b) for b in dict.fromkeys(kept))
+        return _Exchange(place, source.name, copy, renewed)
+
+    def unseen(self, source: Array, left: Boxes, then: _After | None) -> bool:
+        """Whether nobody looks at these elements before they are replaced."""
+        while then is not None and left:
+            found = after(then.rest, source, Stale(left), self.arrays)
+            if found.seen or after(then.again, source, found, self.arrays).seen:
+                return False
+            left, then = found.left, then.outer
+        return not left or source.name not in self.keep
+
+    def barred(self, body: Block, names: set[str]) -> bool:
+        """Whether one is more than a name for elements: a file, a table, one for each iteration, an entry of a tape."""
+        roles = {self.arrays[n].role for n in names}
+        private = {n for s in statements(body) if isinstance(s, Loop) for n in s.private}
+        tapes = {s.tape for s in statements(body) if isinstance(s, (Push, Pop))}
+        return not roles <= {"transient", "argument"} or not names.isdisjoint(private | tapes)
+
+
+def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> Store | None:
+    """The store of a map that copies one array into another that is like it, element by element."""
+    store = only_store(stmt) if isinstance(stmt, Map) else None
+    if not isinstance(stmt, Map) or store is None or not isinstance(store.expr, Load):
+        return None
+    copy, source = arrays[store.array], arrays[store.expr.array]
+    alike = (copy.shape, copy.dtype, copy.packing) == (source.shape, source.dtype, None) and copy is not source
+    return store if alike and store.index == store.expr.index and covers(stmt, store, copy) else None
+
+
+def _points(block: Block) -> float:
+    """Points of all maps, as far as ranges are numbers."""
+    total = 0.0
+    for stmt in block:
+        inner = sum(_points(b) for b in children(stmt))
+        total += inner * ((stmt.range.trips or 1) if isinstance(stmt, Loop) else 1)
+        total += prod(r.trips or 1 for r in stmt.domain) if isinstance(stmt, Map) else 0
+    return total
+
+
+def _renewed(source: Array, copy: str, box: Box) -> Map:
+    """The map that copies a box back."""
+    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
+    index = tuple(ix(r.var) for r in domain)
+    return Map(domain, (Store(source.name, index, Load(copy, index, source.dtype)),))
+
+
+def _unrolled(loop: Loop, exchanges: Sequence[_Exchange]) -> Block:
+    """Iterations two by two, and the last one if it is left over."""
+    r, trips = loop.range, loop.range.trips or 0
+    body = (*_half(loop.body, exchanges, False),
+            *rename_symbols(_half(loop.body, exchanges, True), {r.var: ix(r.var) + r.step}))
+    pairs = replace(loop, range=replace(r, stop=r.start + r.step * (trips - trips % 2), step=2 * r.step), body=body)
+    last = rename_symbols(loop.body, {r.var: r.start + r.step * (trips - 1)})
+    return (pairs, *last) if trips % 2 else (pairs,)
+
+
+def _half(body: Block, exchanges: Sequence[_Exchange], exchanged: bool) -> Block:
+    """One iteration that begins with all names exchanged, or none, and ends the other way."""
+    at = {e.place: e for e in exchanges}
+    other = {n: m for e in exchanges for n, m in ((e.source, e.copy), (e.copy, e.source))}
+    now = other if exchanged else {}
+    out: list[Stmt] = []
+    for place, stmt in enumerate(body):
+        e = at.get(place)
+        if e is not None:
+            # From here on the source goes by the name of the copy, or no longer.
+            pair = {e.source, e.copy}
+            now = {n: m for n, m in now.items() if n not in pair} if e.source in now else \
+                {**now, **{n: other[n] for n in pair}}
+        out += _renamed(e.kept if e is not None else (stmt,), now)
+    return tuple(out)
+
+
+def _renamed(block: Block, names: Mapping[str, str]) -> Block:
+    change = Names(lambda n: names.get(n, n))
+    return rebuild(block, lambda s: (change.own(s),))

@@ -1,0 +1,105 @@
+"""Sums that start from zeros: what was cleared part by part is assigned where it would be added to."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from sdfgad.ir.expr import Load
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_writes, children, with_children
+from sdfgad.transform.clearings import Box, common, is_zero, stored_box
+from sdfgad.transform.stale import MOST_BOXES, Boxes, hull, without
+
+
+def assign_to_zeros(program: Program) -> Program:
+    """x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] += e   ->   x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] = e
+
+    Where each element is known to be zero when it is added to: cleared before, or made of nothing but zeros.
+    """
+    return program.but(body=_Zeros().block(program.body))
+
+
+@dataclass
+class _Zeros:
+    """known: by array boxes of elements that are zero at this point of the program."""
+
+    known: dict[str, Boxes] = field(default_factory=dict)
+
+    def block(self, block: Block) -> Block:
+        return tuple(self.statement(s) for s in block)
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Map):
+            # No point looks at what another one stores: its parts might as well run one after the other.
+            body = tuple(self.part(stmt, p) for p in stmt.body)
+            return replace(stmt, body=body) if body != stmt.body else stmt
+        if children(stmt):
+            return self.region(stmt)
+        self.forget(all_writes((stmt,)))
+        return stmt
+
+    def region(self, stmt: Stmt) -> Stmt:
+        """What an iteration finds may come from another one. Afterwards as much is known as at the end of the last."""
+        before = dict(self.known)
+        self.forget(all_writes((stmt,)))
+        outside = dict(self.known)
+        start = before if isinstance(stmt, If) else outside
+        blocks = []
+        for block in children(stmt):
+            self.known = {n: b for n, b in start.items() if not isinstance(stmt, Loop) or n not in stmt.private}
+            blocks.append(self.block(block))
+        if not isinstance(stmt, Loop) or stmt.until is not None or stmt.parallel or not stmt.range.trips:
+            self.known = outside
+        return with_children(stmt, blocks)
+
+    def forget(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.known.pop(name, None)
+
+    def part(self, stmt: Map, part: Let | Store) -> Let | Store:
+        if isinstance(part, Let) or not part.index:
+            return part
+        before = self.known.get(part.array, ())
+        box = stored_box(stmt, part)
+        zeros = self.made_of_zeros(stmt, part, box)
+        if part.op is not None:
+            zeros = tuple(c for z in zeros for b in before if (c := common(z, b)) is not None)
+        gone = box if box is not None else hull(part.index, stmt.domain)
+        now = (*without(before, [gone]), *zeros)
+        self.known[part.array] = now if len(now) <= MOST_BOXES else ()
+        from_zero = part.op == "+" and box is not None and bool(before) and not without((box,), before)
+        return replace(part, op=None) if from_zero else part
+
+    def made_of_zeros(self, stmt: Map, part: Store, box: Box | None) -> Boxes:
+        """The elements of a part's box for which the value stored, or added, is zero."""
+        if box is None or part.op not in (None, "+"):
+            return ()
+        if is_zero(part):
+            return (box,)
+        if not isinstance(part.expr, Load):
+            return ()
+        inner = (_within(stmt, part.expr, zeros) for zeros in self.known.get(part.expr.array, ()))
+        found = (stored_box(points, part) for points in inner if points is not None)
+        return tuple(b for b in found if b is not None)
+
+
+def _within(stmt: Map, load: Load, box: Box) -> Map | None:
+    """The map for the points alone at which a load looks into a box; None where they are no box, or none at all."""
+    ranges = {r.var: r for r in stmt.domain}
+    for i, (low, high) in zip(load.index, box, strict=True):
+        variables = [v for v in i.symbols if v in ranges]
+        if not variables:
+            if i.const is None or not low <= i.const < high:
+                return None
+            continue
+        var = variables[0]
+        ahead = (i - var).const
+        r = ranges[var]
+        if ahead is None or r.step != 1 or r.start.const is None or r.stop.const is None:
+            return None
+        start, stop = max(r.start.const, low - ahead), min(r.stop.const, high - ahead)
+        if start >= stop:
+            return None
+        ranges[var] = Range(var, ix(start), ix(stop))
+    return replace(stmt, domain=tuple(ranges[r.var] for r in stmt.domain))

@@ -32,6 +32,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
+from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
@@ -187,7 +188,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
                       wish.value, wish.reduce is not None, wish.spill is not None)
 
-    returning = _returning(program, outputs, wish)
+    returning = record_copies(_returning(program, outputs, wish), request)
     code = key_of(program_text(returning), repr(request))
 
     def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:

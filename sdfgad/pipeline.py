@@ -73,6 +73,7 @@ from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.write_ahead import write_ahead
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -242,7 +243,8 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
     program = fold_zeroing(write_out_products(remove_unread_stores(remove_dead_code(program, keep), keep)), keep)
-    return optimise(remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep), keep)
+    program = remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep)
+    return optimise(write_ahead(program, keep), keep)
 
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:

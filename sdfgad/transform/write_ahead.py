@@ -43,23 +43,18 @@ def write_ahead(program: Program, keep: Iterable[str]) -> Program:
 class _Step:
     """A loop that starts by copying a state to its place among the states of all iterations.
 
-    place: of the copy in the body; states, state: the arrays; now: the number of the iteration; rim: what of the state
-    no iteration replaces.
+    place: of the copy in the body; store: what it does; states, state: the arrays; now: the number of the iteration;
+    rim: what of the state no iteration replaces.
     """
 
     loop: Loop
     place: int
+    copy: Map
+    store: Store
     states: Array
     state: Array
     now: Ix
     rim: tuple[Sides, ...]
-
-    @property
-    def copy(self) -> Map:
-        found = self.loop.body[self.place]
-        if not isinstance(found, Map):
-            raise TypeError("a copy is a map")
-        return found
 
 
 def _first_step(program: Program, position: int, keep: frozenset[str]) -> _Step | None:
@@ -85,7 +80,7 @@ def _step(program: Program, loop: Loop, place: int, keep: frozenset[str]) -> _St
     if not _own(program, states, state, keep) or not _only_made_here(program, loop, place, states, state):
         return None
     rim = _rim(loop.body[place + 1:], state)
-    return None if rim is None else _Step(loop, place, states, state, now, rim)
+    return None if rim is None else _Step(loop, place, copy, store, states, state, now, rim)
 
 
 def _own(program: Program, states: Array, state: Array, keep: frozenset[str]) -> bool:
@@ -148,24 +143,16 @@ def _without(whole: Sides, box: Sides) -> Iterator[Sides]:
 
 def _ahead(program: Program, position: int, step: _Step) -> Program:
     """The program that writes the state where the next iteration looks for it."""
-    copy, body = step.copy, step.loop.body
+    body = step.loop.body
     ahead = step.now + 1
     handed_on = (_handing_on(step, sides) for sides in step.rim)
     inside = (*body[:step.place], *handed_on, *(_storing(s, step, ahead) for s in body[step.place + 1:]))
-    start = _first_state(copy, step)
+    start = replace(step.copy, body=(replace(step.store, index=(ix(0), *step.store.index[1:])),))
     last = ix(step.loop.range.trips or 0)
     rest = rebuild(program.body[position + 1:], lambda s: (_reading(s, step, last),))
     states = replace(step.states, shape=(step.states.shape[0] + 1, *step.states.shape[1:]))
     return program.but(body=(*program.body[:position], start, replace(step.loop, body=inside), *rest),
                        arrays={**program.arrays, states.name: states})
-
-
-def _first_state(copy: Map, step: _Step) -> Map:
-    """The copy as the first state."""
-    store = only_store(copy)
-    if store is None:
-        raise TypeError("a copy has one store")
-    return replace(copy, body=(replace(store, index=(ix(0), *store.index[1:])),))
 
 
 def _handing_on(step: _Step, sides: Sides) -> Map:

@@ -32,6 +32,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
+from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
@@ -79,6 +80,7 @@ from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.write_ahead import write_ahead
 from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -194,7 +196,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
                       wish.value, wish.reduce is not None, wish.spill is not None)
 
-    returning = _returning(program, outputs, wish)
+    returning = record_copies(_returning(program, outputs, wish), request)
     code = key_of(program_text(returning), repr(request))
 
     def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
@@ -248,7 +250,8 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
     program = fold_zeroing(write_out_products(remove_unread_stores(remove_dead_code(program, keep), keep)), keep)
-    return optimise(remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep), keep)
+    program = remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep)
+    return optimise(write_ahead(program, keep), keep)
 
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sdfgad.analysis.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
-from sdfgad.analysis.formula import NOTHING, Again, formulas, reach
+from sdfgad.analysis.formula import NOTHING, Again, Formula, Remake, formulas, reach
 from sdfgad.analysis.inverse import NO_UNDOING, Undoing, undoing_of
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
@@ -24,6 +24,10 @@ FEW = 1000
 """Iterations a loop of unknown length is taken to have."""
 LITTLE = 0.5
 """Computing values again may need others stored instead, of at most so many bytes for a byte saved."""
+
+
+SLACK = 1 / 16
+"""A version costs nothing but memory; a record is written, read, and put back: so much more memory is worth it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     local = block_locals(program, place, seen)
     undoing = undoing_of(program, place, local, undone)
     facts = facts_of(program, active, inline=bits, undoing=undoing)
-    victims = _recorded_arrays(program, facts, place)
+    victims = lost = _recorded_arrays(program, facts, place)
     # What is computed again may differ in the last bit, and so undo something else.
     again = {n: b for n, b in rebuildable(program, local, facts.reads, place).items() if n not in undoing.looked_at}
     light = _light(program, active, seen, local, victims, bits, undone)
@@ -98,7 +102,8 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     if recompute:
         # What rebuilding reads has to survive, too.
         ends = ends_of_blocks(program, {n: local[n] for n in at_start})
-        inline = replace(bits, known=formulas(program, local), chosen=recompute - at_start)
+        known = _not_stored(formulas(program, local), lost, recompute)
+        inline = replace(bits, known=known, chosen=recompute - at_start)
         facts = facts_of(program, active, ends, inline, undoing)
         victims = {**_recorded_arrays(program, facts, place), **victims}
     chosen = [n for n in sorted(victims) if n in local and n not in recompute
@@ -117,7 +122,8 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     undoing = undoing_of(wide, place, final, undone)
     rebuild = {n: f for n, f in final.items() if n in at_start}
     heavy = {n: local[n].cost for n in again if n not in light}
-    inline = Again(formulas(wide, final), recompute - at_start, bits_of(wide, codes))
+    known = _not_stored(formulas(wide, final), lost, recompute)
+    inline = Again(known, recompute - at_start, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
     return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing,
                    _taped_blocks(program, [local[n] for n in versions]))
@@ -175,6 +181,20 @@ def kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], u
     return total, facts
 
 
+def least_bytes(program: Program, active: frozenset[str], seen: frozenset[str],
+                undone: frozenset[str]) -> dict[str, float]:
+    """The same when nothing is stored that is as cheap to compute where it is read."""
+    place = sites(program.body)
+    local = block_locals(program, place, seen)
+    sizes, facts = kept_bytes(program, active, seen, undone)
+    victims = _recorded_arrays(program, facts, place)
+    light = _light(program, active, seen, local, victims, NOTHING, undone)
+    if not light:
+        return sizes
+    inline = replace(NOTHING, known=_not_stored(formulas(program, local), victims, light), chosen=light)
+    return kept_bytes(program, active, seen, undone, inline)[0]
+
+
 def expected(ranges: tuple[Range, ...]) -> float:
     """Points of some ranges, an unknown extent counted as a few."""
     env = interval_env(ranges)
@@ -189,17 +209,28 @@ def _light(program: Program, active: frozenset[str], seen: frozenset[str], local
     chosen = frozenset(known) & frozenset(victims)
     sizes = kept_bytes(program, active, seen, undone, bits)[0] if chosen else {}
     while chosen:
+        known = _not_stored(known, victims, chosen)
         inline = replace(bits, known=known, chosen=chosen)
         instead = kept_bytes(program, active, seen, undone, inline)[0]
         poor = {n for n in chosen if n in instead}
         for name in set(instead) - set(victims):
             users = {n for n in chosen if name in reach(known, n)}
-            if instead[name] > LITTLE * sum(sizes[n] for n in users):
+            direct = {n for n in users if name in known[n].inputs}
+            # The others may be made of those, if they are stored.
+            if instead[name] * (1 + SLACK) >= sum(sizes[n] for n in direct):
+                poor |= direct
+            elif instead[name] > LITTLE * sum(sizes[n] for n in users):
                 poor |= users
         if not poor:
             break
         chosen -= poor
     return chosen
+
+
+def _not_stored(known: Mapping[str, Formula | Remake], victims: Collection[str],
+                again: Collection[str]) -> dict[str, Formula | Remake]:
+    """What values that are computed `again` are made of: where it is one that is stored, nothing behind that."""
+    return {n: made for n, made in known.items() if n in again or n not in victims}
 
 
 def _by_ones(found: BlockLocal) -> bool:

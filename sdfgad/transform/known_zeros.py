@@ -1,21 +1,26 @@
 """Sums that start from zeros: what was cleared part by part is assigned where it would be added to."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.expr import Load
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, with_children
-from sdfgad.transform.clearings import Box, common, is_zero, stored_box
+from sdfgad.transform.clearings import Box, common, is_zero, size, stored_box, take_out
+from sdfgad.transform.spelling import only_store
 from sdfgad.transform.stale import MOST_BOXES, Boxes, hull, without
+
+MOST = 0.75
+"""Of the elements of a sum: where so many start from zero, they are done apart from the others."""
 
 
 def assign_to_zeros(program: Program) -> Program:
     """x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] += e   ->   x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] = e
 
-    Where each element is known to be zero when it is added to: cleared before, or made of nothing but zeros.
+    Where each element is known to be zero when it is added to: cleared before, or made of nothing but zeros. Where most
+    are, they become a map of their own.
     """
     return program.but(body=_Zeros().block(program.body))
 
@@ -27,7 +32,21 @@ class _Zeros:
     known: dict[str, Boxes] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
-        return tuple(self.statement(s) for s in block)
+        return tuple(self.statement(s) for stmt in block for s in self.pieces(stmt))
+
+    def pieces(self, stmt: Stmt) -> Iterator[Stmt]:
+        """A sum that starts from zeros in most places, and from something else at their rim, in these parts."""
+        store = only_store(stmt) if isinstance(stmt, Map) else None
+        box = stored_box(stmt, store) if isinstance(stmt, Map) and store is not None and store.op == "+" else None
+        known = self.known.get(store.array, ()) if store is not None else ()
+        if not isinstance(stmt, Map) or store is None or box is None or not without((box,), known):
+            yield stmt
+            return
+        zeros = [z for b in known if (z := common(box, b)) is not None]
+        most = max(zeros, key=size, default=box)
+        cut = [most, *take_out(box, most)] if most != box and size(most) >= MOST * size(box) else [box]
+        found = [_within(stmt, store.index, piece) for piece in cut]
+        yield from (m for m in found if m is not None) if len(cut) > 1 and None not in found else (stmt,)
 
     def statement(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Map):
@@ -79,15 +98,15 @@ class _Zeros:
             return (box,)
         if not isinstance(part.expr, Load):
             return ()
-        inner = (_within(stmt, part.expr, zeros) for zeros in self.known.get(part.expr.array, ()))
+        inner = (_within(stmt, part.expr.index, zeros) for zeros in self.known.get(part.expr.array, ()))
         found = (stored_box(points, part) for points in inner if points is not None)
         return tuple(b for b in found if b is not None)
 
 
-def _within(stmt: Map, load: Load, box: Box) -> Map | None:
-    """The map for the points alone at which a load looks into a box; None where they are no box, or none at all."""
+def _within(stmt: Map, index: tuple[Ix, ...], box: Box) -> Map | None:
+    """The map for the points alone at which an index lies in a box; None where they are no box, or none at all."""
     ranges = {r.var: r for r in stmt.domain}
-    for i, (low, high) in zip(load.index, box, strict=True):
+    for i, (low, high) in zip(index, box, strict=True):
         variables = [v for v in i.symbols if v in ranges]
         if not variables:
             if i.const is None or not low <= i.const < high:

@@ -146,3 +146,36 @@ def test_random_programs(seed: int) -> None:
 def test_random_programs_are_changed() -> None:
     made = [[_random(rng) for _ in range(9)] for rng in map(np.random.default_rng, range(100))]
     assert sum(assigned(*body) > 0 for body in made) > 20
+
+
+WIDE = 16
+ROWS, OTHERS = span("i", 0, WIDE), span("j", 0, WIDE)
+SUM = each((ROWS, OTHERS), put("x", ("i", "j"), at("y", "i", "j") + at("y", "j", "i"), "+"))
+SHIFTED = each((span("i", -2, WIDE - 2), span("j", 3, WIDE + 3)), put("x", (ix("j") - 3, ix("i") + 2), at("s"), "+"))
+
+
+def cleared(low: int, high: int) -> Map:
+    return each((span("i", low, high), span("j", low, high)), put("x", ("i", "j"), 0.0))
+
+
+def wide(*body: Stmt) -> Program:
+    arrays = {n: Array(n, (WIDE, WIDE) if n in "xy" else (), F8, "argument") for n in ("x", "y", "s")}
+    before = Program("p", arrays, tuple(arrays), body)
+    after = assign_to_zeros(before)
+    check_same(before, after, {n: np.random.default_rng(k).uniform(0.2, 0.8, a.shape)
+                               for k, (n, a) in enumerate(arrays.items())})
+    return after
+
+
+@pytest.mark.parametrize("sum_", [SUM, SHIFTED], ids=["plain", "shifted"])
+@pytest.mark.parametrize("low, high, pieces", [(1, WIDE - 1, 5), (0, WIDE - 1, 3), (2, WIDE, 3)])
+def test_a_sum_over_zeros_and_their_rim_comes_apart(sum_: Map, low: int, high: int, pieces: int) -> None:
+    after = wide(cleared(low, high), sum_)
+    assert len(after.body) == 1 + pieces
+    assert _sums(after) == pieces - 1
+
+
+@pytest.mark.parametrize("before", [(cleared(3, WIDE - 3),), (cleared(1, WIDE - 1), one("x", (5, 5), at("s"))), ()],
+                         ids=["few", "changed since", "none"])
+def test_a_sum_over_few_zeros_stays_whole(before: tuple[Stmt, ...]) -> None:
+    assert len(wide(*before, SUM).body) == len(before) + 1

@@ -179,3 +179,11 @@ def test_a_sum_over_zeros_and_their_rim_comes_apart(sum_: Map, low: int, high: i
                          ids=["few", "changed since", "none"])
 def test_a_sum_over_few_zeros_stays_whole(before: tuple[Stmt, ...]) -> None:
     assert len(wide(*before, SUM).body) == len(before) + 1
+
+
+def test_a_sum_over_zeros_alone_stays_whole() -> None:
+    rim = [each(OTHERS, put("x", (k, "j"), 0.0)) for k in (0, WIDE - 1)]
+    rim += [each(ROWS, put("x", ("i", k), 0.0)) for k in (0, WIDE - 1)]
+    after = wide(cleared(1, WIDE - 1), *rim, SUM)
+    assert len(after.body) == 6
+    assert _sums(after) == 0

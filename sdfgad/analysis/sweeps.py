@@ -8,7 +8,7 @@ from sdfgad.analysis.access import Access, Site, reads_of, writes_of
 from sdfgad.ir.expr import index_elems
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Loop, Map, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
+from sdfgad.ir.walk import all_reads, all_writes, own_ranges, range_elems, statements
 
 MOST_STATEMENTS = 32
 """In a row that is looked at: there are up to seven copies of it."""
@@ -19,7 +19,7 @@ LEAST_TRIPS = 8
 def ranges(block: Block) -> Iterator[Range]:
     """The ranges of all maps and loops."""
     for s in statements(block):
-        yield from s.domain if isinstance(s, Map) else (s.range,) if isinstance(s, Loop) else ()
+        yield from own_ranges(s)
 
 
 def _ordered(stmt: Loop) -> bool:

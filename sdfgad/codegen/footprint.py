@@ -20,8 +20,8 @@ from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range
-from sdfgad.ir.walk import all_reads, all_writes, statements
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
+from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 
 _INVERSE_PANEL = 64
 """Columns LAPACK's inverse works on at once."""
@@ -87,8 +87,7 @@ def scheduled(program: Program) -> Scheduled:
 
 def _variables(block: Block) -> Iterator[str]:
     for stmt in statements(block):
-        ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
-        yield from (r.var for r in ranges)
+        yield from (r.var for r in own_ranges(stmt))
 
 
 def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:

@@ -46,6 +46,11 @@ def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
     return If(stmt.cond, blocks[0], blocks[1], stmt.source) if isinstance(stmt, If) else stmt
 
 
+def own_ranges(stmt: Stmt) -> tuple[Range, ...]:
+    """The ranges a map or a loop runs over; none for other statements."""
+    return stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+
+
 def range_elems(r: Range) -> tuple[Elem, ...]:
     """Array elements a range reads."""
     return (*r.start.elems, *r.stop.elems)

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.cover import covers
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, range_elems, rebuild, rename_symbols, statements, with_children
+from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
 from sdfgad.transform.clearings import Box, size
-from sdfgad.transform.shared_values import Names
-from sdfgad.transform.spelling import only_store
+from sdfgad.transform.shared_values import renamed
+from sdfgad.transform.spelling import whole_copy
 from sdfgad.transform.stale import Boxes, Stale, after, whole, without
 
 
@@ -95,11 +94,11 @@ class _Work:
     def exchanges(self, body: Block, then: _After) -> list[_Exchange]:
         found: list[_Exchange] = []
         for place, stmt in enumerate(body):
-            store = _copy(stmt, self.arrays)
-            if store is None or not isinstance(store.expr, Load):
+            names = whole_copy(stmt, self.arrays)
+            if names is None:
                 continue
             taken = {n for e in found for n in (e.source, e.copy)}
-            made = self.exchange(body, place, store.array, store.expr.array, then)
+            made = self.exchange(body, place, *names, then)
             if made is not None and taken.isdisjoint((made.source, made.copy)):
                 found.append(made)
         return found
@@ -134,16 +133,6 @@ class _Work:
         private = {n for s in statements(body) if isinstance(s, Loop) for n in s.private}
         tapes = {s.tape for s in statements(body) if isinstance(s, (Push, Pop))}
         return not roles <= {"transient", "argument"} or not names.isdisjoint(private | tapes)
-
-
-def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> Store | None:
-    """The store of a map that copies one array into another that is like it, element by element."""
-    store = only_store(stmt) if isinstance(stmt, Map) else None
-    if not isinstance(stmt, Map) or store is None or not isinstance(store.expr, Load):
-        return None
-    copy, source = arrays[store.array], arrays[store.expr.array]
-    alike = (copy.shape, copy.dtype, copy.packing) == (source.shape, source.dtype, None) and copy is not source
-    return store if alike and store.index == store.expr.index and covers(stmt, store, copy) else None
 
 
 def _points(block: Block) -> float:
@@ -186,10 +175,5 @@ def _half(body: Block, exchanges: Sequence[_Exchange], exchanged: bool) -> Block
             pair = {e.source, e.copy}
             now = {n: m for n, m in now.items() if n not in pair} if e.source in now else \
                 {**now, **{n: other[n] for n in pair}}
-        out += _renamed(e.kept if e is not None else (stmt,), now)
+        out += renamed(e.kept if e is not None else (stmt,), now)
     return tuple(out)
-
-
-def _renamed(block: Block, names: Mapping[str, str]) -> Block:
-    change = Names(lambda n: names.get(n, n))
-    return rebuild(block, lambda s: (change.own(s),))

@@ -13,7 +13,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
+from sdfgad.ir.walk import children, own_ranges, range_elems, rename_symbols, statements, with_children
 from sdfgad.names import fresh
 from sdfgad.transform.spelling import only_store
 
@@ -39,14 +39,10 @@ def block_loops(program: Program) -> Program:
     takes the same factors in all four, for points that all four have, and may be added before or after them: no
     other statement depends on when.
     """
-    taken = {r.var for s in statements(program.body) for r in _ranges(s)}
+    taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
     work = _Blocking(program.arrays, taken)
     body = work.block(program.body, ())
     return program.but(body=body) if work.changed else program
-
-
-def _ranges(stmt: Stmt) -> tuple[Range, ...]:
-    return stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
 
 
 class _Blocking:

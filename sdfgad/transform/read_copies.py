@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.cover import covers
-from sdfgad.ir.expr import Expr, Load, loads, rewrite
-from sdfgad.ir.program import Array, Block, If, Let, Lib, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, rebuild, rebuild_blocks, statements
-from sdfgad.transform.spelling import only_store
+from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import all_reads, all_writes, rebuild_blocks, statements
+from sdfgad.transform.shared_values import Names, renamed
+from sdfgad.transform.spelling import whole_copy
 
 
 def read_copies(program: Program, sources: Collection[str]) -> Program:
@@ -41,25 +40,12 @@ class _Copy:
     target: str
     source: str
 
-    def of(self, e: Expr) -> Expr:
-        """The expression that looks at the copy."""
-        if not any(n.array == self.source for n in loads(e)):
-            return e
-        return rewrite(e, lambda n: replace(n, array=self.target)
-                       if isinstance(n, Load) and n.array == self.source else None)
-
 
 def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _Copy | None:
     """A statement as the copy of a whole array of numbers to the same places of another one."""
-    store = only_store(stmt) if isinstance(stmt, Map) else None
-    if not isinstance(stmt, Map) or store is None or not isinstance(store.expr, Load) or not store.index:
-        return None
-    load, target, source = store.expr, arrays[store.array], arrays[store.expr.array]
+    names = whole_copy(stmt, arrays)
     # Of integers elements may decide places, which are written otherwise.
-    if load.index != store.index or target.shape != source.shape or target.dtype != source.dtype or \
-            target.dtype.kind not in "fc" or target.name == source.name:
-        return None
-    return _Copy(target.name, source.name) if covers(stmt, store, target) else None
+    return _Copy(*names) if names is not None and arrays[names[0]].dtype.kind in "fc" else None
 
 
 def _redirect(work: list[Stmt], start: int, copy: _Copy) -> None:
@@ -72,7 +58,7 @@ def _redirect(work: list[Stmt], start: int, copy: _Copy) -> None:
             work[k] = _until_written(work[k], copy)
             return
         if copy.source in all_reads((work[k],)):
-            work[k] = rebuild((work[k],), lambda s: (_reading(s, copy),))[0]
+            work[k] = renamed((work[k],), {copy.source: copy.target})[0]
 
 
 def _until_written(stmt: Stmt, copy: _Copy) -> Stmt:
@@ -83,19 +69,6 @@ def _until_written(stmt: Stmt, copy: _Copy) -> Stmt:
     if not isinstance(stmt, Map):
         return stmt
     first = next(k for k, p in enumerate(stmt.body) if isinstance(p, Store) and p.array == copy.source)
-    parts = [replace(p, expr=copy.of(p.expr)) for p in stmt.body[:first + 1]]
-    return _with_parts(stmt, (*parts, *stmt.body[first + 1:]))
-
-
-def _reading(stmt: Stmt, copy: _Copy) -> Stmt:
-    """A statement, not what it holds, that looks at the copy."""
-    if isinstance(stmt, Map):
-        return _with_parts(stmt, tuple(replace(p, expr=copy.of(p.expr)) for p in stmt.body))
-    if isinstance(stmt, Lib):
-        ins = tuple(replace(v, array=copy.target) if v.array == copy.source else v for v in stmt.ins)
-        return replace(stmt, ins=ins) if ins != stmt.ins else stmt
-    return replace(stmt, cond=copy.of(stmt.cond)) if isinstance(stmt, If) else stmt
-
-
-def _with_parts(stmt: Map, parts: tuple[Let | Store, ...]) -> Map:
-    return replace(stmt, body=parts) if parts != stmt.body else stmt
+    names = Names(lambda n: copy.target if n == copy.source else n)
+    parts = (replace(p, expr=names.expr(p.expr)) for p in stmt.body[:first + 1])
+    return replace(stmt, body=(*parts, *stmt.body[first + 1:]))

@@ -22,7 +22,16 @@ from sdfgad.analysis.rows import (
 )
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, map_accesses, map_stmt_indices, reads, statements, with_children, writes
+from sdfgad.ir.walk import (
+    children,
+    map_accesses,
+    map_stmt_indices,
+    own_ranges,
+    reads,
+    statements,
+    with_children,
+    writes,
+)
 from sdfgad.names import fresh
 from sdfgad.transform.rows_in_turn import rows_in_turn
 
@@ -96,7 +105,7 @@ class _Splitter:
         self.arrays = dict(program.arrays)
         self.limits = limits
         self.fixed = keep | set(program.arguments) | set(program.constants)
-        self.taken = {r.var for s in statements(program.body) for r in _ranges(s)}
+        self.taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
 
     def block(self, block: Block, nested: bool) -> Block:
@@ -297,10 +306,6 @@ def _stretches(block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
         yield start, stop
         for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
             yield start + first, start + last
-
-
-def _ranges(stmt: Stmt) -> tuple[Range, ...]:
-    return stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
 
 
 def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:

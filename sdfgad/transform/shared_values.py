@@ -10,7 +10,17 @@ from sdfgad.analysis.cover import covers
 from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
 from sdfgad.ir.index import Atom, Elem, Ix, elem
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
-from sdfgad.ir.walk import all_writes, change_view, children, reads, rename_symbols, statements, with_children
+from sdfgad.ir.walk import (
+    all_writes,
+    change_view,
+    children,
+    own_ranges,
+    reads,
+    rebuild,
+    rename_symbols,
+    statements,
+    with_children,
+)
 from sdfgad.transform.dead import remove_dead_code
 
 
@@ -144,6 +154,12 @@ class Names:
         return replace(stmt, cond=self.expr(stmt.cond)) if isinstance(stmt, If) else stmt
 
 
+def renamed(block: Block, names: Mapping[str, str]) -> Block:
+    """The statements on other arrays; the flags of loops keep their names."""
+    change = Names(lambda n: names.get(n, n))
+    return rebuild(block, lambda s: (change.own(s),))
+
+
 def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
     """The statement itself with reads sent elsewhere. It writes none of these arrays."""
     return Names(lambda n: names.get(n, n)).own(stmt)
@@ -170,12 +186,10 @@ def _key(stmt: Stmt, names: Names, depth: int) -> Any:
 
 def _plain(stmt: Stmt, depth: int) -> tuple[Stmt, int]:
     """The statement with variables named by their depth, and the depth inside it."""
-    ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
-    names = {r.var: f"%{depth + k}" for k, r in enumerate(ranges)}
+    names = {r.var: f"%{depth + k}" for k, r in enumerate(own_ranges(stmt))}
     if not names:
         return stmt, depth
     plain = rename_symbols((stmt,), names)[0]
-    moved = tuple(replace(r, var=names[r.var]) for r in
-                  (plain.domain if isinstance(plain, Map) else (plain.range,) if isinstance(plain, Loop) else ()))
+    moved = tuple(replace(r, var=names[r.var]) for r in own_ranges(plain))
     plain = replace(plain, domain=moved) if isinstance(plain, Map) else plain
     return (replace(plain, range=moved[0]) if isinstance(plain, Loop) else plain), depth + len(names)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.cover import covers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
@@ -30,6 +31,17 @@ def only_store(stmt: Map) -> Store | None:
     """The store of a map that does nothing else."""
     part = stmt.body[0]
     return part if len(stmt.body) == 1 and isinstance(part, Store) else None
+
+
+def whole_copy(stmt: Stmt, arrays: Arrays) -> tuple[str, str] | None:
+    """The names of two arrays that are alike when a statement copies all of the second one to the first one."""
+    store = only_store(stmt) if isinstance(stmt, Map) else None
+    if not isinstance(stmt, Map) or store is None or not isinstance(store.expr, Load):
+        return None
+    copy, source = arrays[store.array], arrays[store.expr.array]
+    alike = (copy.shape, copy.dtype, copy.packing) == (source.shape, source.dtype, None) and copy.name != source.name
+    same = store.index == store.expr.index and bool(store.index)
+    return (copy.name, source.name) if alike and same and covers(stmt, store, copy) else None
 
 
 def accumulating(stmt: Map) -> Map:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdfgad.analysis.sweeps import segments
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, rewrite
+from sdfgad.ir.expr import Call, Const, Index
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store
-from sdfgad.ir.walk import children, rename_symbols, with_children
+from sdfgad.ir.program import Array, Block, If, Loop, Range, Stmt
+from sdfgad.ir.walk import rename_symbols
 from sdfgad.names import fresh
+from sdfgad.transform.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 Names = Mapping[str, str]
@@ -104,7 +105,7 @@ class Writer:
         Sweep k of a group is k times the lag behind: so much earlier its first rows end, and its last rows start.
         """
         t, r = nest.sweeps, nest.rows
-        body = tuple(_on_arrays(s, copies[0]) for s in nest.body)
+        body = renamed(nest.body, copies[0])
         var = self._variable(f"{t.var}_part")
         names = {t.var: first + ix(var) * t.step}
         lead = Range(r.var, r.start, nest.row(nest.before - ix(var) * nest.lag), r.step)
@@ -112,7 +113,7 @@ class Writer:
         rows = []
         for k, names_of in enumerate(copies):
             here = {t.var: first + k * t.step, r.var: ix(r.var) - k * nest.lag * r.step}
-            rows.append(tuple(_on_arrays(s, names_of) for s in rename_symbols(nest.body, here)))
+            rows.append(renamed(rename_symbols(nest.body, here), names_of))
         together = _woven(nest.body, rows, frozenset((t.var, r.var)))
         return (Loop(Range(var, ix(0), ix(nest.count - 1)), (Loop(lead, rename_symbols(body, names)),)),
                 Loop(middle, together),
@@ -144,16 +145,3 @@ def _woven(body: Block, copies: Sequence[Block], moving: frozenset[str]) -> Bloc
         else:
             out += [c[k] for c in copies for k in places]
     return tuple(out)
-
-
-def _on_arrays(stmt: Stmt, names: Names) -> Stmt:
-    """The statement on other arrays."""
-    if not names or not isinstance(stmt, Map):
-        return with_children(stmt, [tuple(_on_arrays(s, names) for s in b) for b in children(stmt)])
-
-    def other(n: Expr) -> Expr | None:
-        return replace(n, array=names[n.array]) if isinstance(n, Load) and n.array in names else None
-
-    parts = (replace(p, expr=rewrite(p.expr, other)) for p in stmt.body)
-    return replace(stmt, body=tuple(replace(p, array=names.get(p.array, p.array)) if isinstance(p, Store) else p
-                                    for p in parts))

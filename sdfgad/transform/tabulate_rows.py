@@ -8,7 +8,7 @@ from math import prod
 from sdfgad.ir.expr import Call, Expr, Index, Load, Local, map_indices, operands, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, expr_reads, with_children
+from sdfgad.ir.walk import all_writes, children, expr_reads, own_ranges, with_children
 from sdfgad.names import fresh
 
 Values = Mapping[str, tuple[int, int]]
@@ -152,9 +152,8 @@ def _counted(e: Expr, var: str) -> Expr:
 
 def _within(stmt: Stmt, values: Values) -> Values:
     """The numbers that counters take inside a statement; those whose ends are no numbers are left out."""
-    ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
     known = dict(values)
-    for r in ranges:
+    for r in own_ranges(stmt):
         known.pop(r.var, None)
         if r.start.const is not None and r.stop.const is not None and (r.trips or 0) > 0:
             ends = range(r.start.const, r.stop.const, r.step)
@@ -164,5 +163,4 @@ def _within(stmt: Stmt, values: Values) -> Values:
 
 def _trips(stmt: Stmt) -> int:
     """How often a statement's body runs, as far as numbers say so."""
-    ranges = stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
-    return prod(max(1, r.trips or 1) for r in ranges)
+    return prod(max(1, r.trips or 1) for r in own_ranges(stmt))

@@ -1,25 +1,23 @@
 """Write the next state where it is going to be kept, instead of copying it there at the start of the next iteration."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.boxes import path_of
 from sdfgad.analysis.cover import covers
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View
 from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.transform.clearings import Box, size, stored_box, take_out
 from sdfgad.transform.spelling import only_store
+from sdfgad.transform.stale import whole
 
 MOST_PIECES = 8
 """Boxes of elements that no iteration replaces, to be handed on one by one."""
 MOST_HANDED_ON = 0.5
 """Of the state: where more is handed on, the copy stays."""
-
-Sides = tuple[tuple[int, int], ...]
-"""A box of elements: the first and the end in each dimension."""
 
 
 def write_ahead(program: Program, keep: Iterable[str]) -> Program:
@@ -54,7 +52,7 @@ class _Step:
     states: Array
     state: Array
     now: Ix
-    rim: tuple[Sides, ...]
+    rim: tuple[Box, ...]
 
 
 def _first_step(program: Program, position: int, keep: frozenset[str]) -> _Step | None:
@@ -92,53 +90,28 @@ def _own(program: Program, states: Array, state: Array, keep: frozenset[str]) ->
 def _only_made_here(program: Program, loop: Loop, place: int, states: Array, state: Array) -> bool:
     """Whether the copy alone writes the states, and only maps behind it the state, which the loop does not read."""
     copy, behind = loop.body[place], loop.body[place + 1:]
-    for stmt in statements(program.body):
-        if stmt is not copy and states.name in writes(stmt):
-            return False
-        if state.name in writes(stmt) and not any(stmt is s for s in behind):
-            return False
+    written = [writes(s) for s in statements(program.body)]
+    if sum(states.name in names for names in written) > 1 or \
+            sum(state.name in names for names in written) > sum(state.name in writes(s) for s in behind):
+        return False
     inside = [s for s in statements(loop.body) if s is not copy]
     return not any(state.name in reads(s) for s in inside) and \
         all(isinstance(s, Map) for s in behind if state.name in writes(s))
 
 
-def _rim(behind: Block, state: Array) -> tuple[Sides, ...] | None:
+def _rim(behind: Block, state: Array) -> tuple[Box, ...] | None:
     """What of the state some statements do not replace, in boxes; None when there is too much or too many of them."""
-    rest: list[Sides] = [tuple((0, n) for n in state.shape)]
+    rest = [whole(state)]
     for stmt in behind:
         for part in stmt.body if isinstance(stmt, Map) else ():
             if isinstance(part, Store) and part.array == state.name:
                 if part.op is not None:
                     return None
-                box = _box(stmt, part, state) if isinstance(stmt, Map) else None
-                rest = rest if box is None else [piece for r in rest for piece in _without(r, box)]
+                box = stored_box(stmt, part) if isinstance(stmt, Map) else None
+                rest = rest if box is None else [piece for r in rest for piece in take_out(r, box)]
                 if len(rest) > MOST_PIECES:
                     return None
-    left = sum(prod(end - first for first, end in r) for r in rest)
-    return tuple(rest) if left <= MOST_HANDED_ON * prod(state.shape) else None
-
-
-def _box(stmt: Map, store: Store, state: Array) -> Sides | None:
-    """The elements a store replaces; None where that is not the same box in each iteration."""
-    path = path_of(state.name, state.shape, store.index, stmt.domain, {})
-    sides = None if path is None else path.box.sides
-    if sides is None:
-        return None
-    ends = [(first.const, end.const) for first, end in sides]
-    return tuple((a, b) for a, b in ends if a is not None and b is not None) \
-        if all(a is not None and b is not None for a, b in ends) else None
-
-
-def _without(whole: Sides, box: Sides) -> Iterator[Sides]:
-    """The rest of a box without another one."""
-    cut = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(whole, box, strict=True)]
-    if any(a >= b for a, b in cut):
-        yield whole
-        return
-    for k, ((a, b), (c, d)) in enumerate(zip(whole, cut, strict=True)):
-        for first, end in ((a, c), (d, b)):
-            if first < end:
-                yield (*cut[:k], (first, end), *whole[k + 1:])
+    return tuple(rest) if sum(map(size, rest)) <= MOST_HANDED_ON * prod(state.shape) else None
 
 
 def _ahead(program: Program, position: int, step: _Step) -> Program:
@@ -155,7 +128,7 @@ def _ahead(program: Program, position: int, step: _Step) -> Program:
                        arrays={**program.arrays, states.name: states})
 
 
-def _handing_on(step: _Step, sides: Sides) -> Map:
+def _handing_on(step: _Step, sides: Box) -> Map:
     """Elements that no iteration replaces."""
     domain = tuple(Range(f"c{k}", ix(first), ix(end)) for k, (first, end) in enumerate(sides))
     at = tuple(ix(r.var) for r in domain)

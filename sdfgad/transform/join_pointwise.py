@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
@@ -114,7 +115,7 @@ class _Joiner:
 
     def _joined(self, first: Map, second: Map, parallel: bool) -> Block | None:
         """Both maps as one, where they agree on the points, the order of loops, and what they touch."""
-        moved = in_terms_of(first.domain, second)
+        moved = _in_terms_of(first.domain, second)
         if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
             return None
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
@@ -128,10 +129,22 @@ class _Joiner:
         self.arrays = lines.arrays
         return (*pair.before, forward_values(both, self.arrays), *pair.after)
 
-    def _near(self, stmt: Map) -> set[str]:
+    def _near(self, stmt: Map) -> frozenset[str]:
         """The variables along which every access stays near the one before."""
-        steps = {r.var: [stride(self.arrays[t.array], t.index, r.var) for t in touches(stmt)] for r in stmt.domain}
-        return {v for v, found in steps.items() if all(s is not None and abs(s) <= self.limits.stride for s in found)}
+        return _near(stmt, tuple(self.arrays[t.array] for t in touches(stmt)), self.limits.stride)
+
+
+# Programs that are compared while planning differ in a few statements: the same questions come again and again.
+_REMEMBERED = 1 << 12
+_in_terms_of = lru_cache(maxsize=_REMEMBERED)(in_terms_of)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _near(stmt: Map, arrays: tuple[Array, ...], most: int) -> frozenset[str]:
+    """The variables along which every access, to these arrays in turn, goes no further than `most` elements."""
+    places = [(a, t.index) for a, t in zip(arrays, touches(stmt), strict=True)]
+    steps = {r.var: [stride(a, index, r.var) for a, index in places] for r in stmt.domain}
+    return frozenset(v for v, found in steps.items() if all(s is not None and abs(s) <= most for s in found))
 
 
 def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
@@ -158,6 +171,7 @@ def _other_slice(stmt: Map, a: tuple[Ix, ...], b: tuple[Ix, ...]) -> bool:
                for i, j in zip(a, b, strict=True))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _shares(first: Map, second: Map, readers: bool) -> bool:
     """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
     written there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -300,3 +301,10 @@ def test_doctor_prints_all_checks(
     assert all(word in out for word in ("blas", "[SG502] none", "fix: install it", "device", "default"))
     assert run("doctor", "--json") == code
     assert json.loads(capsys.readouterr().out) == {"ok": ok}
+
+
+def test_garbage_is_collected_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert gc.get_threshold() == before

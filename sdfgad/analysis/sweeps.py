@@ -137,5 +137,3 @@ def looked_into(body: Block) -> set[str]:
     parts = [p for s in statements(body) if isinstance(s, Map) for p in s.body]
     places = {e.array for p in parts if isinstance(p, Store) for i in p.index for e in i.elems}
     return ends | places | {e.array for p in parts for e in index_elems(p.expr)}
-
-

@@ -9,10 +9,11 @@ from math import prod
 from sdfgad.analysis.access import interval_env
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import stride
-from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
+from sdfgad.analysis.sweeps import looked_into
+from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, children, range_elems, reads, statements, with_children, writes
+from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
 from sdfgad.names import fresh
 
 ROLES = ("argument", "transient", "constant")
@@ -296,9 +297,7 @@ def _barred(block: Block) -> set[str]:
     found: set[str] = set()
     for stmt in block:
         if isinstance(stmt, Map):
-            found |= {e.array for r in stmt.domain for e in range_elems(r)}
-            found |= {e.array for p in stmt.body for e in index_elems(p.expr)}
-            found |= {e.array for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems}
+            found |= looked_into((stmt,))
         elif isinstance(stmt, Loop) and not stmt.parallel:
             found |= reads(stmt) | writes(stmt) | _barred(stmt.body)
         else:

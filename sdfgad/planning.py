@@ -187,16 +187,28 @@ class Choice:
         own = self._smallest()
         if not (self.light and self.stored.recomputed):
             return own
-        return min((own, replace(self, light=False)._smallest()), key=lambda e: e.peak)
+        other = replace(self, light=False)
+        return own if other._foreseen >= own.peak else min((own, other._smallest()), key=lambda e: e.peak)
 
     def _smallest(self) -> Emission:
-        smallest = Planner(self.question).smallest()
+        smallest = self._leanest
         if self.pins:
             if smallest is None:
                 named = ", ".join(f"{pin}={name!r}" for name, pin in self.pins.items())
                 raise UsageError(f"the pins {named} contradict each other", code="SG205")
             return self.emitted(smallest)
         return self.stored if smallest is None else min((self.emitted(smallest), self.stored), key=lambda e: e.peak)
+
+    @cached_property
+    def _leanest(self) -> SchedulePlan | None:
+        """The schedule of the lowest peak."""
+        return Planner(self.question).smallest()
+
+    @property
+    def _foreseen(self) -> int:
+        """Bytes of the smallest program, as far as the model of the solver tells before there is one."""
+        known = self.stored.peak
+        return known if self._leanest is None else min(known, self._leanest.peak_bytes - max(0, self._blind))
 
     def best(self) -> tuple[Emission, Plan]:
         """The fastest program within the limit, and its plan; MemoryLimitError when there is none."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sdfgad.analysis.access import Site
 from sdfgad.analysis.cover import covers
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, reads, statements, writes
+from sdfgad.ir.walk import children, reads, statements, within, writes
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str
             array = program.arrays[name]
             if array.role != "transient":
                 continue
-            here = [s for top in block for s in statements((top,)) if name in reads(s) | writes(s)]
+            here = [s for top in block if any(name in names for names in within(top))
+                    for s in statements((top,)) if name in reads(s) or name in writes(s)]
             makers = tuple(s for s in here if name in writes(s))
             if len(here) == touches[name] and _starts_afresh(array, here[0], makers, block):
                 found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers)

@@ -6,8 +6,9 @@ and stores count. `checkpoint/roofline` turns work into seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
+from operator import add, attrgetter
 from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Load, walk
@@ -51,10 +52,10 @@ class Work:
     forks: float = 0.0
 
     def __add__(self, other: Work) -> Work:
-        return Work(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Work(*map(add, _parts(self), _parts(other)))
 
     def times(self, count: float) -> Work:
-        return Work(*(a * count for a in astuple(self)))
+        return Work(*(a * count for a in _parts(self)))
 
     @property
     def operations(self) -> float:
@@ -64,6 +65,8 @@ class Work:
         """The same inside one parallel region."""
         return replace(self, shared=self.shared + self.vector, vector=0.0, forks=1.0)
 
+
+_parts = attrgetter(*(f.name for f in fields(Work)))
 
 Clock = Callable[[Work], float]
 """Seconds of some work that is done at once."""

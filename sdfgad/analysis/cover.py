@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -12,9 +13,14 @@ from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store
 
 def is_pointwise(domain: Sequence[Range], index: tuple[Ix, ...]) -> bool:
     """Whether different points of the domain hit different elements: the index is affine and of full rank."""
-    rows = [row for row in ([i.coefficient(r.var) for r in domain] for i in index) if None not in row]
-    rank = int(np.linalg.matrix_rank(np.array(rows, dtype=float))) if rows and domain else 0
-    return rank == len(domain)
+    rows = (tuple(i.coefficient(r.var) for r in domain) for i in index)
+    return _rank(frozenset(row for row in rows if None not in row and any(row))) == len(domain)
+
+
+@cache
+def _rank(rows: frozenset[tuple[int | None, ...]]) -> int:
+    """Of a matrix of whole numbers; few different ones are asked for again and again."""
+    return int(np.linalg.matrix_rank(np.array(list(rows), dtype=float))) if rows else 0
 
 
 def covers(stmt: Map, store: Store, array: Array) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import comb
 
 ADVANCE, SNAPSHOT, RESTORE, TURN = "advance", "snapshot", "restore", "turn"
@@ -81,6 +82,7 @@ def split(steps: int, snapshots: int) -> int:
     return max(1, min(longest, steps - 1))
 
 
+@cache
 def copies(steps: int, snapshots: int) -> int:
     """Snapshots written and read by `actions`, counted without running through it.
 

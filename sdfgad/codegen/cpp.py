@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -151,10 +152,14 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def flat(array: Array, index: tuple[Ix, ...]) -> Ix:
     """The offset of one element in its array."""
-    if array.packing is not None:
-        return array.packing.place(index)
+    return array.packing.place(index) if array.packing is not None else _row_major(array.shape, index)
+
+
+@lru_cache(maxsize=1 << 13)
+def _row_major(shape: tuple[int, ...], index: tuple[Ix, ...]) -> Ix:
+    """Passes and plans ask for the same few places again and again."""
     total = ix(0)
-    for i, step in zip(index, strides(array.shape), strict=True):
+    for i, step in zip(index, strides(shape), strict=True):
         total = total + i * step
     return total
 

@@ -118,16 +118,17 @@ def certain(node: Expr) -> tuple[Expr, ...]:
 def walk(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]] = operands) -> Iterator[Expr]:
     """Each distinct node once that is reached through `parts`, operands before the nodes that use them."""
     seen: set[Expr] = set()
+    found: list[Expr] = []
 
-    def visit(node: Expr) -> Iterator[Expr]:
-        if node in seen:
-            return
-        seen.add(node)
-        for part in parts(node):
-            yield from visit(part)
-        yield node
+    def visit(node: Expr) -> None:
+        if node not in seen:
+            seen.add(node)
+            for part in parts(node):
+                visit(part)
+            found.append(node)
 
-    yield from visit(expr)
+    visit(expr)
+    return iter(found)
 
 
 def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
@@ -164,7 +165,7 @@ def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:
 
 def loads(expr: Expr) -> list[Load]:
     """The distinct loads of an expression, in the order of evaluation."""
-    return list(_looked_up(expr)[0])
+    return list(_known(expr)[0])
 
 
 def symbols_of(expr: Expr) -> set[str]:
@@ -175,7 +176,16 @@ def symbols_of(expr: Expr) -> set[str]:
 
 def index_elems(expr: Expr) -> list[Elem]:
     """Integer array elements read by indices inside the expression."""
-    return list(_looked_up(expr)[1])
+    return list(_known(expr)[1])
+
+
+def _known(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
+    """Kept with the object, so that mostly nothing has to be compared; and by value, for equal objects."""
+    found: tuple[tuple[Load, ...], tuple[Elem, ...]] | None = expr.__dict__.get("_known")
+    if found is None:
+        found = _looked_up(expr)
+        object.__setattr__(expr, "_known", found)
+    return found
 
 
 @lru_cache(maxsize=1 << 13)

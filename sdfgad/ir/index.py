@@ -116,13 +116,14 @@ class Ix:
 
     def rebuild(self, replace: Callable[[Atom], Ix | None]) -> Ix:
         """Rewrite atoms bottom up; `replace` returns None to keep an atom (its parts are rewritten all the same)."""
-        total = ZERO
+        total: list[tuple[tuple[Atom, ...], int]] = []
         for m, c in self.terms:
-            product = ix(c)
+            product: list[tuple[tuple[Atom, ...], int]] = [((), c)]
             for atom in m:
-                product = product * _rebuild_atom(atom, replace)
-            total = total + product
-        return total
+                new = _rebuild_atom(atom, replace).terms
+                product = [(_monomial(a + b), d * e) for a, d in product for b, e in new]
+            total += product
+        return _collect(total)
 
     def bounds(self, env: Mapping[str, Bounds]) -> Bounds:
         """Smallest and largest value when each symbol lies in its (inclusive) interval; None is unbounded."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -60,7 +61,7 @@ class Range:
     step: int = 1
     early: bool = False
 
-    @property
+    @cached_property
     def trips(self) -> int | None:
         """The number of iterations when both ends are numbers."""
         if self.start.const is None or self.stop.const is None:

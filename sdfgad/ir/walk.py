@@ -96,6 +96,14 @@ def _reads(stmt: Stmt) -> set[str]:
 
 def writes(stmt: Stmt) -> frozenset[str]:
     """Names of arrays the statement itself writes."""
+    known: frozenset[str] | None = stmt.__dict__.get("_writes")
+    if known is None:
+        known = _writes(stmt)
+        object.__setattr__(stmt, "_writes", known)
+    return known
+
+
+def _writes(stmt: Stmt) -> frozenset[str]:
     if isinstance(stmt, Map):
         return frozenset(p.array for p in stmt.body if isinstance(p, Store))
     if isinstance(stmt, Lib):
@@ -130,12 +138,22 @@ def expr_reads(e: Expr) -> set[str]:
 
 def all_reads(block: Block) -> set[str]:
     """Names of arrays read anywhere in a block."""
-    return {n for s in statements(block) for n in reads(s)}
+    return set().union(*(within(s)[0] for s in block))
 
 
 def all_writes(block: Block) -> set[str]:
     """Names of arrays written anywhere in a block."""
-    return {n for s in statements(block) for n in writes(s)}
+    return set().union(*(within(s)[1] for s in block))
+
+
+def within(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
+    """What a statement and those inside it read, and what they write; kept with the statement."""
+    known: tuple[frozenset[str], frozenset[str]] | None = stmt.__dict__.get("_within")
+    if known is None:
+        inner = children(stmt)
+        known = (reads(stmt).union(*map(all_reads, inner)), writes(stmt).union(*map(all_writes, inner)))
+        object.__setattr__(stmt, "_within", known)
+    return known
 
 
 def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:

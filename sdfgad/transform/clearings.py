@@ -14,7 +14,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis
-from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.ir.walk import reads, rebuild, statements, within, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -26,7 +26,7 @@ def is_zero(part: object) -> TypeGuard[Store]:
 
 def touches(stmt: Stmt, name: str) -> bool:
     """Whether the statement, or one it holds, reads or writes the array."""
-    return any(name in reads(s) or name in writes(s) for s in statements((stmt,)))
+    return any(name in names for names in within(stmt))
 
 
 def sole_accumulation(stmt: Stmt, name: str) -> Store | None:

@@ -1,14 +1,14 @@
 """Take out of a sweep what keeps it from running row by row."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from sdfgad.analysis.dependence import Edge, edges
 from sdfgad.analysis.rows import Rows, number_rows, points, reach, seeds, touches, trips
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, While
-from sdfgad.ir.walk import children, range_elems, with_children
+from sdfgad.ir.walk import children, range_elems, with_children, writes
 
 LEAST_WORK = 1 << 14
 """Element accesses of a loop from which it is looked at."""
@@ -44,8 +44,9 @@ def _distributed(program: Program, loop: Loop, path: tuple[Range, ...]) -> list[
     if not maps or not all(isinstance(s, Map) for s in loop.body) or loop.until is not None or loop.parallel or \
             range_elems(loop.range) or sum(points(m) * len(touches(m)) for m in maps) * trips(loop.range) < LEAST_WORK:
         return []
-    rows = _best_rows(program, tuple(maps))
-    good = [rows is not None and _stays(maps, m, rows) for m in maps]
+    written = {name for m in maps for name in writes(m)}
+    rows = _best_rows(program, tuple(maps), written)
+    good = [rows is not None and _stays(written, m, rows) for m in maps]
     if rows is None or all(good) or not any(good) or _pairs(maps) > MOST_PAIRS:
         return []
     found = edges(maps, (*path, loop.range))
@@ -62,17 +63,16 @@ def _one_store_each(stmt: Map) -> list[Map]:
     return [replace(stmt, body=(p,)) for p in stmt.body]
 
 
-def _best_rows(program: Program, maps: Block) -> Rows | None:
+def _best_rows(program: Program, maps: tuple[Map, ...], written: Container[str]) -> Rows | None:
     """The numbering under which the most statements keep to their rows; None when the loop as a whole does."""
     found = [number_rows(maps, name, dim) for name, dim in seeds(maps, program.arrays)]
-    return max(found, key=lambda rows: sum(_stays(maps, m, rows) for m in maps), default=None)
+    return max(found, key=lambda rows: sum(_stays(written, m, rows) for m in maps), default=None)
 
 
-def _stays(maps: Sequence[Stmt], stmt: Stmt, rows: Rows) -> bool:
-    """Whether a statement touches what anybody writes in its own row only."""
+def _stays(written: Container[str], stmt: Map, rows: Rows) -> bool:
+    """Whether a statement touches what any of them writes in its own row only."""
     part = reach(stmt, rows)
-    return part is not None and part.stray.isdisjoint(t.array for m in maps if isinstance(m, Map)
-                                                      for t in touches(m) if t.written)
+    return part is not None and not any(name in written for name in part.stray)
 
 
 def _pairs(maps: Sequence[Map]) -> int:

@@ -167,10 +167,13 @@ def _width(e: Expr) -> float:
 
 
 def _library(stmt: Lib) -> float:
-    """Operations of a product; for anything else, of a factorisation of its largest operand."""
+    """Operations of a product, of a solution by factors; for anything else, of a factorisation of its largest operand.
+    """
     if stmt.op == "matmul":
         a, b = stmt.ins[:2]
         return 2 * _size(a) * (_size(b) / max(1, b.shape[0].const or 1)) / _PRODUCT_SPEED
+    if stmt.op == "solve":
+        return _size(stmt.ins[0]) * (_size(stmt.ins[-1]) / max(1, stmt.ins[0].shape[0].const or 1))
     return max(_size(v) for v in (*stmt.ins, *stmt.outs)) ** 1.5
 
 

@@ -11,7 +11,7 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
 
-BLAS_OPS = frozenset(("matmul", "gesv", "getri", "potrf", "trsolve"))
+BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "trsolve"))
 _MEMORY = "__state->sg_memory"
 """Where routines take their workspaces, in a generated function."""
 
@@ -96,11 +96,17 @@ def _scale(frame: Frame, stmt: Lib) -> str:
     return "*".join([*factors, *(access(frame, v.array, v.index) for v in stmt.ins[2:])])
 
 
-def _gesv(frame: Frame, stmt: Lib) -> str:
-    rows, factors, pivots = stmt.outs
+def _getrf(frame: Frame, stmt: Lib) -> str:
+    factors, pivots = stmt.outs
+    return f"sg::getrf({_sizes(frame, factors.shape[0])}, {_lead(frame, factors)}, {_start(frame, pivots)})"
+
+
+def _getrs(frame: Frame, stmt: Lib) -> str:
+    (rows,), (factors, pivots) = stmt.outs, stmt.ins
     count = rows.shape[0] if len(rows.shape) == 2 else ix(1)
-    return (f"sg::gesv({_sizes(frame, factors.shape[0], count)}, {_lead(frame, factors)}, {_lead(frame, rows)}, "
-            f"{_start(frame, pivots)})")
+    adjoint = str(bool(stmt.attrs.get("adjoint"))).lower()
+    return (f"sg::getrs({_sizes(frame, factors.shape[0], count)}, {_lead(frame, factors)}, {_start(frame, pivots)}, "
+            f"{_lead(frame, rows)}, {adjoint})")
 
 
 def _getri(frame: Frame, stmt: Lib) -> str:
@@ -163,5 +169,5 @@ def _unseal(frame: Frame, stmt: Lib) -> str:
 
 
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
-    "matmul": _matmul, "gesv": _gesv, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve, "argsort": _argsort,
-    "fft": _fft, "seal": _seal, "unseal": _unseal})
+    "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve,
+    "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal})

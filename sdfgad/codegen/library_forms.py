@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,11 @@ def _points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], 
     return ranges, tuple(ix(r.var) for r in ranges)
 
 
-def copy(target: View, origin: View, change: Callable[[Expr], Expr] = lambda e: e) -> Map:
+def _same(value: Any) -> Any:
+    return value
+
+
+def copy(target: View, origin: View, change: Callable[[Expr], Expr] = _same) -> Map:
     """`target[...] = change(origin[...])`."""
     ranges, at = _points(target.shape)
     value = change(Load(origin.array, origin.at(at), origin.dtype))
@@ -110,7 +115,7 @@ def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         conj = bool(conj) and view.dtype.kind == "c"
         if conj or not _usable(frame, view):
             space = forms.workspace(frame, view.shape, view.dtype)
-            before.append(copy(space, view, _conj if conj else lambda e: e))
+            before.append(copy(space, view, _conj if conj else _same))
             view = space
         ins.append(view)
     add = bool(stmt.attrs.get("accumulate"))
@@ -154,16 +159,28 @@ def _zero(dtype: np.dtype) -> Const:
     return Const(dtype.type(0).item(), dtype)
 
 
-def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
-    """The right-hand sides become rows: that is how LAPACK, which counts columns first, wants them."""
+def _lu(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
-    (x,), (a, b) = stmt.outs, stmt.ins
-    factors = forms.workspace(frame, a.shape, a.dtype)
-    rows = swapped(b) if len(b.shape) == 2 else b
-    space = forms.workspace(frame, rows.shape, b.dtype)
-    pivots = forms.workspace(frame, a.shape[:1], _INT32)
-    back = copy(x, swapped(space) if len(b.shape) == 2 else space)
-    return [copy(factors, a), copy(space, rows), Lib("gesv", (space, factors, pivots), (), {}, stmt.source), back]
+    held = [v if _by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in stmt.outs]
+    back = [copy(v, h) for v, h in zip(stmt.outs, held, strict=True) if h is not v]
+    return [copy(held[0], stmt.ins[0]), Lib("getrf", tuple(held), (), {}, stmt.source), *back]
+
+
+def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """The right-hand sides become rows: that is how LAPACK, which counts columns first, wants them.
+
+    To LAPACK the factors are those of the transposed matrix. An adjoint system of complex numbers is the transposed one
+    between conjugates.
+    """
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (*factors, b) = stmt.outs, stmt.ins
+    held = [v if _by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in factors]
+    before = [copy(h, v) for v, h in zip(factors, held, strict=True) if h is not v]
+    turn = swapped if len(b.shape) == 2 else _same
+    space = forms.workspace(frame, turn(b).shape, b.dtype)
+    change = _conj if stmt.attrs.get("adjoint") and b.dtype.kind == "c" else _same
+    return [*before, copy(space, turn(b), change), Lib("getrs", (space,), tuple(held), stmt.attrs, stmt.source),
+            copy(x, turn(space), change)]
 
 
 def _inv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -233,5 +250,5 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
-    "matmul": _matmul, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve, "argsort": _contiguous,
-    "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})
+    "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})

@@ -16,6 +16,9 @@ from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import axis
 
+_PIVOTS = np.dtype(np.int32)
+"""What LAPACK says about exchanged rows."""
+
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`a @ b`."""
@@ -237,13 +240,23 @@ def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind
 
 
 def solve(ctx: Context, a: Value, b: Value) -> Value:
-    """`np.linalg.solve`."""
+    """`np.linalg.solve`: a factorisation, which derivatives and other right-hand sides use again, and a solution."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     _square(ctx, matrix, "a linear system")
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
     kind = _system_dtype(promote(ctx, (matrix, right)))
-    return _library(ctx, "solve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind)
+    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    return _library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
+
+
+def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
+    """The triangular factors of a matrix in one array, and how rows were exchanged."""
+    made = []
+    for shape, dtype, label in ((matrix.shape, matrix.dtype, "factors"), (matrix.shape[:1], _PIVOTS, "pivots")):
+        made.append(ctx.builder.view(ctx.builder.declare(shape, dtype, label), shape))
+    ctx.builder.library("lu", tuple(v.view for v in made), (matrix.view,))
+    return made[0], made[1]
 
 
 def inverse(ctx: Context, a: Value) -> Value:

@@ -234,10 +234,15 @@ def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool
 
 def _solve(stmt: Lib, scope: Scope) -> list[Stmt]:
     """X = A^-1 B transposes to B += A^-H X; the scratch B of the linear program is written nowhere else."""
+    factors, pivots, b = stmt.ins
+    adjoint = not stmt.attrs.get("adjoint", False)
+    return [_lib("solve", b, (factors, pivots, stmt.outs[0]), stmt, adjoint=adjoint)]
+
+
+def _trsolve(stmt: Lib, scope: Scope) -> list[Stmt]:
+    """The same for one triangle of A."""
     a, b = stmt.ins
-    attrs = dict(stmt.attrs)
-    if "lower" in attrs:
-        attrs["lower"] = not attrs["lower"]
+    attrs = {**stmt.attrs, "lower": not stmt.attrs["lower"]}
     solve = _lib(stmt.op, b, (transposed(a), stmt.outs[0]), stmt, **attrs)
     if a.dtype.kind != "c":
         return [solve]
@@ -261,4 +266,4 @@ def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, 
     return Map(domain, (Store(out.array, at, element(tuple(ix(r.var) for r in domain)), op),), stmt.source)
 
 
-_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _solve, "fft": _fft})
+_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft})

@@ -89,11 +89,12 @@ def _sample_matmul(rng: np.random.Generator, draw: Callable[..., np.ndarray]) ->
     return {"ins": (draw(3, 4), draw(4, 2)), "attrs": {}}
 
 
-def _sample_square(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+def _sample_system(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    """A matrix, to be factorised first, and right-hand sides."""
     return {"ins": (draw(3, 3) + 3 * np.eye(3), draw(3, 2)), "attrs": {}}
 
 
-def _sample_inverse(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+def _sample_square(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
     return {"ins": (draw(3, 3) + 3 * np.eye(3),), "attrs": {}}
 
 
@@ -124,11 +125,20 @@ def matmul(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[st
         c.lib("matmul", tangent, a, tb, accumulate=more, **conj)
 
 
-@node_rule("solve", _sample_square)
+@node_rule("lu", _sample_square)
+def lu(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """F, p = factors of A:  the tangent of F is that of the matrix F stands for, since only `solve` looks at F"""
+    ta = c.tangent_of(ins[0])
+    if ta is not None:
+        c.each(tangent, lambda p: load(ta, p))
+
+
+@node_rule("solve", _sample_system)
 def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
-    """A X = B:  X' = A^-1 (B' - A' X)"""
-    a, b = ins
-    _solved(c, out, tangent, c.tangent_of(b), c.tangent_of(a), lambda rhs: c.lib("solve", tangent, a, rhs))
+    """A X = B with A as factors F, p:  X' = A^-1 (B' - F' X), F' being A'"""
+    factors, pivots, b = ins
+    _solved(c, out, tangent, c.tangent_of(b), c.tangent_of(factors),
+            lambda rhs: c.lib("solve", tangent, factors, pivots, rhs))
 
 
 @node_rule("trsolve", _sample_triangle)
@@ -153,7 +163,7 @@ def _triangle(c: Linearisation, t: View, lower: bool, unit: bool) -> View:
     return c.each(c.scratch(t), lambda p: algebra.select(_below(p, fn), load(t, p), algebra.zero(t.dtype)))
 
 
-@node_rule("inv", _sample_inverse)
+@node_rule("inv", _sample_square)
 def inv(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
     """X = A^-1:  X' = -X A' X"""
     ta = c.tangent_of(ins[0])

@@ -203,9 +203,9 @@ class _Flow:
 
     def solution(self, stmt: Lib) -> list[Stmt] | None:
         """X = solve(A, B)   ->   b[i] = B[i, 0] ; x = solve(A, b) ; X[i, j] = x[i]   for a B with equal columns."""
-        if stmt.op not in _SOLVES or len(stmt.ins[1].shape) != 2 or len(stmt.outs[0].shape) != 2:
+        if stmt.op not in _SOLVES or len(stmt.ins[-1].shape) != 2 or len(stmt.outs[0].shape) != 2:
             return None
-        (out,), (_, right) = stmt.outs, stmt.ins
+        (out,), (*matrix, right) = stmt.outs, stmt.ins
         rows, columns = (n.const for n in right.shape)
         i, j = ix("row"), ix("column")
         value = self.put(_element(right, (i, j), False))
@@ -215,7 +215,7 @@ class _Flow:
         first, second = (a.whole for a in made)
         each = Range("row", ix(0), ix(rows))
         return [Map((each,), (Store(first.array, (i, ix(0)), value),), stmt.source),
-                replace(stmt, outs=(second,), ins=(stmt.ins[0], first)),
+                replace(stmt, outs=(second,), ins=(*matrix, first)),
                 Map((each, Range("column", ix(0), right.shape[1])),
                     (Store(out.array, out.at((i, j)), Load(second.array, (i, ix(0)), second.dtype)),), stmt.source)]
 

@@ -13,7 +13,7 @@ from sdfgad.ir.program import Array, Let, Map, Program, Range, Store
 from tests.support.oracle import sample
 
 F8, F4, C16, C8 = (np.dtype(n) for n in ("f8", "f4", "c16", "c8"))
-I8, B1 = np.dtype("i8"), np.dtype("?")
+I8, I4, B1 = (np.dtype(n) for n in ("i8", "i4", "?"))
 
 
 def at(*index: Like) -> tuple[Ix, ...]:

@@ -12,9 +12,11 @@ from sdfgad.ir.index import elem, floordiv, ix, maximum, minimum, mod
 from sdfgad.ir.program import If, Let, Lib, Loop, Map, Program, View, While
 from tests.codegen.build_programs import (
     B1,
+    C8,
     C16,
     F4,
     F8,
+    I4,
     I8,
     add,
     agree,
@@ -286,7 +288,7 @@ def test_matrix_vector(swap: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", [F8, C16], ids=str)
-def test_solve_inv_cholesky_trsolve(dtype: np.dtype) -> None:
+def test_inv_cholesky_trsolve(dtype: np.dtype) -> None:
     n = 12
     rng = np.random.default_rng(0)
     base = rng.standard_normal((n, n)) + (1j if dtype == C16 else 0) * rng.random((n, n))
@@ -296,15 +298,37 @@ def test_solve_inv_cholesky_trsolve(dtype: np.dtype) -> None:
         return matrix(name, *shape, dtype=dtype, swap=swap)
 
     a, b, v, low = m("A", n, n), m("B", n, 3), m("v", n), m("L", n, n)
-    body = [Lib("solve", (m("X", n, 3),), (a, b)), Lib("solve", (m("x", n),), (a, v)),
-            Lib("inv", (m("J", n, n),), (a,)), Lib("inv", (m("K", n, n, swap=True),), (a,)),
+    body = [Lib("inv", (m("J", n, n),), (a,)), Lib("inv", (m("K", n, n, swap=True),), (a,)),
             Lib("cholesky", (low,), (a,)),
             Lib("trsolve", (m("T", n, 3),), (low, b), {"lower": True}),
             Lib("trsolve", (m("U", n, 3),), (m("L", n, n, swap=True), b), {"lower": False, "unit": True}),
             Lib("trsolve", (m("u", n),), (low, v), {"lower": True, "unit": False})]
     square, tall, line = ((n, n), dtype), ((n, 3), dtype), ((n,), dtype)
-    agree(program(body, {"A": square, "B": tall, "v": line, "X": tall, "x": line, "J": square, "K": square, "L": square,
+    agree(program(body, {"A": square, "B": tall, "v": line, "J": square, "K": square, "L": square,
                          "T": tall, "U": tall, "u": line}), values, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("swap", [False, True], ids=["by rows", "by columns"])
+@pytest.mark.parametrize("dtype", [F4, F8, C8, C16], ids=str)
+def test_systems_with_one_factorisation(dtype: np.dtype, swap: bool) -> None:
+    n = 12
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((n, n)) + (1j if dtype.kind == "c" else 0) * rng.random((n, n))
+
+    def m(name: str, *shape: int) -> View:
+        turned = swap and len(shape) == 2
+        return matrix(name, *(shape[::-1] if turned else shape), dtype=dtype, swap=turned)
+
+    factors = (m("F", n, n), view_of_line("p", n, I4))
+    b, v = m("B", n, 3), m("v", n)
+    body = [Lib("lu", factors, (m("A", n, n),)),
+            Lib("solve", (m("X", n, 3),), (*factors, b)), Lib("solve", (m("x", n),), (*factors, v)),
+            Lib("solve", (m("Y", n, 3),), (*factors, b), {"adjoint": True}),
+            Lib("solve", (m("y", n),), (*factors, v), {"adjoint": True})]
+    tall, line = ((3, n) if swap else (n, 3), dtype), ((n,), dtype)
+    known = {"A": ((n, n), dtype), "B": tall, "v": line, "X": tall, "x": line, "Y": tall, "y": line}
+    made = program(body, known, {"F": ((n, n), dtype), "p": ((n,), I4)})
+    agree(made, {"A": (base + 5 * np.eye(n)).astype(dtype)}, tolerance=1e-4 if dtype == C8 else 1e-12)
 
 
 def test_singular_matrix_raises() -> None:

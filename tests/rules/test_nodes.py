@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from sdfgad.errors import GradientMismatchError, UnsupportedError
-from sdfgad.ir.program import Lib, Program, View, view_of
+from sdfgad.ir.program import Array, Lib, Program, View, view_of
 from sdfgad.rules import nodes, registry
 from tests.support.build import one, program
 from tests.support.oracle import execute, inner, program_gradient, program_tangent
 
-RULES = list(registry.node_rules())
+RULES = [r for r in registry.node_rules() if r.op != "lu"]
+"""Factors are opaque: what makes them is tested together with `solve`, which reads them."""
 REAL, COMPLEX = "real", "complex"
 
 
@@ -27,7 +28,10 @@ def draw_of(rng, kind):
 
 def node_program(op: str, ins: tuple[np.ndarray, ...], attrs: dict[str, Any], transpose: tuple[int, ...] = (),
                  overwrite: bool = False) -> tuple[Program, dict[str, np.ndarray]]:
-    """`y = op(x0, x1)`; `transpose`: operands passed as views of transposed arrays; accumulation is into `y`."""
+    """`y = op(x0, x1)`; `transpose`: operands passed as views of transposed arrays; accumulation is into `y`.
+
+    The system of a `solve` is factorised first.
+    """
     held = [np.ascontiguousarray(a.T) if k in transpose else a for k, a in enumerate(ins)]
     arrays = {f"x{k}": a for k, a in enumerate(held)}
     shape, dtype = _result(op, ins, attrs)
@@ -39,8 +43,19 @@ def node_program(op: str, ins: tuple[np.ndarray, ...], attrs: dict[str, Any], tr
     made = program(arrays, [], returns="x0", y=(shape, dtype))
     out = view_of(made.arrays["y"])
     spoil = [one("x0", (0,) * ins[0].ndim, 0.0)] if overwrite else []
-    body = (Lib(op, (out,), views, MappingProxyType(attrs)), *spoil)
-    return made.but(body=body, returns=out), arrays
+    if op == "solve":
+        made, factors = factorised(made, views[0])
+        last = Lib(op, (out,), (*factors.outs, *views[1:]), MappingProxyType(attrs))
+        return made.but(body=(factors, last, *spoil), returns=out), arrays
+    return made.but(body=(Lib(op, (out,), views, MappingProxyType(attrs)), *spoil), returns=out), arrays
+
+
+def factorised(made: Program, matrix: View) -> tuple[Program, Lib]:
+    """The program with room for the factors of a matrix, and the statement that makes them."""
+    n = matrix.shape[0].const or 0
+    room = [Array("f", (n, n), matrix.dtype), Array("p", (n,), np.dtype(np.int32))]
+    arrays = {**made.arrays, **{a.name: a for a in room}}
+    return made.but(arrays=arrays), Lib("lu", tuple(a.whole for a in room), (matrix,))
 
 
 def _result(op: str, ins: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:

@@ -155,17 +155,17 @@ inline int getrf_(int n, double *a, int lda, int *p) { return LAPACKE_dgetrf(LAP
 inline int getrf_(int n, float *a, int lda, int *p) { return LAPACKE_sgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
 inline int getrf_(int n, z *a, int lda, int *p) { return LAPACKE_zgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
 inline int getrf_(int n, c *a, int lda, int *p) { return LAPACKE_cgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline void getrs_(int n, int r, const double *a, int lda, const int *p, double *b, int ldb) {
-    LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+inline void getrs_(char t, int n, int r, const double *a, int lda, const int *p, double *b, int ldb) {
+    LAPACKE_dgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
-inline void getrs_(int n, int r, const float *a, int lda, const int *p, float *b, int ldb) {
-    LAPACKE_sgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+inline void getrs_(char t, int n, int r, const float *a, int lda, const int *p, float *b, int ldb) {
+    LAPACKE_sgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
-inline void getrs_(int n, int r, const z *a, int lda, const int *p, z *b, int ldb) {
-    LAPACKE_zgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+inline void getrs_(char t, int n, int r, const z *a, int lda, const int *p, z *b, int ldb) {
+    LAPACKE_zgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
-inline void getrs_(int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
-    LAPACKE_cgetrs(LAPACK_COL_MAJOR, 'T', n, r, a, lda, p, b, ldb);
+inline void getrs_(char t, int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
+    LAPACKE_cgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
 inline int getri_(int n, double *a, int lda, const int *p, double *work, int size) {
     return LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
@@ -200,12 +200,18 @@ inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, c
 }
 
 // In place on row-major `a` (n, n) with rows `lead` apart, overwritten by its factors: BLAS sees the transpose.
-// `b` holds right-hand sides as rows, `count` of them, and receives the solutions.
-template <class T> inline void gesv(int64_t n, int64_t count, T *a, int64_t lead, T *b, int64_t b_lead, int32_t *pivots) {
+template <class T> inline void getrf(int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
     if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
-    if (count > 0) getrs_(int(n), int(count), a, int(std::max(lead, n)), pivots, b, int(std::max(b_lead, n)));
+}
+// `b` holds right-hand sides as rows, `count` of them, and receives the solutions of a system, or of the transposed one.
+template <class T>
+inline void getrs(int64_t n, int64_t count, const T *a, int64_t lead, const int32_t *pivots, T *b, int64_t b_lead,
+                  bool transposed) {
+    if (n <= 0 || count <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    getrs_(transposed ? 'N' : 'T', int(n), int(count), a, int(std::max(lead, n)), pivots, b, int(std::max(b_lead, n)));
 }
 template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;

@@ -90,3 +90,19 @@ def test_no_columns_and_one_row():
 def test_a_singular_system_raises():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         sdfgad.grad(residual, wrt="b")(np.zeros((3, 3)), np.ones(3))
+
+
+def filtered(steps, a, b):
+    s, total = np.eye(7), 0.0
+    for k in range(steps):
+        s = a @ s @ a.T + np.eye(7)
+        gain = np.linalg.solve(s, a)
+        total += b @ np.linalg.solve(s, b)
+        s = s - gain @ s * 0.1
+    return total
+
+
+def test_systems_with_one_matrix_share_a_factorisation_in_a_loop():
+    a, b = drawn("f8")
+    assert factorisations(sdfgad.grad(filtered, wrt=("a", "b")), 3, a, b) == 1
+    sdfgad.check_grads(filtered, 3, a / 6, b)

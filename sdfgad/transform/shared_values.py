@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.cover import replaced
 from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
 from sdfgad.ir.index import Atom, Elem, Ix, elem
-from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import (
     all_writes,
     change_view,
@@ -100,20 +100,12 @@ class _Numbering:
         key = _key(stmt, Names(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
         if key is None:
             return self.forget(written)
-        fresh = _filled(stmt, self.arrays)
-        found = tuple((self.arrays[n].shape, self.arrays[n].dtype.str, -1 if n == fresh else self.numbers[n])
+        fresh = replaced(stmt, self.arrays) - reads(stmt)
+        found = tuple((self.arrays[n].shape, self.arrays[n].dtype.str, -1 if n in fresh else self.numbers[n])
                       for n in order)
         for name in written:
             self.note(name, (key, found, order[name]))
         return None
-
-
-def _filled(stmt: Stmt, arrays: Mapping[str, Array]) -> str | None:
-    """The array of which a map replaces every element without looking."""
-    store = stmt.body[0] if isinstance(stmt, Map) and len(stmt.body) == 1 else None
-    if not isinstance(store, Store) or store.array in reads(stmt):
-        return None
-    return store.array if isinstance(stmt, Map) and covers(stmt, store, arrays[store.array]) else None
 
 
 @dataclass(frozen=True)

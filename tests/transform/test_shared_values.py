@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.arguments import bind
-from sdfgad.ir.program import Array, Map, Program, Stmt
+from sdfgad.ir.program import Array, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Wish, derive
 from sdfgad.transform.shared_values import share_values
@@ -103,3 +103,22 @@ def test_two_histograms_find_their_bins_once():
     bins = np.minimum((radius * 5).astype(int), 4)
     expected = 1.0 / np.bincount(bins)[bins]
     np.testing.assert_allclose(sdfgad.grad(means, wrt="data")(radius, data), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_library_results_within_an_iteration(accumulate: bool):
+    def product(out: str) -> Lib:
+        views = (Array("m", (4, 4), F8).whole, Array("u", (4,), F8).whole)
+        return Lib("matmul", (Array(out, (4,), F8).whole,), views, {"accumulate": accumulate})
+
+    arrays = {n: Array(n, s, F8, "argument" if n in "muz" else "transient") for n, s in {**SHAPES, "m": (4, 4)}.items()}
+    before = Program("p", arrays, ("m", "u", "z"), (loop(span("t", 0, 3), product("x"), product("y"), USE),))
+    after = share_values(before, ("z",))
+    rng = np.random.default_rng(1)
+    check_same(before, after, {n: rng.random(a.shape) for n, a in arrays.items() if n not in "ab"})
+    assert ("y" in all_writes(after.body)) == accumulate
+
+
+def test_arrays_changed_in_place_alike_stay_different():
+    doubled = [each(I, put(n, ("i",), at(n, "i") * 2.0)) for n in "xy"]
+    assert check(FIRST, each(J, put("y", ("j",), at("u", "j"))), *doubled, USE) == {"x", "y", "z"}

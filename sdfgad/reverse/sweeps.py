@@ -192,7 +192,7 @@ class _Sweeps:
                 stem = f"{array.name}@{stmt.source.line}" if stmt.source and not again else array.name
                 name = fresh(stem, self.facts.undone | taken)
                 self.kept.append(Kept(name, array.name, made.tape, made.bytes, stmt.source, self._because(stmt, n),
-                                      again, storage.heavy.get(array.name, 0), array.name in storage.light,
+                                      again, storage.heavy.get(array.name, 0), again and array.name in storage.light,
                                       path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))
 
     def _record(self, stmt: Stmt, write: Access, declare: Declare) -> Record:

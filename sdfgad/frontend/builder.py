@@ -262,14 +262,16 @@ class Builder:
     def snapshot(self) -> tuple:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
-                set(self.mutated), self.shared, len(self.blocks[-1]),
-                self.statements, self.source)
+                set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
+                len(self.blocks[-1]), self.statements, self.source)
 
     def rollback(self, state: tuple) -> None:
-        (arrays, constants, taken, born, containers, mutated, self.shared, length, self.statements,
-         self.source) = state
+        """Names are free again, so nothing known of a container made since then may outlive it."""
+        (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
+         self.statements, self.source) = state
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
-        self.scope.containers, self.mutated = dict(containers), set(mutated)
+        self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
+        self.mutated, self.frozen, self.managed = set(mutated), set(frozen), set(managed)
         del self.blocks[-1][length:]
         for value in list(self.live):
             if value.stored is None and not value.sources <= self.arrays.keys():

@@ -17,6 +17,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Position,
+    RangeValue,
     Shape,
     Value,
     is_int,
@@ -77,6 +78,9 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
         return constant_array(ctx, value)
     if isinstance(value, (list, tuple, ListValue)):
         return ctx.invoke(ctx, np.array, (value,), {})
+    if isinstance(value, (range, RangeValue)):
+        ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
+        return ctx.invoke(ctx, np.arange, (*ends, value.step), {})
     raise ctx.refuse(f"{describe(value)} where an array or a number is needed", code="SG109")
 
 

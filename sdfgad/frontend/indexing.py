@@ -83,6 +83,8 @@ def _item(ctx: Context, item: Value) -> Value:
             array = np.asarray(values)
             return constant_array(ctx, array if array.size else array.astype(np.int64))
         return as_array(ctx, item)
+    if isinstance(item, range):
+        return constant_array(ctx, np.array(item, dtype=np.int64))
     if isinstance(item, (bool, np.bool_)):
         raise ctx.refuse("a boolean as an index", "use an if statement", "SG105")
     if isinstance(item, ArrayValue):

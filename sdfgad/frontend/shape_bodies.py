@@ -23,11 +23,8 @@ def roll(a, shift, axis=None):
     s = shift % n
     to = np.moveaxis(out, axis, 0)
     rows = np.moveaxis(a, axis, 0)
-    if s == 0:
-        to[:] = rows
-    else:
-        to[s:] = rows[:n - s]
-        to[:s] = rows[n - s:]
+    to[s:] = rows[:n - s]
+    to[:s] = rows[n - s:]
     return out
 
 
@@ -116,10 +113,32 @@ def pad(array, pad_width, mode="constant", constant_values=0):
         widths = [widths[0] for _ in range(array.ndim)]
     shape = tuple([array.shape[k] + widths[k][0] + widths[k][1] for k in range(array.ndim)])
     inside = tuple([slice(widths[k][0], widths[k][0] + array.shape[k]) for k in range(array.ndim)])
-    assert mode == "constant"
-    out = np.full(shape, constant_values, array.dtype)
+    out = np.full(shape, constant_values if mode == "constant" else 0, array.dtype)
     out[inside] = array
+    if mode != "constant":
+        for k in range(array.ndim):
+            fill_borders(np.moveaxis(out, k, 0), widths[k][0], array.shape[k], widths[k][1], mode)
     return out
+
+
+def fill_borders(rows, before, n, after, mode):
+    """What `np.pad` puts around `n` rows, which are there already."""
+    if n == 0 or mode != "edge" and max(before, after) > (n - 1 if mode == "reflect" else n):
+        raise ValueError("borders wider than the array")
+    if mode == "edge":
+        rows[:before] = rows[before:before + 1]
+        rows[before + n:] = rows[before + n - 1:before + n]
+    elif mode == "wrap":
+        rows[:before] = rows[n:n + before]
+        rows[before + n:] = rows[before:before + after]
+    elif mode == "reflect":
+        rows[:before] = rows[before + 1:2 * before + 1][::-1]
+        rows[before + n:] = rows[before + n - 1 - after:before + n - 1][::-1]
+    elif mode == "symmetric":
+        rows[:before] = rows[before:2 * before][::-1]
+        rows[before + n:] = rows[before + n - after:before + n][::-1]
+    else:
+        raise ValueError("this mode of np.pad")
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):

@@ -8,7 +8,7 @@ from math import prod
 from sdfgad.ir.expr import Call, Expr, Index, Load, Local, map_indices, operands, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, expr_reads, own_ranges, with_children
+from sdfgad.ir.walk import all_writes, children, own_ranges, with_children
 from sdfgad.names import fresh
 
 Values = Mapping[str, tuple[int, int]]
@@ -50,6 +50,16 @@ class _Use:
     times: int
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What an expression is made of. counters: the variables in its indices; dear: whether something in it takes time;
+    free: whether it reads nothing that the loop changes, and knows no name, index or number that a row cannot hold."""
+
+    counters: frozenset[str]
+    dear: bool
+    free: bool
+
+
 class _Tabulation:
     """One loop and the rows made for it; `arrays` gets them."""
 
@@ -58,6 +68,7 @@ class _Tabulation:
         self.changed = all_writes((loop,))
         self.uses: dict[Expr, _Use] = {}
         self.rows: dict[Expr, tuple[str, int]] = {}
+        self.made: dict[Expr, _Made] = {}
 
     def result(self) -> tuple[list[Map], Loop]:
         for use in self._found((self.loop,), {}, 1):
@@ -73,36 +84,44 @@ class _Tabulation:
         for stmt in block:
             known, count = _within(stmt, values), times * _trips(stmt)
             for part in stmt.body if isinstance(stmt, Map) else ():
-                yield from self._parts(part.expr, known, count)
+                yield from self._parts(part.expr, known, count, set())
             for inner in children(stmt):
                 yield from self._found(inner, known, count)
 
-    def _parts(self, e: Expr, values: Values, times: int) -> Iterator[_Use]:
-        """The largest parts of an expression that a row may hold."""
+    def _parts(self, e: Expr, values: Values, times: int, seen: set[Expr]) -> Iterator[_Use]:
+        """The largest parts of an expression that a row may hold; none is looked at twice."""
+        if e in seen:
+            return
+        seen.add(e)
         var = self._counter(e, values)
         if var is None:
             for part in operands(e):
-                yield from self._parts(part, values, times)
+                yield from self._parts(part, values, times, seen)
             return
         first, last = values[var]
         yield _Use(_counted(e, var), first, last, times // (last - first + 1))
 
     def _counter(self, e: Expr, values: Values) -> str | None:
         """The one counter that a value depends on which a row may hold."""
-        if not isinstance(e, Call) or e.dtype.kind not in "fc" or not expr_reads(e).isdisjoint(self.changed):
+        if not isinstance(e, Call) or e.dtype.kind not in "fc":
             return None
-        nodes = list(walk(e))
-        places = [i for n in nodes if isinstance(n, Load) for i in n.index]
-        places += [n.ix for n in nodes if isinstance(n, Index)]
-        counters = {s for i in places for s in i.symbols}
-        calls = [n for n in nodes if isinstance(n, Call)]
-        dear = any(n.fn not in CHEAP for n in calls)
-        plain = all(n.dtype.kind in "fcb" for n in calls) and not any(isinstance(n, Local) for n in nodes)
-        if not dear or not plain or len(counters) != 1 or any(i.elems for i in places):
+        made = self._made_of(e)
+        if not made.dear or not made.free or len(made.counters) != 1:
             return None
-        var, = counters
-        fits = var in values and var != self.loop.range.var and self._inside(nodes, var, values[var])
+        var, = made.counters
+        fits = var in values and var != self.loop.range.var and self._inside(list(walk(e)), var, values[var])
         return var if fits and (values[var][1] - values[var][0] + 1) * e.dtype.itemsize <= MOST_BYTES else None
+
+    def _made_of(self, e: Expr) -> _Made:
+        if e not in self.made:
+            parts = [self._made_of(part) for part in operands(e)]
+            places = e.index if isinstance(e, Load) else (e.ix,) if isinstance(e, Index) else ()
+            free = not isinstance(e, Local) and (not isinstance(e, Call) or e.dtype.kind in "fcb") and \
+                not (isinstance(e, Load) and e.array in self.changed) and not any(i.elems for i in places)
+            self.made[e] = _Made(frozenset(s for i in places for s in i.symbols).union(*(p.counters for p in parts)),
+                                 any(p.dear for p in parts) or isinstance(e, Call) and e.fn not in CHEAP,
+                                 free and all(p.free for p in parts))
+        return self.made[e]
 
     def _inside(self, nodes: list[Expr], var: str, between: tuple[int, int]) -> bool:
         """Whether every load stays within its array, whatever else decides if it is made."""
@@ -135,15 +154,18 @@ class _Tabulation:
             row = None if var is None else self.rows.get(_counted(e, var))
             return None if row is None or var is None else Load(row[0], (ix(var) - row[1],), e.dtype)
 
-        return replace(stmt, body=tuple(replace(p, expr=_rewritten(p.expr, put)) for p in stmt.body))
+        return replace(stmt, body=tuple(replace(p, expr=_rewritten(p.expr, put, {})) for p in stmt.body))
 
 
-def _rewritten(e: Expr, put: Callable[[Expr], Expr | None]) -> Expr:
-    """`rewrite` from the outside: parts of what is replaced are not looked at."""
-    found = put(e)
-    if found is not None or not isinstance(e, Call):
-        return e if found is None else found
-    return replace(e, args=tuple(_rewritten(a, put) for a in e.args))
+def _rewritten(e: Expr, put: Callable[[Expr], Expr | None], known: dict[Expr, Expr]) -> Expr:
+    """`rewrite` from the outside: parts of what is replaced are not looked at. known: what parts have become."""
+    if e not in known:
+        found = put(e)
+        if found is None:
+            args = tuple(_rewritten(a, put, known) for a in operands(e))
+            found = replace(e, args=args) if isinstance(e, Call) else e
+        known[e] = found
+    return known[e]
 
 
 def _counted(e: Expr, var: str) -> Expr:

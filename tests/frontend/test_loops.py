@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.frontend.checking import check
@@ -167,6 +168,16 @@ def return_array_in_loop(x):
         y = y * 1.5
         if y[0] > 1.0:
             return y
+    return x
+
+
+@case(V6)
+def shifts_from_data_beside_a_rebound_name(x):
+    shifts = np.array([0, 1, -1])
+    for _ in range(3):
+        for i in range(3):
+            x[:] = np.roll(x, shifts[i])
+        x = np.where(x > 0.5, x, x + 1)
     return x
 
 

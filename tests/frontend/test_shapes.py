@@ -40,6 +40,23 @@ def joins(A, v):
             np.cross(v[:3], v[1:]), np.gradient(v), np.trapezoid(v), np.ediff1d(v), np.roll(A, (1, 1), axis=(0, 1))]
 
 
+@case(A34, V4)
+def padded(A, v):
+    return [np.pad(v, 2, mode="wrap"), np.pad(v, (4, 1), "wrap"), np.pad(v, (3, 2), mode="reflect"),
+            np.pad(v, (0, 4), "symmetric"), np.pad(v, (7, 2), "edge"), np.pad(v, 0, mode="reflect"),
+            np.pad(A, ((1, 2), (3, 0)), mode="wrap"), np.pad(A, 2, mode="reflect"), np.pad(A, 1, "edge"),
+            np.pad(A, ((3, 1), (0, 4)), mode="symmetric"), np.pad(A, 1, mode="constant", constant_values=3.0)]
+
+
+@case(A34, V4)
+def ranges_as_arrays(A, v):
+    total = 0.0
+    for i in range(1, 4):
+        total += np.sum(v[:i] * range(i))
+    return [np.meshgrid(range(3), range(2)), v * range(4), v[range(1, 4)], v[range(3, 0, -2)], A[range(2), range(1, 3)],
+            v[range(0)], np.sum(range(4)), total]
+
+
 @case(A44, V4)
 def matrix_parts(A, v):
     B = A.copy()

@@ -58,6 +58,14 @@ def test_a_division_by_a_row_is_done_once() -> None:
     assert after.arrays["row"].shape == (N,)
 
 
+def test_parts_that_occur_often_are_looked_at_once() -> None:
+    e = X
+    for _ in range(60):
+        e = call("add", call("mul", e, recip(P)), e)
+    made = tabulate_rows(program(loop(Map((ROWS, COLUMNS), (Store("x", (ix("i"), ix("j")), e),)))))
+    assert [a.shape for n, a in made.arrays.items() if n.startswith("row")] == [(N,)]
+
+
 def test_uses_of_other_ranges_share_a_row() -> None:
     shifted = Load("p", (ix("j") - 1,), F8)
     back = Loop(Range("j", ix(4), ix(0), -1), (update(recip(P), ROWS),))

@@ -195,13 +195,13 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
 
 
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None) -> tuple[Any, Any]:
+        output: Any = None, **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
 
-    output: as in `grad`, for functions that update an argument in place.
+    output: as in `grad`, for functions that update an argument in place. keywords: arguments passed by name.
     """
     fn = getattr(fn, "fn", fn)
-    bound = bind(fn, tuple(args), {})
+    bound = bind(fn, tuple(args), keywords)
     given = _given_tangents(bound, tangents)
     names = tuple(given)
     code: Pushforward = _once(fn, ("jvp", bound.signature, names, repr(output)),

@@ -51,6 +51,12 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
     return Bound(values, leaves, signature)
 
 
+def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by position and those by name."""
+    call = inspect.BoundArguments(_signature_of(fn), dict(bound.values))
+    return call.args, call.kwargs
+
+
 def _in_order(fn: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any] | None:
     """What `bind` finds for one argument per parameter, in a small part of the time; None in all other cases."""
     names = _plain_parameters(fn)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, about, as_input
+from sdfgad.arguments import Bound, about, as_called, as_input
 from sdfgad.buffers import room
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
@@ -190,7 +190,7 @@ class Derivative:
 
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan; nothing is compiled yet."""
-    parsed = parse(fn, tuple(bound.values.values()))
+    parsed = parse(fn, *as_called(fn, bound))
     outputs = resolve_outputs(parsed, wish)
     program = prepare_program(parsed.program, outputs)
     request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
@@ -329,7 +329,7 @@ class Primal:
 
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Primal, tuple[View, ...]]:
     """The compiled program without derivatives, and the views of the outputs named."""
-    parsed = parse(fn, tuple(bound.values.values()))
+    parsed = parse(fn, *as_called(fn, bound))
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -360,7 +360,7 @@ class Pushforward:
 
 def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None) -> Pushforward:
     """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
-    parsed = parse(fn, tuple(bound.values.values()))
+    parsed = parse(fn, *as_called(fn, bound))
     program = parsed.program
     if output is not None:
         views = resolve_outputs(parsed, Wish((), output, "sum"))

@@ -161,3 +161,21 @@ def test_without_a_reduction_the_value_is_what_the_function_returns():
 
     value, _ = sdfgad.value_and_grad(norm, output=0)(random(6))
     assert value == pytest.approx(np.sum(random(6) ** 2))
+
+
+def weighted(x, *ws, order=2, scale):
+    total = 0.5 * len(ws) * np.sum(x)
+    for w in ws:
+        total += scale * np.sum(w * x**order)
+    return total
+
+
+def test_arguments_in_a_row_and_by_name():
+    x, w, v = random(4), random(4) + 1, random(4) - 1
+    value, found = sdfgad.value_and_grad(weighted, wrt=("x", "ws"))(x, w, v, scale=0.3)
+    np.testing.assert_allclose(value, weighted(x, w, v, scale=0.3), rtol=1e-13)
+    np.testing.assert_allclose(found.x, 1 + 0.6 * x * (w + v), rtol=1e-13)
+    np.testing.assert_allclose(found["ws[1]"], 0.3 * x * x, rtol=1e-13)
+    np.testing.assert_allclose(sdfgad.forward(weighted)(x, w, order=3, scale=0.3), weighted(x, w, order=3, scale=0.3))
+    out, pushed = sdfgad.jvp(weighted, (x, w, v), {"x": np.ones(4)}, scale=0.3)
+    np.testing.assert_allclose((out, pushed), (value, found.x.sum()), rtol=1e-13)

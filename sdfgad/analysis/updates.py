@@ -251,6 +251,8 @@ _STEPS: Mapping[tuple[str, str], Step] = MappingProxyType({
 
 def held(e: Expr, env: Mapping[str, Bounds]) -> Interval | None:
     """Bounds of an integer expression; None when they are not seen."""
+    if e.dtype.kind not in "biu":
+        return None
     if isinstance(e, Const):
         return int(e.value.real), int(e.value.real)
     if isinstance(e, Index):

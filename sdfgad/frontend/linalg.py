@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sdfgad.frontend import shape_bodies
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
@@ -132,7 +133,7 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     if isinstance(axes, (int, np.integer)):
         over = (tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes)))
     else:
-        over = tuple((k,) if isinstance(k, int) else tuple(k) for k in ctx.invoke(ctx, tuple, [axes], {}))
+        over = tuple((k,) if isinstance(k, int) else tuple(items_of(ctx, k)) for k in items_of(ctx, axes))
     first = [k % left.ndim for k in over[0]]
     second = [k % right.ndim for k in over[1]]
     names = iter("abcdefghijklmnopqrstuvwxyz")

@@ -190,6 +190,11 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     return Rows(count, lambda k: tuple(r.item(k) for r in rows))  # type: ignore[union-attr]
 
 
+def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
+    calls = zip(*(items_of(ctx, i) for i in iterables), strict=False)
+    return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in calls], len(ctx.builder.regions))
+
+
 def reversed_(ctx: Context, sequence: Value) -> Value:
     if isinstance(sequence, range):
         return sequence[::-1]
@@ -302,7 +307,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, list: _list, tuple: _tuple,
+    range: range_, enumerate: enumerate_, zip: zip_, map: map_, reversed: reversed_, list: _list, tuple: _tuple,
     isinstance: _isinstance, slice: _slice,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {

@@ -218,6 +218,15 @@ def test_random_updates():
 
 # A check that nothing gets past would pass these tests as well: each condition left out has to be noticed.
 
+def test_numbers_that_are_no_integers_have_no_bounds():
+    mask = call("lt", const(0.0, "f8"), Load("f", (D,), np.dtype("f8")), dtype="?")
+    for number in (np.inf, -np.inf, np.nan, 0.5):
+        e = Call("select", (mask, const(number, "f8"), const(1.0, "f8")), np.dtype("f8"))
+        assert updates.held(const(number, "f8"), {}) is None
+        assert updates.held(e, {}) is None
+    assert updates.held(Call("select", (mask, const(2, "i8"), const(7, "i8")), np.dtype("i8")), {}) == (2, 7)
+
+
 def always(answer: object) -> Callable[..., object]:
     return lambda *_: answer
 

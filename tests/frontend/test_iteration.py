@@ -47,6 +47,14 @@ def comprehension(x):
 
 
 @case(V6)
+def mapped(x):
+    halves = list(map(lambda part: part * 2, np.split(x, 2)))
+    products = tuple(map(np.multiply, halves, reversed(halves)))
+    first, second = map(np.sum, products)
+    return halves, products, first, second, sum(map(lambda k: x[k] ** k, range(3)))
+
+
+@case(V6)
 def list_building(x):
     out = []
     for i in [0, 1, 2]:

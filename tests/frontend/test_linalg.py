@@ -17,7 +17,8 @@ case = collector(CASES)
 @case(A34, A44, V4)
 def products(A, B, v):
     return [A @ B, A @ v, v @ B, v @ v, np.dot(A, v), np.matmul(A, B), A.dot(B), B.T @ B, np.vdot(v, v), np.inner(v, v),
-            np.inner(A, A), np.tensordot(A, B, 1), np.tensordot(A, A, ((0, 1), (0, 1))), np.einsum("ij,jk->ik", A, B),
+            np.inner(A, A), np.tensordot(A, B, 1), np.tensordot(A, A, ((0, 1), (0, 1))),
+            np.tensordot(A, B, axes=[[1], [0]]), np.einsum("ij,jk->ik", A, B),
             np.einsum("ij,j", A, v), np.einsum("ii", B), np.einsum("ij->ji", A), np.einsum("i,j->ij", v, v),
             np.einsum("ij,ij->", A, A), np.einsum("ij,jk,kl->il", A, B, B), np.linalg.multi_dot((A, B, v)), 2 * A @ B,
             np.einsum("ij,ij->i", A, A)]

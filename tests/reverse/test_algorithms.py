@@ -215,6 +215,12 @@ def strongest_neighbour(a):
     return (a * a).sum()
 
 
+def masked_attention(a):
+    scores = np.where(np.triu(np.ones((4, 4)), k=1) > 0, -np.inf, a @ a.T)
+    p = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return ((p / p.sum(axis=-1, keepdims=True)) @ a)[2].sum()
+
+
 def running_products(x):
     return (np.cumprod(x) * np.cumsum(x)).sum() + np.prod(x)
 
@@ -250,7 +256,8 @@ CASES = [
         temporary_in_steps_of_two, temporary_in_a_while_loop, table_filled_on_the_way, temporary_of_two_branches,
         newton_until_converged, runge_and_kutta, two_levels_in_turn, best_bracketing, recursion, bins,
         breaks_and_continues, complex_states, running_products, steps_that_depend_on_data)),
-    *((f, (A,)) for f in (power_iteration, gram_and_schmidt, softmax, standardised, strongest_neighbour)),
+    *((f, (A,)) for f in (power_iteration, gram_and_schmidt, softmax, standardised, strongest_neighbour,
+                          masked_attention)),
     *((f, (A, B)) for f in (gauss_and_jordan, elimination_with_pivots, library_calls,
                               loops_named_like_those_of_passes)),
 ]

@@ -46,6 +46,7 @@ from sdfgad.frontend.values import (
 )
 from sdfgad.frontend.views import named_int, to_int
 from sdfgad.ir.expr import call
+from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
@@ -195,6 +196,39 @@ def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
     return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in calls], len(ctx.builder.regions))
 
 
+def ndindex(ctx: Context, *shape: Value) -> Value:
+    given = items_of(ctx, shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, ListValue)) else shape
+    extents = [int_ix(to_int(ctx, n)) for n in given]
+
+    def item(k: Ix) -> Value:
+        found: list[Value] = []
+        for extent in reversed(extents):
+            found.insert(0, int_value(mod(k, extent)))
+            k = floordiv(k, extent)
+        return tuple(found)
+
+    return Rows(math.prod(extents, start=ix(1)), item)
+
+
+def sorted_(ctx: Context, iterable: Value, *, reverse: Value = False) -> Value:
+    items = items_of(ctx, iterable)
+    if not all(is_number(i) for i in items):
+        raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
+    return ListValue(sorted(items, reverse=bool(reverse)), len(ctx.builder.regions))
+
+
+def _quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
+    """`any` or `all`."""
+
+    def rule(ctx: Context, iterable: Value) -> Value:
+        items = items_of(ctx, iterable)
+        if all(isinstance(i, (bool, np.bool_)) for i in items):
+            return known(items)
+        return ctx.invoke(ctx, ufunc, [tuple(items)], {})
+
+    return rule
+
+
 def reversed_(ctx: Context, sequence: Value) -> Value:
     if isinstance(sequence, range):
         return sequence[::-1]
@@ -307,7 +341,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    range: range_, enumerate: enumerate_, zip: zip_, map: map_, reversed: reversed_, list: _list, tuple: _tuple,
+    range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
+    any: _quantifier(any, np.any), all: _quantifier(all, np.all), reversed: reversed_, list: _list, tuple: _tuple,
     isinstance: _isinstance, slice: _slice,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {

@@ -10,6 +10,7 @@ import numpy as np
 
 from sdfgad.frontend import numeric_bodies as numeric
 from sdfgad.frontend import shape_bodies as shapes
+from sdfgad.frontend import signal_bodies as signals
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.prod: numeric.prod, np.cumsum: numeric.cumsum, np.cumprod: numeric.cumprod, np.var: numeric.var,
@@ -30,6 +31,11 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
     np.subtract.outer: shapes.subtract_outer, np.add.outer: shapes.add_outer, np.add.accumulate: numeric.cumsum,
     np.multiply.accumulate: numeric.cumprod, np.multiply.reduce: numeric.prod, math.hypot: numeric.hypot_of,
+    np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
+    np.fft.irfft: signals.irfft, np.fft.fft2: signals.fft2, np.fft.ifft2: signals.ifft2, np.fft.fftn: signals.fftn,
+    np.fft.ifftn: signals.ifftn, np.fft.fftfreq: signals.fftfreq, np.fft.rfftfreq: signals.rfftfreq,
+    np.fft.fftshift: signals.fftshift, np.fft.ifftshift: signals.ifftshift, np.select: signals.select,
+    np.median: signals.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
     math.fsum: numeric.fsum, shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""

@@ -54,6 +54,32 @@ def mapped(x):
     return halves, products, first, second, sum(map(lambda k: x[k] ** k, range(3)))
 
 
+@case(A34, 2)
+def all_indices(A, n):
+    total = 0.0
+    for i, j in np.ndindex(A.shape):
+        total += A[i, j] * (i + 2 * j)
+    for i, j, k in np.ndindex(n, 3, 2):
+        total += A[i, j] * A[k, 0]
+    for (k,) in np.ndindex(n):
+        A[k] *= 2
+    for _ in np.ndindex(n, 0):
+        total += 100.0
+    return total
+
+
+@case(V6)
+def sorted_and_quantified(x):
+    total = 0.0
+    for k in sorted([3, 1, 2], reverse=True):
+        total = total * x[k] + k
+    if any([k > 2 for k in range(3)]) or not all(k < 3 for k in range(3)):
+        total += 100.0
+    if any(v > 1.0 for v in x[:4]) and not all([v > 0.0 for v in x]):
+        total *= 2.0
+    return total, sorted(range(4))
+
+
 @case(V6)
 def list_building(x):
     out = []

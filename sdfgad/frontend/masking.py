@@ -34,7 +34,16 @@ def masked(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Masked:
             raise ctx.refuse(f"a mask of shape {shape_text(mask.shape)} for shape {shape_text(base.shape)}",
                              code="SG105")
     key = mask_key(ctx, mask)
-    return Masked(base, ctx.builder.materialise(mask, "mask"), key)
+    return Masked(base, _lasting(ctx, mask), key)
+
+
+def _lasting(ctx: Context, mask: ArrayValue) -> ViewValue:
+    """The mask as it is now: copied where the program changes its array later, so that the two differ."""
+    stored = ctx.builder.materialise(mask, "mask")
+    if stored.view.array in ctx.builder.fragile:
+        return ctx.builder.fresh_copy(stored, "mask")
+    ctx.builder.frozen.add(stored.view.array)
+    return stored
 
 
 def mask_key(ctx: Context, mask: ArrayValue) -> tuple:

@@ -14,6 +14,21 @@ CASES: list[Case] = []
 case = collector(CASES)
 
 
+@case(V6)
+def masks_that_change(x):
+    m = x > 0.5
+    chosen = x[m] * 2
+    m[0] = not m[0]
+    total = chosen.sum() + x[m].sum()
+    for k in range(3):
+        m[k] = x[k] > 0.2
+        x[m] *= 1.5
+        total += x[m].mean()
+        m = x > 0.3 * k
+        x[m] = x[m] + chosen.sum()
+    return total, m
+
+
 @case(A34, V6, I6)
 def gathers(A, x, idx):
     return [x[idx], A[:, [0, 2]], A[[0, 2]], A[[0, 1], [1, 2]], A[1, [0, 3]], x[idx[1:3]], x[[1, -1]], A[idx[:2], 1:3],

@@ -140,6 +140,32 @@ def masks_stored(x):
     x[m] = x[x > 2]
 
 
+@refused(4, "one mask stored through another mask", X)
+def mask_changed_before_the_store(x):
+    m = x > 1
+    chosen = x[m] * 2
+    m[:] = x <= 1
+    x[m] = chosen
+
+
+@refused(5, "different masks", X)
+def mask_changed_before_the_product(x):
+    m = x > 1
+    chosen = x[m]
+    m ^= True
+    others = x[m]
+    return np.sum(chosen * others)
+
+
+@refused(4, "one mask stored through another mask", X)
+def mask_changed_by_the_iteration_before(x):
+    m = x > 1
+    chosen = x[m] * 2
+    for k in range(x.size):
+        x[m] = chosen
+        m[k] = not m[k]
+
+
 @refused(1, "stored through a mask", X)
 def array_through_mask(x):
     x[x > 1] = x[:4] * 2

@@ -45,7 +45,7 @@ def irfft(a, n=None, axis=-1):
     return np.moveaxis(np.real(np.fft.ifft(whole)), -1, axis)
 
 
-def fft2(a, s=None, axes=(-2, -1)):
+def plane_fft(a, s=None, axes=(-2, -1)):
     if s is not None:
         raise ValueError("padding")
     for k in axes[::-1]:
@@ -53,7 +53,7 @@ def fft2(a, s=None, axes=(-2, -1)):
     return a
 
 
-def ifft2(a, s=None, axes=(-2, -1)):
+def plane_ifft(a, s=None, axes=(-2, -1)):
     if s is not None:
         raise ValueError("padding")
     for k in axes[::-1]:

@@ -224,6 +224,14 @@ template <int N, class T> inline void turn(T* to, int64_t to_step, const T* from
     for (; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) to[c * to_step + r] = from[r * from_step + c];
 }
+// Line n of `Rows` rows, `Lines` lines long and `step` elements apart, begins its way to the cache: of those that lie `by`
+// elements after the ones at hand. It does no harm where nothing is there.
+template <bool Write, int64_t Rows, int64_t Lines, class T> inline void fetch(const T* here, int64_t by, int64_t step,
+                                                                              int64_t n) {
+    const uint64_t k = std::min(n, Rows * Lines - 1);
+    const uint64_t there = by + k / Lines * step + k % Lines * (64 / sizeof(T));
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(here) + there * sizeof(T)), Write, 2);
+}
 
 template <int N, class T> inline T power(T x) {
     if constexpr (N < 0) return div(T(1), power<-N>(x));

@@ -75,14 +75,16 @@ def _boxes(frame: Frame, around: Range, block: Block) -> Sequence[Box]:
     every: dict[tuple[str, Ix], Box] = {}
     for stmt in block:
         turn = plan_turn(frame, stmt) if isinstance(stmt, Map) else None
-        for box in _sides(frame, around, turn) if turn is not None else ():
+        for box in sides(frame, around, turn) if turn is not None else ():
+            if box.written and box.array in frame.past:
+                continue
             # A line that is asked for in order to write it serves reading, too.
             if box.written or (box.array, box.place) not in every:
                 every[box.array, box.place] = box
     return [b for b in every.values() if (b.array, b.place + b.by) not in every]
 
 
-def _sides(frame: Frame, around: Range, turn: Turn) -> Iterator[Box]:
+def sides(frame: Frame, around: Range, turn: Turn) -> Iterator[Box]:
     """Both sides of a copy, as far as they move through an array that is far away."""
     first = {turn.row.var: turn.row.start, turn.column.var: turn.column.start}
     for name, index, step, far, near, written in (

@@ -30,13 +30,15 @@ class Frame:
     """What the text of an expression depends on: the containers, the intervals of the symbols in scope, and which
     zero-dimensional containers live in a C++ local.
 
-    ends: the smallest and the largest value of symbols in scope in terms of those outside them.
+    ends: the smallest and the largest value of symbols in scope in terms of those outside them. past: arrays that are
+    written past the cache (`past.py`).
     """
 
     arrays: Mapping[str, Array]
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     registers: frozenset[str] = frozenset()
     ends: Mapping[str, tuple[Ix, Ix]] = field(default_factory=lambda: MappingProxyType({}))
+    past: frozenset[str] = frozenset()
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ from sdfgad.codegen.cpp import TAPES, Frame, Writer, access, ctype, index_text, 
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.codegen.libraries import emit_lib
 from sdfgad.codegen.nests import emit_map
+from sdfgad.codegen.past import plan_past
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
 from sdfgad.ir.walk import statements
@@ -37,8 +39,12 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> N
     writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
     declare_private(writer, frame, stmt.private)
     emit_ahead(writer, frame, r, ahead)
-    emit_block(writer, frame.inside([r]), stmt.body, r)
+    inner = frame.inside([r])
+    past = plan_past(inner, r, stmt.body)
+    emit_block(writer, replace(inner, past=past), stmt.body, r)
     writer.close()
+    if past:
+        writer.line("sg::settle();")
     writer.close()
 
 

@@ -6,7 +6,7 @@ them, `r_` zero-dimensional containers held in a local, `s_` symbols, `l_` local
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -28,18 +28,28 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 @dataclass(frozen=True)
 class Frame:
     """What the text of an expression depends on: the containers, the intervals of the symbols in scope, and which
-    zero-dimensional containers live in a C++ local."""
+    zero-dimensional containers live in a C++ local.
+
+    ends: the smallest and the largest value of symbols in scope in terms of those outside them. past: arrays that are
+    written past the cache (`past.py`).
+    """
 
     arrays: Mapping[str, Array]
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     registers: frozenset[str] = frozenset()
+    ends: Mapping[str, tuple[Ix, Ix]] = field(default_factory=lambda: MappingProxyType({}))
+    past: frozenset[str] = frozenset()
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""
-        bounds = dict(self.bounds)
+        bounds, ends = dict(self.bounds), dict(self.ends)
         for r in ranges:
             bounds[r.var] = range_bounds(r, bounds)
-        return replace(self, bounds=bounds)
+            # What is said in terms of another symbol of this name says nothing any more.
+            ends = {v: e for v, e in ends.items() if v != r.var and r.var not in e[0].symbols | e[1].symbols}
+            if not (r.start.elems or r.stop.elems or r.var in r.start.symbols | r.stop.symbols):
+                ends[r.var] = (r.start, r.stop - 1) if r.step > 0 else (r.stop + 1, r.start)
+        return replace(self, bounds=bounds, ends=ends)
 
 
 def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
@@ -173,14 +183,15 @@ def access(frame: Frame, name: str, index: tuple[Ix, ...]) -> str:
 
 
 def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | None:
-    """A load that is safe whatever the symbols are: forced inside the array unless the intervals show that it is.
+    """A load that is safe whatever the symbols are: forced inside the array unless their ranges show that it is.
 
     None when no safe form exists: an empty array, or an index read from a place that may not exist.
     """
     array = frame.arrays[name]
     if array.size == 0 or not all(inside(frame, frame.arrays[e.array], e.parts) for i in index for e in i.elems):
         return None
-    if inside(frame, array, index):
+    if inside(frame, array, index) or array.packing is None and all(
+            _never_negative(frame, gap) for i, n in zip(index, array.shape, strict=True) for gap in (i, n - 1 - i)):
         return access(frame, name, index)
     offset = index_text(frame, flat(array, index))
     return f"{pointer(array.name)}[sg::greatest(0L, sg::least({array.size - 1}L, {offset}))]"
@@ -194,6 +205,26 @@ def inside(frame: Frame, array: Array, index: tuple[Ix, ...]) -> bool:
         bounds = [(low.subs(here), high.subs(here)) for low, high in array.packing.bounds]
     gaps = (gap for i, (first, end) in zip(index, bounds, strict=True) for gap in (i - first, end - 1 - i))
     return all(low is not None and low >= 0 for low, _ in (gap.bounds(frame.bounds) for gap in gaps))
+
+
+def _never_negative(frame: Frame, gap: Ix) -> bool:
+    """Whether a number is at least zero wherever its symbols are between their ends: `j - 8*s` for j = 8*s:8*s + 8."""
+    for var in reversed(list(frame.ends)):
+        factor = gap.coefficient(var)
+        if factor:
+            gap = gap.subs({var: frame.ends[var][factor < 0]})
+    return any(low is not None and low >= 0 for low, _ in (g.bounds(frame.bounds) for g in _below(gap)))
+
+
+def _below(gap: Ix) -> Iterator[Ix]:
+    """The number, and numbers at most as large: with one part of a maximum, with one of a minimum that is taken off."""
+    yield gap
+    for atoms, factor in gap.terms:
+        atom = atoms[0] if len(atoms) == 1 else None
+        if isinstance(atom, Max if factor > 0 else Min):
+            rest = gap - Ix((((atom,), factor),))
+            for part in atom.parts:
+                yield from _below(rest + part * factor)
 
 
 def index_text(frame: Frame, index: Ix) -> str:

@@ -2,26 +2,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from sdfgad.codegen.ahead import Ahead, emit_ahead, plan_ahead
 from sdfgad.codegen.cpp import TAPES, Frame, Writer, access, ctype, index_text, pointer, strides, symbol, tape_number
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.codegen.libraries import emit_lib
 from sdfgad.codegen.nests import emit_map
+from sdfgad.codegen.past import plan_past
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
 from sdfgad.ir.walk import statements
 
 
-def emit_block(writer: Writer, frame: Frame, block: Block) -> None:
-    """Write the statements of a block in program order."""
-    for stmt in block:
-        _EMITTERS[type(stmt)](writer, frame, stmt)
+def emit_block(writer: Writer, frame: Frame, block: Block, around: Range | None = None) -> None:
+    """Write the statements of a block in program order. around: the loop whose iterations run the block one by one."""
+    ahead = plan_ahead(frame, around, block) if around is not None else {}
+    for k, stmt in enumerate(block):
+        if isinstance(stmt, Loop):
+            _loop(writer, frame, stmt, ahead.get(k, ()))
+        else:
+            _EMITTERS[type(stmt)](writer, frame, stmt)
 
 
-def _loop(writer: Writer, frame: Frame, stmt: Loop) -> None:
+def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> None:
     r, var = stmt.range, symbol(stmt.range.var)
     stop = writer.fresh("e")
     writer.open()
@@ -31,8 +38,13 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop) -> None:
         more += f" && !{access(frame, stmt.until, ())}"
     writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
     declare_private(writer, frame, stmt.private)
-    emit_block(writer, frame.inside([r]), stmt.body)
+    emit_ahead(writer, frame, r, ahead)
+    inner = frame.inside([r])
+    past = plan_past(inner, r, stmt.body)
+    emit_block(writer, replace(inner, past=past), stmt.body, r)
     writer.close()
+    if past:
+        writer.line("sg::settle();")
     writer.close()
 
 
@@ -91,4 +103,4 @@ def view_ranges(view: View) -> tuple[Range, ...]:
 
 
 _EMITTERS: Mapping[type[Stmt], Callable[[Writer, Frame, Any], None]] = MappingProxyType({
-    Map: emit_map, Lib: emit_lib, Loop: _loop, While: _while, If: _if, Push: _tape, Pop: _tape})
+    Map: emit_map, Lib: emit_lib, While: _while, If: _if, Push: _tape, Pop: _tape})

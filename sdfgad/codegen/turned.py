@@ -75,4 +75,5 @@ def emit_turn(writer: Writer, frame: Frame, turn: Turn) -> None:
     to, source = (f"&{access(frame, n, tuple(i.subs(first) for i in index))}" for n, index in (
         (turn.store.array, turn.store.index), (turn.load.array, turn.load.index)))
     rows, columns = (index_text(frame, r.stop - r.start) for r in (turn.row, turn.column))
-    writer.line(f"sg::turn<{turn.block}>({to}, {turn.to_step}, {source}, {turn.from_step}, {rows}, {columns});")
+    name = "turn_past" if turn.store.array in frame.past else "turn"
+    writer.line(f"sg::{name}<{turn.block}>({to}, {turn.to_step}, {source}, {turn.from_step}, {rows}, {columns});")

@@ -9,6 +9,9 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 #include "sdfgad_memory.h"
 
 // The C library has vector forms of these (4 ulp); without the attribute the compiler may not use them in loops.
@@ -200,29 +203,65 @@ template <int S, int N, class V> inline void swap_all_across(V (&rows)[N]) {
     }
 }
 #endif
-template <int N, class T> inline void turn_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
+// A whole line of the cache, past the cache. Other threads see it after `settle`.
+template <int N, class T> inline void store_past(T* p, Lanes<T, N> v) {
+    static_assert(sizeof v == 64);
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
+#elif defined(__AVX__)
+    __m256i halves[2];
+    std::memcpy(halves, &v, sizeof v);
+    for (int k = 0; k < 2; k++) _mm256_stream_si256(reinterpret_cast<__m256i*>(p) + k, halves[k]);
+#else
+    store<N>(p, v);
+#endif
+}
+inline void settle() {
+#if defined(__AVX__)
+    _mm_sfence();
+#endif
+}
+template <int N, bool Past, class T> inline void turn_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
 #if __has_builtin(__builtin_shufflevector)
     Lanes<T, N> rows[N];
     for (int r = 0; r < N; r++) rows[r] = load<N>(from + r * from_step);
     swap_all_across<1>(rows);
-    for (int r = 0; r < N; r++) store<N>(to + r * to_step, rows[r]);
+    for (int r = 0; r < N; r++)
+        if constexpr (Past) store_past<N>(to + r * to_step, rows[r]);
+        else store<N>(to + r * to_step, rows[r]);
 #else
     for (int r = 0; r < N; r++)
         for (int c = 0; c < N; c++) to[c * to_step + r] = from[r * from_step + c];
 #endif
 }
 // to[c * to_step + r] = from[r * from_step + c] for all rows r and columns c, in square blocks of N by N.
-template <int N, class T> inline void turn(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows,
-                                           int64_t columns) {
+template <int N, bool Past = false, class T>
+inline void turn(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows, int64_t columns) {
     int64_t r = 0;
     for (; r + N <= rows; r += N) {
         int64_t c = 0;
-        for (; c + N <= columns; c += N) turn_block<N>(to + c * to_step + r, to_step, from + r * from_step + c, from_step);
+        for (; c + N <= columns; c += N)
+            turn_block<N, Past>(to + c * to_step + r, to_step, from + r * from_step + c, from_step);
         for (; c < columns; c++)
             for (int64_t k = r; k < r + N; k++) to[c * to_step + k] = from[k * from_step + c];
     }
     for (; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) to[c * to_step + r] = from[r * from_step + c];
+}
+// The same past the cache, where blocks consist of whole lines.
+template <int N, class T> inline void turn_past(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows,
+                                                int64_t columns) {
+    const bool whole = reinterpret_cast<uintptr_t>(to) % 64 == 0 && to_step * sizeof(T) % 64 == 0;
+    if (whole) turn<N, true>(to, to_step, from, from_step, rows, columns);
+    else turn<N>(to, to_step, from, from_step, rows, columns);
+}
+// Line n of `Rows` rows, `Lines` lines long and `step` elements apart, begins its way to the cache: of those that lie `by`
+// elements after the ones at hand. It does no harm where nothing is there.
+template <bool Write, int64_t Rows, int64_t Lines, class T> inline void fetch(const T* here, int64_t by, int64_t step,
+                                                                              int64_t n) {
+    const uint64_t k = std::min(n, Rows * Lines - 1);
+    const uint64_t there = by + k / Lines * step + k % Lines * (64 / sizeof(T));
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(here) + there * sizeof(T)), Write, 2);
 }
 
 template <int N, class T> inline T power(T x) {

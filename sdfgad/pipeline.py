@@ -78,6 +78,7 @@ from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
+from sdfgad.transform.triangles import narrow_triangles
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
 from sdfgad.transform.write_ahead import write_ahead
@@ -243,7 +244,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
-    program = part_versions(share_values(fuse_pointwise(program, seen), seen), seen)
+    program = narrow_triangles(part_versions(share_values(fuse_pointwise(program, seen), seen), seen), seen)
     return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
 
 

@@ -92,9 +92,10 @@ class Values:
     def bind_shared(self, roots: Iterable[Expr]) -> None:
         """Bind every load and call below `roots` that is certainly evaluated and used more than once."""
         roots = list(roots)
+        sure = frozenset(topological(roots, certain))
         for node in topological(roots, lambda n: () if self.name(n) else operands(n)):
             if isinstance(node, Call) and node.fn == "select" and not self.name(node):
-                self._load_ahead(node.args[1:])
+                self._load_ahead(node.args[1:], sure)
         for node in topological(roots, lambda n: () if self.name(n) else self._certain(n)):
             if isinstance(node, (Load, Call)) and self.uses[node] > 1 and not self.name(node) and not _trivial(node):
                 self.bind(node)
@@ -149,18 +150,21 @@ class Values:
         self.scopes[-1][node] = name
         return name
 
-    def _load_ahead(self, branches: Iterable[Expr]) -> None:
-        """Bind what the branches load before the choice, at an index forced inside the array.
+    def _load_ahead(self, branches: Iterable[Expr], sure: frozenset[Expr] = frozenset()) -> None:
+        """Bind what the branches load before the choice, at an index forced inside the array; what is `sure` to be
+        loaded whatever is chosen is inside.
 
         gcc 12 vectorises loads under a condition wrongly (docs/decisions/0004); a load is cheap and never traps here.
         """
         for node in topological(branches, lambda n: () if self.name(n) else operands(n)):
             if isinstance(node, Load) and not self.name(node) and node.array not in self.frame.registers:
-                text = access_anywhere(self.frame, node.array, node.index)
+                load = access if node in sure else access_anywhere
+                text = load(self.frame, node.array, node.index)
                 if text is not None:
                     name = self.writer.fresh()
                     self.writer.line(f"const {ctype(node.dtype)} {name} = {text};")
                     self.scopes[-1][node] = name
+
 
 def _traps(node: Expr) -> bool:
     """Whether evaluating the node where it is not wanted may stop the program: integer division by zero."""

@@ -1,13 +1,14 @@
 """Give a map arrays of its own for the lines of a larger array that it reads or adds to."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from sdfgad.analysis.access import interval_env
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, rewrite, walk
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
@@ -86,7 +87,7 @@ class OwnLines:
         return pair
 
     def _read_before(self, pair: Pair, load: Load) -> Pair:
-        line = self._line(pair.first, load.index)
+        line = self._line(pair.first, load.array, load.index)
         if line is None:
             return pair
         name = self._array(f"{load.array}_line", load.array, line)
@@ -101,7 +102,7 @@ class OwnLines:
 
     def _added_after(self, pair: Pair, k: int, part: Store) -> Pair:
         dtype = self.arrays[part.array].dtype
-        line = self._line(pair.second, part.index)
+        line = self._line(pair.second, part.array, part.index)
         if line is None or dtype.kind not in "fc":
             return pair
         name = self._array(f"{part.array}_sums", part.array, line)
@@ -112,21 +113,40 @@ class OwnLines:
         return replace(pair, second=replace(pair.second, body=body), before=(*pair.before, start),
                        after=(*pair.after, end))
 
-    def _line(self, stmt: Map, index: tuple[Ix, ...]) -> tuple[Range, ...] | None:
-        """The ranges that number the elements of a line; None when it is as large as the map, or of unknown length."""
-        line = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in index))
-        counts = [r.trips for r in line]
-        if any(n is None or r.start.const is None or r.step != 1 for n, r in zip(counts, line, strict=True)):
+    def _line(self, stmt: Map, array: str, index: tuple[Ix, ...]) -> tuple[Range, ...] | None:
+        """The ranges that number the elements of a line; None when it is as large as the map, or of unknown length.
+
+        Where a range depends on another variable, the line holds all that it ever reaches, and what lies between.
+        """
+        env = interval_env(stmt.domain)
+        boxed = {r: _whole(r, env[r.var]) for r in stmt.domain}
+        used = [r for r in stmt.domain if any(r.var in i.symbols for i in index)]
+        line = tuple(w for w in (boxed[r] for r in used) if w is not None)
+        if None in boxed.values() or any(i.elems for i in index) or (line and not is_pointwise(line, index)):
             return None
-        rest = [r.trips for r in stmt.domain if r not in line]
-        plain = not line or is_pointwise(line, index)
-        return line if plain and None not in rest and prod(n or 0 for n in rest) >= FEWER and \
-            not any(i.elems for i in index) else None
+        shape = self.arrays[array].shape
+        if any(r != w for r, w in zip(used, line, strict=True)) and not _inside(shape, index, interval_env(line)):
+            return None
+        times = prod(w.trips or 0 for r, w in boxed.items() if r not in used and w is not None)
+        return line if times >= FEWER else None
 
     def _array(self, stem: str, of: str, line: tuple[Range, ...]) -> str:
         name = fresh(stem, self.arrays)
         self.arrays[name] = Array(name, tuple(r.trips or 0 for r in line), self.arrays[of].dtype)
         return name
+
+
+def _whole(r: Range, bounds: Bounds) -> Range | None:
+    """All the numbers that a range of step one ever runs through."""
+    low, high = bounds
+    return Range(r.var, ix(low), ix(high + 1)) if r.step == 1 and low is not None and high is not None else None
+
+
+def _inside(shape: tuple[int, ...], index: tuple[Ix, ...], env: Mapping[str, Bounds]) -> bool:
+    """Whether an index is one of the array for all values of the symbols: a box also holds what no row reaches."""
+    bounds = [i.bounds(env) for i in index]
+    return all(low is not None and high is not None and low >= 0 and high < n
+               for (low, high), n in zip(bounds, shape, strict=True))
 
 
 def _place(line: tuple[Range, ...]) -> tuple[Ix, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sdfgad.analysis.cover import covers, fills
+from sdfgad.analysis.cover import covers, fills, is_pointwise
+from sdfgad.analysis.rows import touches as row_touches
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store, While
-from sdfgad.ir.walk import children, reads, rebuild_blocks, statements, with_children
+from sdfgad.ir.walk import children, in_terms_of, reads, rebuild_blocks, statements, with_children, writes
 from sdfgad.transform.clearings import (
     assigning,
     fold_block,
@@ -42,8 +43,9 @@ def _around_loops(body: Block, program: Program, outside: set[str]) -> Block:
         first = next(s for s in home if touches(s, name))
         store = sole_accumulation(first, name)
         array = program.arrays[name]
-        if store is not None and isinstance(first, Map) and fills(first, store, array) and \
-                _ends_clear(home, array):
+        if store is None or not isinstance(first, Map):
+            continue
+        if (fills(first, store, array) and _ends_clear(home, array)) or _alone_at_points(body, home, first, store):
             body = _drop_clearings(body, home, name, first, store)
     return body
 
@@ -55,6 +57,23 @@ def _ends_clear(home: Block, array: Array) -> bool:
         return False
     part = [p for p in last.body if isinstance(p, Store) and p.array == array.name][-1:]
     return bool(part) and is_zero(part[0]) and covers(last, part[0], array)
+
+
+def _alone_at_points(body: Block, home: Block, first: Map, store: Store) -> bool:
+    """Whether every look at an array is at the points of this map, and each iteration ends by clearing them."""
+    name = store.array
+    users = [s for s in statements(body) if name in reads(s) | writes(s) and not _only_clears(s, name)]
+    if not is_pointwise(first.domain, store.index) or any(not _at_points(s, first, store) for s in users):
+        return False
+    last = next(s for s in reversed(home) if touches(s, name))
+    parts = [p for p in last.body if isinstance(p, Store) and p.array == name] if isinstance(last, Map) else []
+    return bool(parts) and is_zero(parts[-1]) and _at_points(last, first, store)
+
+
+def _at_points(stmt: Stmt, first: Map, store: Store) -> bool:
+    """Whether a map looks at an array where another one stores to it, point by point."""
+    here = in_terms_of(first.domain, stmt) if isinstance(stmt, Map) and len(stmt.domain) == len(first.domain) else None
+    return here is not None and all(t.index == store.index for t in row_touches(here) if t.array == store.array)
 
 
 def _home(body: Block, name: str) -> Block | None:

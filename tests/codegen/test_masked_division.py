@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.codegen.generate import source
+from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import ix
@@ -45,3 +47,25 @@ def test_masked_divisions_are_right() -> None:
         a = np.where(data["g"] == 0, 0.0, 0.5 / data["t"] * data["g"])
         expected = np.where(a == 0, 0.0, 0.5 / np.sqrt(data["total"] / 3) * a) / 3
     np.testing.assert_allclose(data["out"], expected, rtol=1e-14)
+
+
+def test_what_only_a_choice_in_a_branch_reads_may_lie_outside() -> None:
+    """The first one is read at every point, as it is; the second one at some, and forced inside the array. Intervals
+    show neither to be inside."""
+    n = 9
+    arrays = {name: Array(name, (size,), F8, "argument") for name, size in (("a", 17), ("b", n), ("out", n))}
+    i = ix("i")
+    first, second = Load("a", (i * 8 - i * i,), F8), Load("b", (i - 100,), F8)
+
+    def positive(value: Expr) -> Expr:
+        return Call("gt", (value, number(0.0)), np.dtype(bool))
+
+    inner = op("select", positive(second), op("div", number(1.0), second), second)
+    value = op("select", positive(first), op("add", op("div", number(2.0), first), inner), first)
+    rows = Range("i", ix(0), ix(n))
+    program = Program("choice", arrays, tuple(arrays), (Map((rows,), (Store("out", (i,), value),)),))
+    text = source(lower(program))
+    assert text.count("sg::greatest") == text.count("p_b[sg::greatest") == 1
+    data = {"b": np.ones(n), "out": np.zeros(n), "a": np.full(17, -1.0)}
+    compile_program(program)(data)
+    np.testing.assert_array_equal(data["out"], -1.0)

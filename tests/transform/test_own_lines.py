@@ -7,7 +7,7 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.parallel import Shared, share
 from sdfgad.ir.expr import Load, call
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.names import fresh
 from sdfgad.transform.join_pointwise import Limits, join_pointwise
@@ -126,6 +126,25 @@ def test_what_only_one_branch_reads_is_not_read_ahead() -> None:
     inside = compare("gt", index("j"), num(0, I8))
     guarded = call("select", inside, load("x", 0, ix("j") - 1), num(0.0), dtype=F8)
     assert len(large(joined(mapped(POINTS, store("t", ("i", "j"), guarded)), UPDATE))) == 2
+
+
+@pytest.mark.parametrize(("points", "length"), [
+    ((span("i", N), span("j", ix("i") + 1, M)), M - 1),
+    ((span("i", N), span("j", 0, ix(M) - ix("i"))), M),
+    # Rows 0 to 5 are empty: the smallest start, -5, is never reached.
+    ((span("i", N), span("j", ix("i") - 5, ix("i") * 2 - 10)), None),
+    ((span("i", N), span("j", ix("i"), M, step=2)), None),
+], ids=["upper", "lower", "beyond the array", "every second one"])
+def test_lines_of_maps_that_are_no_boxes(points: tuple[Range, ...], length: int | None) -> None:
+    make = mapped(points, store("t", ("i", "j"), add(num(1.0), load("x", 3, "j"))))
+    update = mapped(points, store("x", ("i", "j"), mul(X, T)))
+    look = mapped(points, store("t", ("i", "j"), mul(X, load("row", "j"))))
+    for pair in ((make, update), (look, mapped(points, store("row", ("j",), T, "+")))):
+        made = joined(*pair)
+        assert len(large(made)) == (1 if length else 2)
+        lines = {a.shape[0] for n, a in made.arrays.items() if n not in (*NAMES, "row")}
+        assert lines == ({length} if length else set())
+        agree(made)
 
 
 def test_blocks_copy_only_the_sums_that_collide() -> None:

@@ -82,3 +82,42 @@ def test_overlapping_or_sparse_positions_are_no_digits() -> None:
         add = Map((Range("c", ix(0), ix(2)), Range("d", ix(0), ix(2))),
                   (Store("y", (ix("c") + ix("d") * factor,), load("x", "c"), "+"),))
         assert "+" in [s.op for s in stores(check(program(clear, add)), "y")]
+
+
+ROWS = (Range("a", ix(0), ix(4)), Range("b", ix("a") + 1, ix(5)))
+
+
+def triangle(*body: Stmt, before: Block = ()) -> Program:
+    """A loop over what a triangular part of a matrix m, cleared before, is used for."""
+    arrays = {"x": Array("x", (5,), F8, "argument"), "out": Array("out", (5,), F8, "argument"),
+              "m": Array("m", (4, 5), F8)}
+    clear = Map((Range("c", ix(0), ix(4)), Range("d", ix(0), ix(5))), (Store("m", (ix("c"), ix("d")), ZERO),))
+    return Program("p", arrays, ("x", "out"), (clear, *before, Loop(Range("i", ix(0), ix(3)), body)))
+
+
+def over(name: str, first: str, second: str, expr: object, op: str | None = None, rest: int = 5) -> Map:
+    """m[a, b] of a triangle, or an element of another array, in variables of one's own."""
+    domain = (Range(first, ix(0), ix(4)), Range(second, ix(first) + 1, ix(rest)))
+    return Map(domain, (Store(name, (ix(first), ix(second)) if name == "m" else (ix(second),), expr, op),))
+
+
+ADDED = over("m", "a", "b", load("x", "b"), "+")
+USED = over("out", "p", "q", load("m", "p", "q"), "+")
+CLEARED = over("m", "f", "g", ZERO)
+
+
+def test_part_of_a_matrix_that_each_iteration_leaves_clear_is_assigned() -> None:
+    after = fold_zeroing(triangle(ADDED, USED, CLEARED), ("out",))
+    check_same(triangle(ADDED, USED, CLEARED), after)
+    assert [s.op for s in stores(after.body, "m")] == [None]
+    assert isinstance(after.body[0], Loop)
+
+
+def test_part_of_a_matrix_that_others_see_more_of_is_added_to() -> None:
+    for body in ((ADDED, USED), (ADDED, USED, over("m", "f", "g", ZERO, rest=4)),
+                 (ADDED, over("out", "p", "q", load("m", "p", ix("q") - 1), "+"), CLEARED),
+                 (ADDED, USED, over("m", "f", "g", load("x", "f"), "+", rest=4), CLEARED),
+                 (over("m", "a", "b", load("x", "b"), "+", rest=4), USED, CLEARED)):
+        after = fold_zeroing(triangle(*body), ("out",))
+        check_same(triangle(*body), after)
+        assert "+" in [s.op for s in stores(after.body, "m")]

@@ -1,4 +1,6 @@
-"""What one thread runs, in a form that goes easy on memory: fewer passes over the data, several rows at a time."""
+"""What one thread runs, in a form that goes easy on memory: fewer passes over the data, several rows at a time.
+
+Guards that turn out to be idle leave the loops."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -7,6 +9,7 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.joined import join_maps
 from sdfgad.codegen.row_blocks import block_rows
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
+from sdfgad.codegen.unguarded import without_guards
 from sdfgad.ir.program import Block, Loop, Map
 from sdfgad.ir.walk import children, with_children
 
@@ -34,4 +37,8 @@ def _block(frame: Frame, block: Block) -> Block:
         inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
         done.append(with_children(stmt, [_block(inner, b) for b in children(stmt)]) if children(stmt) else stmt)
     joined = join_maps(frame, tuple(done))
-    return tuple(s for stmt in joined for s in (block_rows(frame, stmt) if isinstance(stmt, Map) else (stmt,)))
+    return tuple(s for stmt in joined for s in (_parts(frame, stmt) if isinstance(stmt, Map) else (stmt,)))
+
+
+def _parts(frame: Frame, stmt: Map) -> Block:
+    return tuple(without_guards(frame, m) for m in block_rows(frame, stmt))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.ir.expr import loads
 from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import rebuild_blocks, rename_symbols, statements
+from sdfgad.ir.walk import children, reads, rename_symbols, statements, with_children
 from sdfgad.transform.clearings import (
     Box,
     clearing,
@@ -54,26 +54,37 @@ def clear_first(program: Program, limits: Limits = LIMITS) -> Program:
     """for t in r: { x[C] += e(t) ; s ; x[Z] = 0 }, C inside Z
     ->   first iteration ; for t in the rest: { x[C] = e(t) ; s } ; x[Z] = 0
 
-    Where x[Z] is cleared before the loop as well, no iteration has to stand apart. What of Z is not in C is cleared
-    once if nothing stores there, else still in every iteration.
+    Where x[Z] is cleared before the loop as well, no iteration has to stand apart; nor in a loop that repeats this one
+    alone and begins with x[Z] clear. What of Z is not in C is cleared once if nothing stores there, else still in every
+    iteration.
     """
-    return program.but(body=rebuild_blocks(program.body, lambda block: _in_block(block, limits)))
+    return program.but(body=_in_block(program.body, None, limits))
 
 
-def _in_block(block: list[Stmt], limits: Limits) -> Block:
+@dataclass(frozen=True)
+class _Around:
+    """A loop, what comes before it in its block, and the loop whose body this block is."""
+
+    loop: Loop
+    before: Sequence[Stmt]
+    outer: _Around | None
+
+
+def _in_block(block: Block, around: _Around | None, limits: Limits) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         if isinstance(stmt, Loop) and stmt.until is None and not stmt.parallel:
-            out += _rotated(stmt, out, limits)
+            here = _Around(stmt, tuple(out), around)
+            out += _rotated(replace(stmt, body=_in_block(stmt.body, here, limits)), here, limits)
         else:
-            out.append(stmt)
+            out.append(with_children(stmt, [_in_block(b, None, limits) for b in children(stmt)]))
     return tuple(out)
 
 
-def _rotated(loop: Loop, before: Sequence[Stmt], limits: Limits) -> Block:
-    """The loop, its clearings first; with what goes before and after it."""
+def _rotated(loop: Loop, here: _Around, limits: Limits) -> Block:
+    """The loop, its clearings first; with what goes before and after it. here: as it was, and what is around it."""
     useful = [c for c in _last_clearings(loop.body) if _is_met(loop.body, c)]
-    free = [c for c in useful if _is_clear(before, c)]
+    free = [c for c in useful if _is_clear(here.before, c) or _stays_clear_around(c, here)]
     peeled = _worth_peeling(loop, [c for c in useful if c not in free], limits)
     chosen = useful if peeled else free
     if not chosen:
@@ -141,6 +152,23 @@ def _is_clear(before: Sequence[Stmt], last: _Last) -> bool:
     box = stored_box(stmt, about[0]) if len(about) == 1 and is_zero(about[0]) else None
     return box is not None and inside(last.box, box) and not any(n.array == name for p in stmt.body
                                                                 for n in loads(p.expr))
+
+
+def _stays_clear_around(last: _Last, here: _Around) -> bool:
+    """Whether the box is clear before every iteration of the loop around this one: it is before the first, and nothing
+    but clearings touches the array beside this loop, which leaves it clear."""
+    name, outer = last.store.array, here.outer
+    if outer is None or any(_disturbs(s, name) for s in outer.loop.body if s is not here.loop):
+        return False
+    return _is_clear(outer.before, last) or \
+        not any(touches(s, name) for s in outer.before) and _stays_clear_around(last, outer)
+
+
+def _disturbs(stmt: Stmt, name: str) -> bool:
+    """Whether a statement does anything with an array but clear elements of it."""
+    if not isinstance(stmt, Map):
+        return touches(stmt, name)
+    return name in reads(stmt) or any(isinstance(p, Store) and p.array == name and not is_zero(p) for p in stmt.body)
 
 
 def _without_clearings(body: Block, chosen: Sequence[_Last]) -> Block:

@@ -1,6 +1,7 @@
 """Clearings at the end of an iteration meet the accumulation at the start of the next one."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -161,3 +162,51 @@ def test_a_loop_that_does_more_than_add_once(inner: Block) -> None:
     body = rotated(over(0, 8, ("x", ZERO, None)), loop(Loop(Range("j", ix(1), ix(7)), inner), USE, CLEAR))
     kept = [s for b in body if isinstance(b, Loop) for s in b.body if isinstance(s, Loop)]
     assert kept[0].body == inner
+
+
+def around(*body: Stmt, trips: int = 2) -> Loop:
+    return Loop(Range("s", ix(0), ix(trips)), body)
+
+
+def innermost(body: Block) -> tuple[list[Stmt], Block]:
+    """What stands beside the innermost loop, and its body."""
+    (held,) = (s for s in body if isinstance(s, Loop))
+    if any(isinstance(s, Loop) for s in held.body):
+        return innermost(held.body)
+    return [s for s in body if s is not held], held.body
+
+
+ALL_CLEAR = over(0, 8, ("x", ZERO, None))
+ELSEWHERE = over(0, 8, ("y", const(2.0, F8), "*"))
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 3])
+@pytest.mark.parametrize("outer", [
+    lambda inner: around(inner), lambda inner: around(ELSEWHERE, inner, replace(ELSEWHERE)),
+    lambda inner: around(inner, over(0, 8, ("x", ZERO, None))), lambda inner: around(around(inner)),
+], ids=["alone", "among others", "and a clearing", "two loops around"])
+def test_a_loop_that_is_repeated_with_the_box_clear(outer: Callable[[Loop], Loop], trips: int) -> None:
+    beside, body = innermost(rotated(ALL_CLEAR, outer(loop(ADD, USE, CLEAR, trips=trips))))
+    assert ops((loop(*body),)) == ["="]
+    assert all(p.array == "y" or p.expr == ZERO for s in beside for p in s.body)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("outer", [
+    around(loop(ADD, USE, CLEAR), over(2, 3, ("x", load("y", "i"), "+"))),
+    around(over(2, 3, ("x", load("y", "i"), "+")), loop(ADD, USE, CLEAR)),
+    around(loop(ADD, USE, CLEAR), over(6, 7, ("x", load("y", "i"), None))),
+    around(loop(ADD, USE, CLEAR), over(0, 8, ("x", ZERO, None), ("y", load("x", "i"), "+"))),
+], ids=["added after", "added before", "replaced after", "cleared and read"])
+def test_a_loop_that_is_repeated_with_something_in_the_box(outer: Loop) -> None:
+    beside, _ = innermost(rotated(ALL_CLEAR, outer))
+    assert sum(isinstance(p, Store) and p.array == "x" and p.expr != ZERO
+               for s in beside if isinstance(s, Map) for p in s.body) >= 1
+
+
+@pytest.mark.parametrize("before", [
+    (), (over(1, 6, ("x", ZERO, None)),), (ALL_CLEAR, over(2, 3, ("x", load("y", "i"), None)))],
+    ids=["nothing", "a part", "replaced"])
+def test_a_loop_that_is_repeated_from_something_in_the_box(before: Block) -> None:
+    body = rotated(*before, around(loop(ADD, USE, CLEAR)))
+    assert sum(any(isinstance(n, Load) and n.array == "y" for p in s.body for n in (p.expr,) if p.array == "x")
+               for s in statements(body[len(before):]) if isinstance(s, Map)) > 1  # type: ignore[union-attr]

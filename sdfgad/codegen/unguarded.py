@@ -1,0 +1,86 @@
+"""Products that are guarded against 0 * inf, without the guard where their other factors are finite."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+
+from sdfgad.codegen.cost import map_work
+from sdfgad.codegen.cpp import Frame
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr, Load, rewrite, walk
+from sdfgad.ir.program import If, Map, Stmt
+from sdfgad.ir.walk import expr_reads, writes
+
+WORTH_A_COPY = 1 << 13
+"""Operations of a map from which on it is worth standing there twice."""
+
+
+def without_guards(frame: Frame, stmt: Map) -> Stmt:
+    """map i: x[i] = select(y[i] == 0, 0, k * y[i])
+    ->   if isfinite(k): map i: x[i] = k * y[i]  else: map i: x[i] = select(y[i] == 0, 0, k * y[i])
+
+    For numbers that are the same at all points of the map. The result is the same but for the sign of a zero, which
+    simplifications of sums do not keep either.
+    """
+    if map_work(stmt, frame.bounds) < WORTH_A_COPY:
+        return stmt
+    factors: dict[Expr, None] = {}
+    plain = replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, lambda e: _product(e, _same(stmt), factors)))
+                                     for p in stmt.body))
+    if plain == stmt:
+        return stmt
+    checks: list[Expr] = [Call("isfinite", (k,), np.dtype(bool)) for k in factors]
+    return If(reduce(algebra.both, checks), (plain,), (stmt,), stmt.source) if checks else plain
+
+
+def _same(stmt: Map) -> Callable[[Expr], bool]:
+    """Whether an expression has the same value at all points, wherever it is computed."""
+    changed = writes(stmt)
+
+    def same(e: Expr) -> bool:
+        return changed.isdisjoint(expr_reads(e)) and all(_is_number(n) for n in walk(e))
+
+    return same
+
+
+def _is_number(e: Expr) -> bool:
+    """Whether a node is a number of floating point, or computed from such."""
+    return e.dtype.kind == "f" and (isinstance(e, (Call, Const)) or (isinstance(e, Load) and not e.index))
+
+
+def _product(node: Expr, same: Callable[[Expr], bool], factors: dict[Expr, None]) -> Expr | None:
+    """The product that a choice guards; adds to `factors` what has to be finite for it."""
+    if not isinstance(node, Call) or node.fn != "select" or node.dtype.kind != "f":
+        return None
+    test, zero, value = node.args
+    if not algebra.is_number(zero, 0) or not isinstance(test, Call) or test.fn != "eq" or \
+            test.args[0].dtype != node.dtype or not algebra.is_number(test.args[1], 0):
+        return None
+    found = _others(value, _unsigned(test.args[0]), same)
+    if found is None or any(isinstance(k, Const) and not np.isfinite(k.value) for k in found):
+        return None
+    factors.update(dict.fromkeys(k for k in found if not isinstance(k, Const)))
+    return value
+
+
+def _unsigned(e: Expr) -> Expr:
+    while isinstance(e, Call) and e.fn == "neg":
+        e = e.args[0]
+    return e
+
+
+def _others(value: Expr, base: Expr, same: Callable[[Expr], bool]) -> tuple[Expr, ...] | None:
+    """The factors beside `base` of a product, or of its negative; None where it is something else."""
+    value = _unsigned(value)
+    if value == base:
+        return ()
+    if not isinstance(value, Call) or value.fn != "mul" or value.dtype != base.dtype:
+        return None
+    for one, other in (value.args, value.args[::-1]):
+        found = _others(one, base, same) if same(other) else None
+        if found is not None:
+            return (*found, other)
+    return None

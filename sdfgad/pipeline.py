@@ -40,6 +40,7 @@ from sdfgad.transform.alternate import alternate
 from sdfgad.transform.block_loops import block_loops
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.carry_values import carry_values
 from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
 from sdfgad.transform.collapse import collapse_equal_rows
@@ -270,7 +271,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = join_updates(turn_sums(program))
     # From here on sums that an assignment begins no longer change places with others.
     program = line_up(alternate(remove_overwritten(assign_to_zeros(program)), keep))
-    return jam_sweeps(block_loops(pack(program, keep)), keep)
+    return jam_sweeps(carry_values(block_loops(pack(program, keep))), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

@@ -127,8 +127,9 @@ def _gap(written: Sequence[tuple[Ix, ...]], touched: Sequence[tuple[Ix, ...]], d
 
 
 def stores(stmt: Loop) -> int:
-    """How much a recurrence writes in each step."""
-    return sum(isinstance(p, Store) for s in stmt.body if isinstance(s, Map) and not s.domain for p in s.body)
+    """How much a recurrence writes in each step, but for scalars, which are in registers."""
+    return sum(isinstance(p, Store) and bool(p.index)
+               for s in stmt.body if isinstance(s, Map) and not s.domain for p in s.body)
 
 
 def looked_into(body: Block) -> set[str]:

@@ -186,8 +186,10 @@ def cholesky(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[
     w = c.lib("trsolve", c.scratch(out), out, transposed(half), lower=True, unit=False)
 
     def phi(p: tuple[Ix, ...]) -> Expr:
-        halved = Call("times", (algebra.number(0.5, w.dtype), load(w, p)), w.dtype)
-        below = algebra.select(_below(p, "gt"), load(w, p), algebra.zero(w.dtype))
+        # W is symmetric. Cotangents that its upper triangle gets are right-hand sides that end with zeros.
+        here = load(w, p[::-1])
+        halved = Call("times", (algebra.number(0.5, w.dtype), here), w.dtype)
+        below = algebra.select(_below(p, "gt"), here, algebra.zero(w.dtype))
         return algebra.select(_below(p, "eq"), halved, below)
 
     c.lib("matmul", tangent, out, c.each(c.scratch(out), phi))

@@ -65,18 +65,20 @@ class Writer:
 
     def __init__(self, arrays: dict[str, Array], variables: set[str]) -> None:
         self.arrays, self.variables = arrays, variables
+        self.shared: dict[tuple[str, int], str] = {}
 
     def written(self, nest: Nest) -> Block:
-        """The groups of a nest, and the sweeps that are left over."""
+        """The groups of a nest, and the sweeps that are left over, which run together where there are several."""
         t = nest.sweeps
         rest = Range(t.var, nest.sweep(ix(nest.groups * nest.count)), nest.sweep(ix(t.trips or 0)), t.step)
-        left = (Loop(rest, (Loop(nest.rows, rename_symbols(nest.body, {})),)),) if rest.trips else ()
-        return (self.at_once(nest) if nest.blocks > 1 else self.in_turn(nest), *left)
+        over = replace(nest, sweeps=rest, body=rename_symbols(nest.body, {}), count=rest.trips or 1, blocks=1)
+        left = self.in_turn(over) if over.count > 1 else Loop(rest, (Loop(nest.rows, over.body),))
+        return (self.at_once(nest) if nest.blocks > 1 else self.in_turn(nest), *((left,) if rest.trips else ()))
 
     def in_turn(self, nest: Nest) -> Loop:
         """Group after group: the first rows one by one, then all sweeps together, then the last rows."""
-        copies: list[Names] = [{}]
-        copies += [{n: self._copy(n) for n in sorted(nest.copied)} for _ in range(nest.count - 1)]
+        copies: list[Names] = [{n: self._shared(n, k) for n in sorted(nest.copied)} if k else {}
+                               for k in range(nest.count)]
         r, stop = nest.rows, nest.sweep(ix(nest.groups * nest.count))
         middle = Range(r.var, nest.row(nest.before), nest.row(nest.end), r.step)
         groups = replace(nest.sweeps, stop=stop, step=nest.sweeps.step * nest.count)
@@ -123,6 +125,12 @@ class Writer:
         name = fresh(stem, self.variables)
         self.variables.add(name)
         return name
+
+    def _shared(self, name: str, sweep: int) -> str:
+        """The copy for one sweep of each group that runs by itself."""
+        if (name, sweep) not in self.shared:
+            self.shared[name, sweep] = self._copy(name)
+        return self.shared[name, sweep]
 
     def _copy(self, name: str) -> str:
         made = fresh(name, self.arrays)

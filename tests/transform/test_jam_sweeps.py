@@ -66,6 +66,13 @@ def test_any_number_of_sweeps(count):
         assert together(made) == (4 if count > 3 else 2, 2)
 
 
+def test_what_is_left_over_runs_together():
+    made = jammed(sweeps(7, loop(COLUMNS, SMOOTH)))
+    assert made is not None
+    groups = [together(made.but(body=(s,))) for s in made.body]
+    assert groups == [(4, 2), (3, 2)]
+
+
 @pytest.mark.parametrize("rows", range(14))
 def test_any_number_of_rows(rows):
     made = jammed(sweeps(5, loop(COLUMNS, SMOOTH), rows=span("i", 1, 1 + rows)))

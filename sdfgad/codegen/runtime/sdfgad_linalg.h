@@ -229,16 +229,59 @@ template <class T> inline void potrf(int64_t n, T *a, int64_t lead) {
     BlasThreads pool(factor_threads(n));
     if (n > 0 && potrf_(int(n), a, int(std::max(lead, n))) != 0) throw Singular{};
 }
-// x (m, n) = t^-1 x, in place, reading one triangle of t.
+// How many rows are zero, from the last one back or from the first one on.
+template <class T> inline int64_t zero_rows(int64_t m, int64_t n, const T *x, int64_t lead, bool back) {
+    for (int64_t count = 0; count < m; count++) {
+        const T *row = x + (back ? m - 1 - count : count) * lead;
+        for (int64_t j = 0; j < n; j++)
+            if (row[j] != T(0)) return count;
+    }
+    return m;
+}
+// Whether solutions are zero where right-hand sides begin with zeros: the triangle is finite and nowhere divides by zero.
+template <class T> inline bool keeps_zeros(int64_t n, const T *t, int64_t lead, bool lower, bool unit) {
+    const int64_t own = unit ? 0 : 1;
+    for (int64_t i = 0; i < n; i++) {
+        const T *row = t + i * lead;
+        const int64_t first = lower ? 0 : i + 1 - own, end = lower ? i + own : n;
+        double sum = 0;  // NaN as soon as one of them is not finite
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = first; j < end; j++)
+            if constexpr (is_complex<T>)
+                sum += row[j].real() * 0 + row[j].imag() * 0;
+            else
+                sum += row[j] * 0;
+        if (sum != 0 || (!unit && row[i] == T(0))) return false;
+    }
+    return true;
+}
+// So many columns of right-hand sides are solved together where some begin with zeros, as those of a triangle do; fewer
+// columns in all do not pay for a look at the matrix.
+constexpr int64_t kFewSolved = 32, kManySolved = 256;
+
+// x (m, n) = t^-1 x, in place, reading one triangle of t. What begins with zeros is solved from there on.
 template <class T>
 inline void trsm(int64_t m, int64_t n, const T *t, int64_t t0, int64_t t1, bool lower, bool unit, T *x, int64_t x_lead) {
     if (m <= 0 || n <= 0) return;
     Layout lt = layout(m, m, t0, t1);
-    bool stored_lower = lower == (lt.trans == CblasNoTrans);
-    shared(n, m * m * n, [=](int64_t j, int64_t columns) {
-        trsm_(stored_lower ? CblasLower : CblasUpper, lt.trans, unit ? CblasUnit : CblasNonUnit, int(m), int(columns), t,
-              lt.lead, x + j, int(std::max(x_lead, n)));
-    });
+    const bool stored_lower = lower == (lt.trans == CblasNoTrans);
+    const int lead = int(std::max(x_lead, n));
+    const auto solve = [=](int64_t skipped, int64_t j, int64_t columns) {
+        const int64_t first = lower ? skipped : 0;
+        trsm_(stored_lower ? CblasLower : CblasUpper, lt.trans, unit ? CblasUnit : CblasNonUnit, int(m - skipped),
+              int(columns), t + first * (t0 + t1), lt.lead, x + first * x_lead + j, lead);
+    };
+    const int64_t width = std::clamp(n / 8, kFewSolved, kManySolved);
+    const auto zeros = [=](int64_t j) { return zero_rows(m, std::min(width, n - j), x + j, x_lead, !lower); };
+    int64_t found = 0;
+    for (int64_t j = 0; j < n && n >= kFewSolved; j += width) found += zeros(j) * std::min(width, n - j);
+    if (8 * found < m * n || !keeps_zeros(m, t, lt.lead, stored_lower, unit))
+        return shared(n, m * m * n, [=](int64_t j, int64_t columns) { solve(0, j, columns); });
+#pragma omp parallel for schedule(dynamic, 1) if (m * m * n >= kSharedProduct)
+    for (int64_t j = 0; j < n; j += width) {
+        const int64_t skipped = zeros(j);
+        if (skipped < m) solve(skipped, j, std::min(width, n - j));
+    }
 }
 
 }  // namespace sg

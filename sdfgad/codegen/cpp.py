@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.analysis.region import region_of
 from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
@@ -27,19 +28,34 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 
 @dataclass(frozen=True)
 class Frame:
-    """What the text of an expression depends on: the containers, the intervals of the symbols in scope, and which
-    zero-dimensional containers live in a C++ local."""
+    """What the text of an expression depends on: the containers, the intervals of the symbols in scope, which
+    zero-dimensional containers live in a C++ local, and the loops around."""
 
     arrays: Mapping[str, Array]
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     registers: frozenset[str] = frozenset()
+    ranges: Mapping[str, Range] = field(default_factory=lambda: MappingProxyType({}))
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""
-        bounds = dict(self.bounds)
+        bounds, known = dict(self.bounds), dict(self.ranges)
         for r in ranges:
             bounds[r.var] = range_bounds(r, bounds)
-        return replace(self, bounds=bounds)
+            # A range that counts from a variable of the same name knew another one.
+            known = {v: k for v, k in known.items() if r.var not in k.start.symbols | k.stop.symbols}
+            known[r.var] = r
+        return replace(self, bounds=bounds, ranges=known)
+
+    def around(self, index: Ix) -> list[Range]:
+        """The loops that an index depends on, by their bounds too."""
+        found: dict[str, Range] = {}
+        left = set(index.symbols)
+        while left:
+            r = self.ranges.get(var := left.pop())
+            if r is not None and var not in found:
+                found[var] = r
+                left |= r.start.symbols | r.stop.symbols
+        return list(found.values())
 
 
 def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
@@ -187,13 +203,24 @@ def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | Non
 
 
 def inside(frame: Frame, array: Array, index: tuple[Ix, ...]) -> bool:
-    """Whether the intervals of the symbols show that an index is within the shape, or the part that has room."""
+    """Whether the loops around show that an index is within the shape, or the part that has room."""
     bounds = [(ix(0), ix(n)) for n in array.shape]
     if array.packing is not None:
         here = {axis(k): i for k, i in enumerate(index)}
         bounds = [(low.subs(here), high.subs(here)) for low, high in array.packing.bounds]
     gaps = (gap for i, (first, end) in zip(index, bounds, strict=True) for gap in (i - first, end - 1 - i))
-    return all(low is not None and low >= 0 for low, _ in (gap.bounds(frame.bounds) for gap in gaps))
+    return all(_is_nonnegative(frame, gap) for gap in gaps)
+
+
+def _is_nonnegative(frame: Frame, gap: Ix) -> bool:
+    """By the intervals of its symbols, or by how they depend on each other."""
+    low = gap.bounds(frame.bounds)[0]
+    if low is not None and low >= 0:
+        return True
+    if gap.affine is None:
+        return False
+    region = region_of((), frame.around(gap))
+    return region is not None and region.implies(gap.affine)
 
 
 def index_text(frame: Frame, index: Ix) -> str:

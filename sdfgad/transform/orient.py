@@ -10,32 +10,35 @@ from sdfgad.analysis.sweeps import looked_into
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes
 
-SHORT = 8
+SHORT = 4
 """A variable with fewer values leaves nothing to vectorise."""
+FAR = 3
+"""What a scattered access costs beyond another one."""
 LEFT = 0.75
-"""What is left of the scattered accesses, at most, where an array is turned."""
+"""What is left of the cost of all accesses of the maps that touch an array, at most, where it is turned."""
 LEAST_BYTES = 1 << 15
 """Smaller arrays stay in the nearest cache however they lie."""
 Weighted = list[tuple[Map, int]]
 Item = TypeVar("Item")
 
 
-def orient_temporaries(program: Program, keep: Iterable[str]) -> Program:
+def orient_temporaries(program: Program, keep: Iterable[str], least: int = LEAST_BYTES) -> Program:
     """for j: map i: t[i, j] = t[i, j - 1] + y[j, i]   ->   for j: map i: t[j, i] = t[j - 1, i] + y[j, i]
 
     For arrays of the program's own that nobody sees afterwards and that maps alone touch, where that leaves fewer
     scattered accesses in these maps. No value depends on where an element lies. `keep`: arrays somebody reads after the
-    program.
+    program. `least`: bytes of the smallest array to turn.
     """
-    for name in _free(program, frozenset(keep)):
-        users = [(m, often) for m, often in _weighted(program.body, 1) if name in touched(m)[0]]
-        last = _best_last(program, name, users)
+    every = list(_weighted(program.body, 1))
+    for name in _free(program, frozenset(keep), least):
+        last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
         if last is not None:
             program = _turned(program, name, last)
+            every = list(_weighted(program.body, 1))
     return program
 
 
-def _free(program: Program, keep: frozenset[str]) -> list[str]:
+def _free(program: Program, keep: frozenset[str], least: int) -> list[str]:
     """Arrays whose elements may lie in another order, large ones first."""
     barred = looked_into(program.body) | keep
     for stmt in statements(program.body):
@@ -44,7 +47,7 @@ def _free(program: Program, keep: frozenset[str]) -> list[str]:
         if isinstance(stmt, Loop):
             barred |= set(stmt.private)
     found = [a for n, a in program.arrays.items() if n not in barred and a.role == "transient" and not a.packing
-             and len(a.shape) > 1 and a.bytes >= LEAST_BYTES]
+             and len(a.shape) > 1 and a.bytes >= least]
     return [a.name for a in sorted(found, key=lambda a: (-a.bytes, a.name))]
 
 
@@ -61,25 +64,25 @@ def _weighted(block: Block, times: int) -> Iterator[tuple[Map, int]]:
 def _best_last(program: Program, name: str, users: Weighted) -> int | None:
     """The dimension in which neighbours should lie side by side; None when that is as it should be."""
     rank = len(program.arrays[name].shape)
-    now = _scattered(program.arrays, users)
-    if not now:
+    if not any(_apart(program.arrays, m) for m, _ in users):
         return None
+    now = _cost(program.arrays, users)
     found = {}
     for d in range(rank - 1):
         turned = replace(program.arrays[name], shape=_order(program.arrays[name].shape, d))
         moved = [(_moved(m, name, d), often) for m, often in users]
-        found[d] = _scattered({**program.arrays, name: turned}, moved)
+        found[d] = _cost({**program.arrays, name: turned}, moved)
     best = min(found, key=lambda d: found[d])
     return best if found[best] <= LEFT * now else None
 
 
-def _scattered(arrays: Mapping[str, Array], users: Weighted) -> int:
-    """Accesses to elements that do not lie side by side, each map along the variable that is best for it."""
-    return sum(often * _apart(arrays, stmt) for stmt, often in users)
+def _cost(arrays: Mapping[str, Array], users: Weighted) -> int:
+    """Of all accesses, each map along the variable that is best for it."""
+    return sum(often * (len(touches(stmt)) + FAR * _apart(arrays, stmt)) for stmt, often in users)
 
 
 def _apart(arrays: Mapping[str, Array], stmt: Map) -> int:
-    """Accesses of a map that jump from one value of a variable to the next, for the best one."""
+    """Accesses of a map that do not go from neighbour to neighbour with a variable, the best one."""
     counts = []
     for r in stmt.domain:
         if trips(r) >= SHORT:

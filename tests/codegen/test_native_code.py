@@ -205,7 +205,8 @@ def forced(*ranges: Range, at: Ix = IN_STRIP) -> bool:
 def test_what_the_loops_around_show_to_be_inside_is_not_forced() -> None:
     lanes = Range("i", ix("s") * 4, minimum(ix("s") * 4 + 4, 14))
     assert not forced(STRIPS, lanes)
-    body = call("select", compare("eq", load("B", "i"), num(0.0)), num(0.0), mul(load("A", IN_STRIP), load("B", "i")))
+    body = call("select", compare("eq", load("B", "i"), num(0.0)), num(0.0), mul(load("A", IN_STRIP), load("B", "i")),
+                dtype=F8)
     agree(program([Loop(STRIPS, (mapped([lanes], store("C", ["i"], body)),))],
                   {"A": ((4,), F8), "B": ((N,), F8), "C": ((N,), F8)}))
 

@@ -10,12 +10,13 @@ import sdfgad
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array, Lib, Loop, Program, Stmt
 from sdfgad.transform.orient import orient_temporaries
-from tests.support.build import F8, I8, at, each, lit, loop, one, put, span, when
+from tests.support.build import F8, I8, at, each, lit, loop, put, span, when
 from tests.support.oracle import check_same
 
 N, M, K = 10, 12, 9
 I, J, L = span("i", 0, N), span("j", 0, M), span("l", 0, K)
-SHAPES = {"x": (N, M), "z": (M, N), "y": (M, N), "u": (K, N, M), "v": (M, N), "t": (N, M), "s": (N, M, K), "small": (3, 2)}
+SHAPES = {"x": (N, M), "z": (M, N), "y": (M, N), "u": (K, N, M), "v": (M, N), "t": (N, M), "s": (N, M, K),
+          "small": (3, 2)}
 OWN = ("t", "s", "small")
 FILL = each((J, I), put("t", ("i", "j"), at("z", "j", "i") * 2.0))
 SWEEP = loop(span("j", 1, M), each(I, put("t", ("i", "j"), at("t", "i", ix("j") - 1) * at("z", "j", "i"), "+")))

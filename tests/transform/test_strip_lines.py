@@ -118,6 +118,11 @@ def test_strips_that_do_not_fill_up():
     assert lines(body, strip=span("s", 0, 3)) == {"x_line", "y_line"}
 
 
+def ahead(by: int, lanes: Range) -> Stmt:
+    value = at("x", J + by, T) * at("y", J + by, T - 1) + at("x", J + by, T - 1)
+    return loop(UP, step("y", (J + by, T), value, "+", lanes))
+
+
 BEHIND = span("j", LOW - 1, LOW + W - 1)
 
 
@@ -125,20 +130,20 @@ BEHIND = span("j", LOW - 1, LOW + W - 1)
 def test_lanes_that_are_ahead_of_their_variable(stop: Ix):
     lanes = span("j", LOW - 1, stop)
     first = step("y", (J + 1, 0), lit(3.0), None, lanes)
-    body = loop(UP, step("y", (J + 1, T), at("x", J + 1, T) * at("y", J + 1, T - 1) + at("x", J + 1, T - 1), "+", lanes))
+    body = ahead(1, lanes)
     assert lines(first, body) == {"x_line", "y_line"}
     assert copies(each((lanes, ALL), put("y", (J + 1, "d"), lit(0.0))), body) == 2
 
 
 def test_lanes_of_several_variables():
-    body = loop(UP, step("y", (J + 1, T), at("x", J + 1, T) * at("y", J + 1, T - 1) + at("x", J + 1, T - 1), "+", BEHIND))
+    body = ahead(1, BEHIND)
     assert lines(CLEAR, body) == {"x_line", "y_line"}
     assert copies(CLEAR, body) == 2
 
 
 def test_rows_of_strips_start_behind_the_first():
     lanes = span("j", LOW, minimum(N - 2, LOW + W))
-    body = loop(UP, step("y", (J + 2, T), at("x", J + 2, T) * at("y", J + 2, T - 1) + at("x", J + 2, T - 1), "+", lanes))
+    body = ahead(2, lanes)
     assert lines(body) == {"x_line", "y_line"}
 
 

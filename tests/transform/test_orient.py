@@ -77,6 +77,14 @@ def test_a_few_columns_beside_much_that_goes_along_rows_stay():
                   USE)["t"] == (N, M)
 
 
+def test_a_column_beside_much_that_does_not_care_stays():
+    column = each(I, put("t", ("i", 0), at("v", 0, "i")))
+    rows = loop(span("l", 0, 3), each((I, J), put("x", ("i", "j"), at("t", "i", 0) * 2.0, "+")))
+    assert shapes(column, rows, keep=("x",))["t"] == (N, M)
+    assert shapes(column, loop(span("l", 0, 3), each(I, put("v", (0, "i"), at("t", "i", 0), "+"))), keep=("v",))["t"] \
+        == (M, N)
+
+
 def test_arrays_of_others_stay():
     assert shapes(FILL, SWEEP, keep=("t",))["t"] == (N, M)
     argument = {"t": Array("t", (N, M), F8, "argument")}

@@ -92,11 +92,11 @@ def test_another_round_of_a_loop_sees_the_end_of_the_last():
 ROWS, COLUMNS = 8, 3
 
 
-def rows(*body: Stmt, behind: tuple[Stmt, ...], private: tuple[str, ...] = ()) -> int:
+def rows(*body: Stmt, behind: tuple[Stmt, ...], private: tuple[str, ...] = (), strips: int = ROWS // 2) -> int:
     """The pass keeps the meaning of a parallel loop, and of what stands behind it; returns stores into z left."""
     shapes = {"a": (ROWS, COLUMNS), "z": (ROWS, COLUMNS), "b": (ROWS, COLUMNS), "line": (2, COLUMNS)}
     arrays = {n: Array(n, s, F8, "transient" if n == "line" else "argument") for n, s in shapes.items()}
-    strip = Loop(span("s", 0, ROWS // 2), body, parallel=True, private=private)
+    strip = Loop(span("s", 0, strips), body, parallel=True, private=private)
     before = Program("p", arrays, ("a", "z", "b"), (strip, *behind))
     after = remove_overwritten(before)
     check_same(before, after)
@@ -116,6 +116,9 @@ def test_what_a_strip_leaves_for_nobody():
     assert rows(MAKE, LOOK, behind=(ALL,)) == 2
     assert rows(MAKE, LOOK, MAKE, behind=(ALL,)) == 2
     assert rows(each((LANES, D), put("z", ("i", "d"), at("a", "i", "d"), "+")), behind=(ALL,)) == 1
+    most = each((span("i", 0, ROWS - 2), D), put("z", ("i", "d"), 3.0))
+    assert rows(MAKE, behind=(most,), strips=3) == 1
+    assert rows(MAKE, behind=(most,)) == 2
     low, high = (each((span("i", a, b), D), put("z", ("i", "d"), 3.0)) for a, b in ((0, 5), (5, ROWS)))
     assert rows(MAKE, behind=(low, high)) == 2
     assert rows(MAKE, each((LANES, D), put("b", ("i", "d"), 1.0)), behind=(ALL,)) == 1

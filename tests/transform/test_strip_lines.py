@@ -203,6 +203,7 @@ def test_outer_and_inner_loops_have_lines_of_their_own():
 @pytest.mark.parametrize("other", [
     step("w", (J,), at("y", J - LOW, 0)),
     each(span("k", 0, W), put("w", (LOW + "k",), at("y", ix("k"), 0))),
+    step("w", (J,), at("y", J + 1, 0)),
 ])
 def test_rows_of_others_are_looked_at_outside_the_block(other: Stmt):
     inner = loop(span("i", 0, 2), CLEAR, SOLVE)

@@ -63,6 +63,7 @@ from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
 from sdfgad.transform.name_versions import name_versions
 from sdfgad.transform.normalise import normalise
+from sdfgad.transform.orient import orient_temporaries
 from sdfgad.transform.overwritten import remove_overwritten
 from sdfgad.transform.pack import pack
 from sdfgad.transform.parallelise import parallelise
@@ -265,7 +266,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
-    program = clear_behind(distribute_sweeps(tabulate_rows(program)), keep)
+    program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
     program = join_sums(split_with_sums(program, keep))
     program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
     program = join_updates(turn_sums(program))

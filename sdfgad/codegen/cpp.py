@@ -6,13 +6,14 @@ them, `r_` zero-dimensional containers held in a local, `s_` symbols, `l_` local
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.analysis.region import region_of
 from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range
@@ -27,29 +28,38 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 
 @dataclass(frozen=True)
 class Frame:
-    """What the text of an expression depends on: the containers, the intervals of the symbols in scope, and which
-    zero-dimensional containers live in a C++ local.
-
-    ends: the smallest and the largest value of symbols in scope in terms of those outside them. past: arrays that are
-    written past the cache (`past.py`).
+    """What the text of an expression depends on: the containers, the intervals of the symbols in scope, which
+    zero-dimensional containers live in a C++ local, the loops around, and arrays that are written past the cache
+    (`past.py`).
     """
 
     arrays: Mapping[str, Array]
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     registers: frozenset[str] = frozenset()
-    ends: Mapping[str, tuple[Ix, Ix]] = field(default_factory=lambda: MappingProxyType({}))
     past: frozenset[str] = frozenset()
+    ranges: Mapping[str, Range] = field(default_factory=lambda: MappingProxyType({}))
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""
-        bounds, ends = dict(self.bounds), dict(self.ends)
+        bounds, known = dict(self.bounds), dict(self.ranges)
         for r in ranges:
             bounds[r.var] = range_bounds(r, bounds)
-            # What is said in terms of another symbol of this name says nothing any more.
-            ends = {v: e for v, e in ends.items() if v != r.var and r.var not in e[0].symbols | e[1].symbols}
+            # A range that counts from a variable of the same name knew another one.
+            known = {v: k for v, k in known.items() if v != r.var and r.var not in k.start.symbols | k.stop.symbols}
             if not (r.start.elems or r.stop.elems or r.var in r.start.symbols | r.stop.symbols):
-                ends[r.var] = (r.start, r.stop - 1) if r.step > 0 else (r.stop + 1, r.start)
-        return replace(self, bounds=bounds, ends=ends)
+                known[r.var] = r
+        return replace(self, bounds=bounds, ranges=known)
+
+    def around(self, index: Ix) -> list[Range]:
+        """The loops that an index depends on, by their bounds too."""
+        found: dict[str, Range] = {}
+        left = set(index.symbols)
+        while left:
+            r = self.ranges.get(var := left.pop())
+            if r is not None and var not in found:
+                found[var] = r
+                left |= r.start.symbols | r.stop.symbols
+        return list(found.values())
 
 
 def range_bounds(r: Range, env: Mapping[str, Bounds]) -> Bounds:
@@ -190,41 +200,31 @@ def access_anywhere(frame: Frame, name: str, index: tuple[Ix, ...]) -> str | Non
     array = frame.arrays[name]
     if array.size == 0 or not all(inside(frame, frame.arrays[e.array], e.parts) for i in index for e in i.elems):
         return None
-    if inside(frame, array, index) or array.packing is None and all(
-            _never_negative(frame, gap) for i, n in zip(index, array.shape, strict=True) for gap in (i, n - 1 - i)):
+    if inside(frame, array, index):
         return access(frame, name, index)
     offset = index_text(frame, flat(array, index))
     return f"{pointer(array.name)}[sg::greatest(0L, sg::least({array.size - 1}L, {offset}))]"
 
 
 def inside(frame: Frame, array: Array, index: tuple[Ix, ...]) -> bool:
-    """Whether the intervals of the symbols show that an index is within the shape, or the part that has room."""
+    """Whether the loops around show that an index is within the shape, or the part that has room."""
     bounds = [(ix(0), ix(n)) for n in array.shape]
     if array.packing is not None:
         here = {axis(k): i for k, i in enumerate(index)}
         bounds = [(low.subs(here), high.subs(here)) for low, high in array.packing.bounds]
     gaps = (gap for i, (first, end) in zip(index, bounds, strict=True) for gap in (i - first, end - 1 - i))
-    return all(low is not None and low >= 0 for low, _ in (gap.bounds(frame.bounds) for gap in gaps))
+    return all(_is_nonnegative(frame, gap) for gap in gaps)
 
 
-def _never_negative(frame: Frame, gap: Ix) -> bool:
-    """Whether a number is at least zero wherever its symbols are between their ends: `j - 8*s` for j = 8*s:8*s + 8."""
-    for var in reversed(list(frame.ends)):
-        factor = gap.coefficient(var)
-        if factor:
-            gap = gap.subs({var: frame.ends[var][factor < 0]})
-    return any(low is not None and low >= 0 for low, _ in (g.bounds(frame.bounds) for g in _below(gap)))
-
-
-def _below(gap: Ix) -> Iterator[Ix]:
-    """The number, and numbers at most as large: with one part of a maximum, with one of a minimum that is taken off."""
-    yield gap
-    for atoms, factor in gap.terms:
-        atom = atoms[0] if len(atoms) == 1 else None
-        if isinstance(atom, Max if factor > 0 else Min):
-            rest = gap - Ix((((atom,), factor),))
-            for part in atom.parts:
-                yield from _below(rest + part * factor)
+def _is_nonnegative(frame: Frame, gap: Ix) -> bool:
+    """By the intervals of its symbols, or by how they depend on each other."""
+    low = gap.bounds(frame.bounds)[0]
+    if low is not None and low >= 0:
+        return True
+    if gap.affine is None:
+        return False
+    region = region_of((), frame.around(gap))
+    return region is not None and region.implies(gap.affine)
 
 
 def index_text(frame: Frame, index: Ix) -> str:

@@ -11,7 +11,7 @@ from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import stride
 from sdfgad.analysis.sweeps import looked_into
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
-from sdfgad.ir.index import Ix, ix, minimum
+from sdfgad.ir.index import Ix, Min, ix, minimum
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
 from sdfgad.names import fresh
@@ -39,8 +39,13 @@ class _Lanes:
     stop: Ix
     width: int
 
+    def ahead(self, r: Range) -> int | None:
+        """How far the values of a range that counts lanes lie from the rows; None when it counts none."""
+        gap = (r.start - self.start).const
+        return gap if gap is not None and r.step == 1 and _summed(r.stop - gap) == self.stop else None
+
     def counts(self, r: Range) -> bool:
-        return r.step == 1 and r.start == self.start and r.stop == self.stop
+        return self.ahead(r) is not None
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,14 @@ class _Use:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an access goes: the line, its dimensions of lanes and positions, and its first and last position."""
+    """Where an access goes: the line, its dimensions of lanes and positions, and its first and last position.
+
+    ahead: how far its elements lie from the rows.
+    """
 
     key: Key
     lane: int
+    ahead: int
     position: int
     first: int
     last: int
@@ -74,6 +83,7 @@ class _Line:
     name: str
     array: Array
     lane: int
+    ahead: int
     position: int
     first: int
     last: int
@@ -135,8 +145,16 @@ def _lanes_of(r: Range, loop: Loop) -> _Lanes | None:
     last, end = r.start.bounds(env)[1], r.stop.bounds(env)[1]
     if last is None or end is None or last >= end:
         return None
-    full = r.start + width
-    return _Lanes(r.start, r.stop, width) if r.stop in (full, minimum(ix(end), full)) else None
+    full, stop = r.start + width, _summed(r.stop)
+    return _Lanes(r.start, stop, width) if stop in (full, minimum(ix(end), full)) else None
+
+
+def _summed(i: Ix) -> Ix:
+    """min(a, b) + c   ->   min(a + c, b + c)"""
+    for atom in i.atoms:
+        if isinstance(atom, Min) and (rest := i - minimum(*atom.parts)).const is not None:
+            return minimum(*(p + rest for p in atom.parts))
+    return i
 
 
 class _Strip:
@@ -180,9 +198,12 @@ class _Strip:
             place = self._place(use, position, path)
             if place is None:
                 return None
-            line = lines.setdefault(place.key, _Line("", array, place.lane, position, place.first, place.last, []))
+            line = lines.setdefault(place.key, _Line("", array, place.lane, place.ahead, position, place.first,
+                                                        place.last, []))
             line.first, line.last = min(line.first, place.first), max(line.last, place.last)
             line.uses.append((use, place))
+            if (place.lane, place.ahead) != (line.lane, line.ahead):
+                return None
         if len({line.lane for line in lines.values()}) != 1:
             return None
         return lines if name not in self.written or self._owned(name, lines) else None
@@ -191,16 +212,21 @@ class _Strip:
         return not i.symbols.isdisjoint(r.var for r in use.inner)
 
     def _lane(self, use: _Use, i: Ix) -> Range | None:
-        """The range that counts lanes when an index is its variable."""
-        return next((r for r in use.stmt.domain if i == ix(r.var) and self.lanes.counts(r)), None)
+        """The range that counts lanes when an index is its variable, but for a number."""
+        return next((r for r in use.stmt.domain if (i - r.var).const is not None and self.lanes.counts(r)), None)
+
+    def _ahead(self, use: _Use, i: Ix) -> int | None:
+        """How far from its row an access is along a dimension; None where that counts no rows."""
+        r = self._lane(use, i)
+        return None if r is None else ((i - r.var).const or 0) + (self.lanes.ahead(r) or 0)
 
     def _place(self, use: _Use, position: int, path: tuple[Range, ...]) -> _Place | None:
         lane = [d for d, i in enumerate(use.index) if self._lane(use, i) is not None]
         rest = tuple(i for d, i in enumerate(use.index) if d not in (*lane, position))
         if len(lane) != 1 or lane[0] == position or any(i.elems or self._inside(use, i) for i in rest):
             return None
-        own = self._lane(use, use.index[lane[0]])
-        if own is None or own.var in use.index[position].symbols or use.index[position].elems:
+        own, ahead = self._lane(use, use.index[lane[0]]), self._ahead(use, use.index[lane[0]])
+        if own is None or ahead is None or own.var in use.index[position].symbols or use.index[position].elems:
             return None
         # Copies run even where the loops around the access do not: all that they touch has to be there.
         env = interval_env((*path, *use.inner))
@@ -209,15 +235,15 @@ class _Strip:
             if low is None or high is None or not 0 <= low <= high < size:
                 return None
         first, last = bounds[position]
-        return _Place((use.array, rest), lane[0], position, first or 0, last or 0)
+        return _Place((use.array, rest), lane[0], ahead, position, first or 0, last or 0)
 
     def _owned(self, name: str, lines: Mapping[Key, _Line]) -> bool:
         """Whether no two lines have an element in common, and no other iteration of the loop touches these rows."""
         keys = [rest for _, rest in lines]
         apart = all(any((i - j).const for i, j in zip(a, b, strict=True))
                     for k, a in enumerate(keys) for b in keys[:k])
-        lane = next(iter(lines.values())).lane
-        return apart and all(self._lane(u, u.index[lane]) is not None for u in self.all if u.array == name)
+        first = next(iter(lines.values()))
+        return apart and all(self._ahead(u, u.index[first.lane]) == first.ahead for u in self.all if u.array == name)
 
     def _worth(self, block: Block, lines: Mapping[Key, _Line]) -> dict[Key, _Line]:
         """The lines that pay, as long as there is room."""
@@ -259,11 +285,12 @@ class _Strip:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
         k = fresh("c0", taken)
         j = fresh("c1", {*taken, k})
-        ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, self.lanes.start, self.lanes.stop)
+        start = self.lanes.start + line.ahead
+        ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, start, _summed(self.lanes.stop + line.ahead))
         there = list(rest)
         for d, i in sorted(((line.position, ix(k)), (line.lane, ix(j)))):
             there.insert(d, i)
-        here = ix(k) - line.first, ix(j) - self.lanes.start
+        here = ix(k) - line.first, ix(j) - start
         dtype = line.array.dtype
         if load:
             return Map(ranges, (Store(line.name, here, Load(line.array.name, tuple(there), dtype)),))
@@ -330,7 +357,8 @@ def _moved(stmt: Stmt, lines: Mapping[Key, _Line], lanes: _Lanes) -> Stmt:
             return name, index
         lane, position = dims[name]
         line = lines.get((name, tuple(i for d, i in enumerate(index) if d not in (lane, position))))
-        return (line.name, (index[position] - line.first, index[lane] - lanes.start)) if line else (name, index)
+        there = (index[position] - line.first, index[lane] - line.ahead - lanes.start) if line else index
+        return (line.name if line else name), there
 
     def one(n: Expr) -> Expr | None:
         return Load(*place(n.array, n.index), n.dtype) if isinstance(n, Load) else None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.overwritten import remove_overwritten
 from tests.support.build import F8, at, each, loop, one, put, span, when
@@ -87,3 +87,60 @@ def test_a_map_that_reads_its_own_store_keeps_it():
 
 def test_another_round_of_a_loop_sees_the_end_of_the_last():
     assert check(loop(span("t", 0, 2), one("y", (0,), at("x", 2)), FIRST)) == 1
+
+
+ROWS, COLUMNS = 8, 3
+
+
+def rows(*body: Stmt, behind: tuple[Stmt, ...], private: tuple[str, ...] = (), strips: int = ROWS // 2) -> int:
+    """The pass keeps the meaning of a parallel loop, and of what stands behind it; returns stores into z left."""
+    shapes = {"a": (ROWS, COLUMNS), "z": (ROWS, COLUMNS), "b": (ROWS, COLUMNS), "line": (2, COLUMNS)}
+    arrays = {n: Array(n, s, F8, "transient" if n == "line" else "argument") for n, s in shapes.items()}
+    strip = Loop(span("s", 0, strips), body, parallel=True, private=private)
+    before = Program("p", arrays, ("a", "z", "b"), (strip, *behind))
+    after = remove_overwritten(before)
+    check_same(before, after)
+    return sum(isinstance(p, Store) and p.array == "z"
+               for s in statements(after.body) if isinstance(s, Map) for p in s.body)
+
+
+LANES = span("i", ix("s") * 2, ix("s") * 2 + 2)
+D = span("d", 0, COLUMNS)
+MAKE = each((LANES, D), put("z", ("i", "d"), at("a", "i", "d") * 2.0))
+LOOK = each((LANES, D), put("b", ("i", "d"), at("z", "i", "d")))
+ALL = each((span("i", 0, ROWS), D), put("z", ("i", "d"), at("a", "i", "d")))
+
+
+def test_what_a_strip_leaves_for_nobody():
+    assert rows(MAKE, behind=(ALL,)) == 1
+    assert rows(MAKE, LOOK, behind=(ALL,)) == 2
+    assert rows(MAKE, LOOK, MAKE, behind=(ALL,)) == 2
+    assert rows(each((LANES, D), put("z", ("i", "d"), at("a", "i", "d"), "+")), behind=(ALL,)) == 1
+    most = each((span("i", 0, ROWS - 2), D), put("z", ("i", "d"), 3.0))
+    assert rows(MAKE, behind=(most,), strips=3) == 1
+    assert rows(MAKE, behind=(most,)) == 2
+    low, high = (each((span("i", a, b), D), put("z", ("i", "d"), 3.0)) for a, b in ((0, 5), (5, ROWS)))
+    assert rows(MAKE, behind=(low, high)) == 2
+    assert rows(MAKE, each((LANES, D), put("b", ("i", "d"), 1.0)), behind=(ALL,)) == 1
+
+
+@pytest.mark.parametrize("behind", [
+    (),
+    (each((span("i", 0, ROWS - 1), D), put("z", ("i", "d"), 3.0)),),
+    (each((span("i", 1, ROWS), D), put("z", ("i", "d"), 3.0)),),
+    (each((span("i", 0, ROWS), D), put("z", ("i", "d"), 3.0, "+")),),
+    (one("b", (0, 0), at("z", ROWS - 1, 1)), ALL),
+    (when(at("a", 0, 0).compare("gt", 0.5), (ALL,)),),
+    (loop(span("t", 0, 0), ALL),),
+], ids=["nothing", "but the last", "but the first", "sum", "look", "branch", "never"])
+def test_what_a_strip_leaves_for_somebody_stays(behind: tuple[Stmt, ...]):
+    left = rows(MAKE, behind=behind)
+    assert left == 1 + sum(isinstance(s, Map) and "z" in {p.array for p in s.body if isinstance(p, Store)}
+                           for s in statements(behind))
+
+
+def test_what_belongs_to_an_iteration_is_no_matter_of_others():
+    own = each((LANES, D), put("line", (ix("i") - ix("s") * 2, "d"), at("a", "i", "d")))
+    use = each((LANES, D), put("z", ("i", "d"), at("line", ix("i") - ix("s") * 2, "d")))
+    fill = each((span("i", 0, 2), D), put("line", ("i", "d"), 1.0))
+    assert rows(own, use, behind=(fill,), private=("line",)) == 1

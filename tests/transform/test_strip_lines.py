@@ -118,6 +118,49 @@ def test_strips_that_do_not_fill_up():
     assert lines(body, strip=span("s", 0, 3)) == {"x_line", "y_line"}
 
 
+def ahead(by: int, lanes: Range) -> Stmt:
+    value = at("x", J + by, T) * at("y", J + by, T - 1) + at("x", J + by, T - 1)
+    return loop(UP, step("y", (J + by, T), value, "+", lanes))
+
+
+BEHIND = span("j", LOW - 1, LOW + W - 1)
+
+
+@pytest.mark.parametrize("stop", [LOW + W - 1, minimum(N, LOW + W) - 1, minimum(N - 1, LOW + W - 1)])
+def test_lanes_that_are_ahead_of_their_variable(stop: Ix):
+    lanes = span("j", LOW - 1, stop)
+    first = step("y", (J + 1, 0), lit(3.0), None, lanes)
+    body = ahead(1, lanes)
+    assert lines(first, body) == {"x_line", "y_line"}
+    assert copies(each((lanes, ALL), put("y", (J + 1, "d"), lit(0.0))), body) == 2
+
+
+def test_lanes_of_several_variables():
+    body = ahead(1, BEHIND)
+    assert lines(CLEAR, body) == {"x_line", "y_line"}
+    assert copies(CLEAR, body) == 2
+
+
+def test_rows_of_strips_start_behind_the_first():
+    lanes = span("j", LOW, minimum(N - 2, LOW + W))
+    body = ahead(2, lanes)
+    assert lines(body) == {"x_line", "y_line"}
+
+
+def test_rows_read_ahead_by_different_numbers_stay():
+    lanes = span("j", LOW, minimum(N - 1, LOW + W))
+    body = loop(UP, step("y", (J, T), at("x", J, T) * at("y", J, T - 1) + at("x", J + 1, T), "+", lanes),
+                step("y", (J, T), at("x", J + 1, T - 1), "+", lanes))
+    assert lines(body) == {"y_line"}
+
+
+def test_a_row_that_another_strip_writes_stays():
+    lanes = span("j", LOW, minimum(N - 1, LOW + W))
+    body = loop(UP, step("y", (J, T), at("x", J, T) * at("y", J, T - 1) + at("x", J, T - 1), "+", lanes))
+    other = step("w", (J,), at("y", J + 1, 0), None, lanes)
+    assert "y_line" not in set(line_strips(build(other, body)).arrays)
+
+
 def test_strips_that_overlap_stay():
     lanes = span("j", LOW, LOW + W + 1)
     body = loop(UP, step("y", (J, T), at("x", J, T) * at("x", J, T - 1), None, lanes))
@@ -160,6 +203,7 @@ def test_outer_and_inner_loops_have_lines_of_their_own():
 @pytest.mark.parametrize("other", [
     step("w", (J,), at("y", J - LOW, 0)),
     each(span("k", 0, W), put("w", (LOW + "k",), at("y", ix("k"), 0))),
+    step("w", (J,), at("y", J + 1, 0)),
 ])
 def test_rows_of_others_are_looked_at_outside_the_block(other: Stmt):
     inner = loop(span("i", 0, 2), CLEAR, SOLVE)

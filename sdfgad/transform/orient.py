@@ -1,0 +1,112 @@
+"""The order of the dimensions of temporaries in memory: what neighbours in a map touch is to lie side by side."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from sdfgad.analysis.rows import points, stride, touched, touches, trips
+from sdfgad.analysis.sweeps import looked_into
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
+from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes
+
+SHORT = 4
+"""A variable with fewer values leaves nothing to vectorise."""
+FAR = 3
+"""What a scattered access costs beyond another one."""
+LEFT = 0.75
+"""What is left of the cost of all accesses of the maps that touch an array, at most, where it is turned."""
+LEAST_BYTES = 1 << 15
+"""Smaller arrays stay in the nearest cache however they lie."""
+Weighted = list[tuple[Map, int]]
+Item = TypeVar("Item")
+
+
+def orient_temporaries(program: Program, keep: Iterable[str], least: int = LEAST_BYTES) -> Program:
+    """for j: map i: t[i, j] = t[i, j - 1] + y[j, i]   ->   for j: map i: t[j, i] = t[j - 1, i] + y[j, i]
+
+    For arrays of the program's own that nobody sees afterwards and that maps alone touch, where that leaves fewer
+    scattered accesses in these maps. No value depends on where an element lies. `keep`: arrays somebody reads after the
+    program. `least`: bytes of the smallest array to turn.
+    """
+    every = list(_weighted(program.body, 1))
+    for name in _free(program, frozenset(keep), least):
+        last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
+        if last is not None:
+            program = _turned(program, name, last)
+            every = list(_weighted(program.body, 1))
+    return program
+
+
+def _free(program: Program, keep: frozenset[str], least: int) -> list[str]:
+    """Arrays whose elements may lie in another order, large ones first."""
+    barred = looked_into(program.body) | keep
+    for stmt in statements(program.body):
+        if not isinstance(stmt, Map):
+            barred |= reads(stmt) | writes(stmt)
+        if isinstance(stmt, Loop):
+            barred |= set(stmt.private)
+    found = [a for n, a in program.arrays.items() if n not in barred and a.role == "transient" and not a.packing
+             and len(a.shape) > 1 and a.bytes >= least]
+    return [a.name for a in sorted(found, key=lambda a: (-a.bytes, a.name))]
+
+
+def _weighted(block: Block, times: int) -> Iterator[tuple[Map, int]]:
+    """Every map, and how often its body runs."""
+    for stmt in block:
+        if isinstance(stmt, Map):
+            yield stmt, times * points(stmt)
+        inner = times * trips(stmt.range) if isinstance(stmt, Loop) else times
+        for part in children(stmt):
+            yield from _weighted(part, inner)
+
+
+def _best_last(program: Program, name: str, users: Weighted) -> int | None:
+    """The dimension in which neighbours should lie side by side; None when that is as it should be."""
+    rank = len(program.arrays[name].shape)
+    if not any(_apart(program.arrays, m) for m, _ in users):
+        return None
+    now = _cost(program.arrays, users)
+    found = {}
+    for d in range(rank - 1):
+        turned = replace(program.arrays[name], shape=_order(program.arrays[name].shape, d))
+        moved = [(_moved(m, name, d), often) for m, often in users]
+        found[d] = _cost({**program.arrays, name: turned}, moved)
+    best = min(found, key=lambda d: found[d])
+    return best if found[best] <= LEFT * now else None
+
+
+def _cost(arrays: Mapping[str, Array], users: Weighted) -> int:
+    """Of all accesses, each map along the variable that is best for it."""
+    return sum(often * (len(touches(stmt)) + FAR * _apart(arrays, stmt)) for stmt, often in users)
+
+
+def _apart(arrays: Mapping[str, Array], stmt: Map) -> int:
+    """Accesses of a map that do not go from neighbour to neighbour with a variable, the best one."""
+    counts = []
+    for r in stmt.domain:
+        if trips(r) >= SHORT:
+            steps = [stride(arrays[t.array], t.index, r.var) for t in touches(stmt)]
+            counts.append(sum(s is None or abs(s) > 1 for s in steps))
+    return min(counts, default=0)
+
+
+def _turned(program: Program, name: str, last: int) -> Program:
+    array = program.arrays[name]
+    arrays = {**program.arrays, name: replace(array, shape=_order(array.shape, last))}
+
+    def change(stmt: Stmt) -> Block:
+        return (_moved(stmt, name, last) if isinstance(stmt, Map) and name in touched(stmt)[0] else stmt,)
+
+    return program.but(body=rebuild(program.body, change), arrays=arrays)
+
+
+def _moved(stmt: Map, name: str, last: int) -> Map:
+    made = map_accesses(stmt, lambda n, index: _order(index, last) if n == name else index)
+    assert isinstance(made, Map)
+    return made
+
+
+def _order(dims: tuple[Item, ...], last: int) -> tuple[Item, ...]:
+    """Dimensions with one of them brought to the end."""
+    return (*dims[:last], *dims[last + 1:], dims[last])

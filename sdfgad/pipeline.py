@@ -55,6 +55,7 @@ from sdfgad.transform.jam_sweeps import jam_sweeps
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.join_updates import join_updates
 from sdfgad.transform.joined_sums import join_sums
+from sdfgad.transform.kept_powers import divide_kept_powers
 from sdfgad.transform.known_zeros import assign_to_zeros
 from sdfgad.transform.lines import line_up
 from sdfgad.transform.made_matrices import multiply_as_made
@@ -269,7 +270,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
     program = join_sums(split_with_sums(program, keep))
     program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
-    program = join_updates(turn_sums(program))
+    program = divide_kept_powers(join_updates(turn_sums(program)))
     # From here on sums that an assignment begins no longer change places with others.
     program = line_up(alternate(remove_overwritten(assign_to_zeros(program)), keep))
     return jam_sweeps(carry_values(block_loops(pack(program, keep))), keep)

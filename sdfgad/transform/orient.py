@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from sdfgad.analysis.rows import points, stride, touched, touches, trips
 from sdfgad.analysis.sweeps import looked_into
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes
 
@@ -63,32 +64,49 @@ def _weighted(block: Block, times: int) -> Iterator[tuple[Map, int]]:
 
 def _best_last(program: Program, name: str, users: Weighted) -> int | None:
     """The dimension in which neighbours should lie side by side; None when that is as it should be."""
-    rank = len(program.arrays[name].shape)
-    if not any(_apart(program.arrays, m) for m, _ in users):
+    last = len(program.arrays[name].shape) - 1
+    steps = [_Steps.of(program.arrays, m, name, often) for m, often in users]
+    now = sum(s.cost(last) for s in steps)
+    # Nothing is better than when no access to this array is scattered.
+    if sum(s.cost(None) for s in steps) > LEFT * now:
         return None
-    now = _cost(program.arrays, users)
-    found = {}
-    for d in range(rank - 1):
-        turned = replace(program.arrays[name], shape=_order(program.arrays[name].shape, d))
-        moved = [(_moved(m, name, d), often) for m, often in users]
-        found[d] = _cost({**program.arrays, name: turned}, moved)
+    found = {d: sum(s.cost(d) for s in steps) for d in range(last)}
     best = min(found, key=lambda d: found[d])
     return best if found[best] <= LEFT * now else None
 
 
-def _cost(arrays: Mapping[str, Array], users: Weighted) -> int:
-    """Of all accesses, each map along the variable that is best for it."""
-    return sum(often * (len(touches(stmt)) + FAR * _apart(arrays, stmt)) for stmt, often in users)
+@dataclass(frozen=True)
+class _Steps:
+    """What a map touches, and for each variable worth vectorising how many accesses to other arrays it scatters, and
+    where it moves those to the array in question."""
+
+    often: int
+    touched: int
+    others: tuple[int, ...]
+    own: tuple[tuple[list[tuple[Ix, ...]], str], ...]
+    array: Array
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array], stmt: Map, name: str, often: int) -> _Steps:
+        every = touches(stmt)
+        variables = [r.var for r in stmt.domain if trips(r) >= SHORT]
+        others = tuple(sum(_scattered(stride(arrays[t.array], t.index, v)) for t in every if t.array != name)
+                       for v in variables)
+        own = tuple(([t.index for t in every if t.array == name], v) for v in variables)
+        return cls(often, len(every), others, own, arrays[name])
+
+    def cost(self, last: int | None) -> int:
+        """Of all accesses along the variable that is best, with this dimension last; with none of them scattered."""
+        turned = None if last is None else replace(self.array, shape=_order(self.array.shape, last))
+        apart = [other if turned is None or last is None else
+                 other + sum(_scattered(stride(turned, _order(i, last), var)) for i in indices)
+                 for other, (indices, var) in zip(self.others, self.own, strict=True)]
+        return self.often * (self.touched + FAR * min(apart, default=0))
 
 
-def _apart(arrays: Mapping[str, Array], stmt: Map) -> int:
-    """Accesses of a map that do not go from neighbour to neighbour with a variable, the best one."""
-    counts = []
-    for r in stmt.domain:
-        if trips(r) >= SHORT:
-            steps = [stride(arrays[t.array], t.index, r.var) for t in touches(stmt)]
-            counts.append(sum(s is None or abs(s) > 1 for s in steps))
-    return min(counts, default=0)
+def _scattered(step: int | None) -> bool:
+    """Whether an access does not go from neighbour to neighbour."""
+    return step is None or abs(step) > 1
 
 
 def _turned(program: Program, name: str, last: int) -> Program:

@@ -127,8 +127,7 @@ class Choice:
     def _with(self, undone: frozenset[str]) -> Emission:
         """With some updates undone, and what costs nothing to compute again then."""
         plain = self.emit(NOBODY, NO_MODES, undone)
-        light = frozenset(k.name for k in plain.made.kept if k.light and self.light)
-        light -= self._pinned(plain.made, PIN_STORE)
+        light = self._light(plain)
         return self.emit(light, NO_MODES, undone) if light else plain
 
     @property
@@ -182,7 +181,8 @@ class Choice:
     def floor(self) -> Emission:
         """The smallest gradient program the planner knows of.
 
-        To compute values where they are read may keep others alive, so without that it may be smaller.
+        To compute values where they are read may keep others alive, so without that it may be smaller; where the model
+        of the solver sees that it is not, no program is made for it.
         """
         own = self._smallest()
         if not (self.light and self.stored.recomputed):

@@ -1,7 +1,7 @@
 """Which element of which array a statement touches, when: the raw material of every dependence question."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -242,6 +242,13 @@ def interval_env(ranges: Iterable[Range]) -> dict[str, Bounds]:
         low, high = r.start.bounds(env), r.stop.bounds(env)
         env[r.var] = (low[0], _shift(high[1], -1)) if r.step > 0 else (_shift(high[0], 1), low[1])
     return env
+
+
+def always_inside(index: Sequence[Ix], shape: Sequence[int], env: Mapping[str, Bounds]) -> bool:
+    """Whether an index is one of an array of this shape for all values of its symbols, each by itself."""
+    ends = (i.bounds(env) for i in index)
+    return all(low is not None and high is not None and low >= 0 and high < n
+               for (low, high), n in zip(ends, shape, strict=True))
 
 
 def extent_bound(r: Range, env: Mapping[str, Bounds]) -> int | None:

@@ -7,9 +7,10 @@ from functools import lru_cache, reduce
 from itertools import combinations
 from math import prod
 
+from sdfgad.analysis.access import always_inside
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Index, Load, call, index_elems, loads, walk
-from sdfgad.ir.index import Bounds, Ix, ix
+from sdfgad.ir.index import Bounds, ix
 from sdfgad.ir.program import Array, Map, Range, Stmt, Store
 from sdfgad.names import fresh
 
@@ -150,17 +151,11 @@ class _Plan:
         """Whether every load is within its array wherever the variables are in their hulls."""
         accesses = [(n.array, n.index) for n in loads(e)]
         accesses += [(atom.array, atom.parts) for atom in index_elems(e)]
-        return all(_within(i, n, self.hull) for array, index in accesses
-                   for i, n in zip(index, self.shapes[array], strict=True))
+        return all(always_inside(index, self.shapes[array], self.hull) for array, index in accesses)
 
 
 def _union(sets: Iterable[Names]) -> Names:
     return frozenset[str]().union(*sets)
-
-
-def _within(index: Ix, extent: int, hull: Mapping[str, Bounds]) -> bool:
-    low, high = index.bounds(hull)
-    return low is not None and high is not None and low >= 0 and high < extent
 
 
 def _product(factors: list[Expr]) -> Expr:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.access import always_inside, interval_env
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
 from sdfgad.ir import algebra
@@ -141,9 +141,8 @@ class _Lines:
         array = self.arrays[name]
         if array.packing or array.role == "tape" or not is_pointwise((r,), index):
             return False
-        within = [(i.bounds(env), n) for i, n in zip(index, array.shape, strict=True)]
-        return all(others.isdisjoint(i.symbols) and not i.elems for i in index) and all(
-            low is not None and high is not None and low >= 0 and high < n for (low, high), n in within)
+        return all(others.isdisjoint(i.symbols) and not i.elems for i in index) and \
+            always_inside(index, array.shape, env)
 
     def _adds(self, stmt: Map, k: int, r: Range, others: set[str], env: Mapping[str, Bounds]) -> bool:
         """Whether a part adds to a line that no other part looks at, and rounding is the same in the line."""

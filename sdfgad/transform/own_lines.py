@@ -1,11 +1,11 @@
 """Give a map arrays of its own for the lines of a larger array that it reads or adds to."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.access import always_inside, interval_env
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, rewrite, walk
 from sdfgad.ir.index import Bounds, Ix, ix
@@ -125,7 +125,8 @@ class OwnLines:
         if None in boxed.values() or any(i.elems for i in index) or (line and not is_pointwise(line, index)):
             return None
         shape = self.arrays[array].shape
-        if any(r != w for r, w in zip(used, line, strict=True)) and not _inside(shape, index, interval_env(line)):
+        # A box also holds what no row reaches.
+        if any(r != w for r, w in zip(used, line, strict=True)) and not always_inside(index, shape, interval_env(line)):
             return None
         times = prod(w.trips or 0 for r, w in boxed.items() if r not in used and w is not None)
         return line if times >= FEWER else None
@@ -140,13 +141,6 @@ def _whole(r: Range, bounds: Bounds) -> Range | None:
     """All the numbers that a range of step one ever runs through."""
     low, high = bounds
     return Range(r.var, ix(low), ix(high + 1)) if r.step == 1 and low is not None and high is not None else None
-
-
-def _inside(shape: tuple[int, ...], index: tuple[Ix, ...], env: Mapping[str, Bounds]) -> bool:
-    """Whether an index is one of the array for all values of the symbols: a box also holds what no row reaches."""
-    bounds = [i.bounds(env) for i in index]
-    return all(low is not None and high is not None and low >= 0 and high < n
-               for (low, high), n in zip(bounds, shape, strict=True))
 
 
 def _place(line: tuple[Range, ...]) -> tuple[Ix, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.access import always_inside, interval_env
 from sdfgad.ir.expr import Expr, loads, symbols_of
 from sdfgad.ir.index import Bounds, ix
 from sdfgad.ir.program import Array, Map, Range, Store
@@ -92,12 +92,5 @@ def _last(stmt: Map, store: Store, target: tuple[Range, ...], outside: Iterable[
     if boxes is None or any(_bounding(r) & names for r in target) or any(True for e in outside for _ in loads(e)):
         return None
     named = {r.var: r for r in boxes}
-    return tuple(named.get(r.var, r) for r in target) if _exists(stmt, store, array) else None
-
-
-def _exists(stmt: Map, store: Store, array: Array) -> bool:
-    """Whether the place of the store lies within the array for all values of the variables, each by itself."""
-    env = interval_env(stmt.domain)
-    reach = [i.bounds(env) for i in store.index]
-    return all(low is not None and high is not None and low >= 0 and high < n
-               for (low, high), n in zip(reach, array.shape, strict=True))
+    there = always_inside(store.index, array.shape, interval_env(stmt.domain))
+    return tuple(named.get(r.var, r) for r in target) if there else None

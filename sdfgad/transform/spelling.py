@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.access import always_inside, interval_env
 from sdfgad.analysis.cover import covers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads
-from sdfgad.ir.index import Bounds, Ix, ix
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Map, Range, Stmt, Store, View
 from sdfgad.ir.walk import expr_reads, range_elems, writes
 
@@ -135,11 +135,6 @@ def _exists(stmt: Map, arrays: Arrays, path: Sequence[Range]) -> bool:
     named = [(store.array, store.index), *((n.array, n.index) for n in loads(store.expr))]
     elems = [*(e for _, index in named for i in index for e in i.elems), *index_elems(store.expr),
              *(e for r in stmt.domain for e in range_elems(r))]
-    return all(_inside(index, arrays[name].shape, env) for name, index in
+    return all(always_inside(index, arrays[name].shape, env) for name, index in
                [*named, *((e.array, e.parts) for e in elems)])
 
-
-def _inside(index: tuple[Ix, ...], shape: tuple[int, ...], env: Mapping[str, Bounds]) -> bool:
-    bounds = [i.bounds(env) for i in index]
-    return all(low is not None and low >= 0 and high is not None and high < n
-               for (low, high), n in zip(bounds, shape, strict=True))

@@ -40,6 +40,8 @@ and then updating it in place.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
+* Numbers, functions, lists and attributes from outside the function are looked up at every call, as Python does; what
+  has changed is compiled anew. Floating-point arrays from outside may change their elements freely.
 * Devices: CPU.
 * Under a `memory_limit`, counted loops start again from snapshots; `while` loops and loops that may end early do so
   once their tapes, which are not in the predicted peak, have outgrown what the plan leaves of the limit: the call then

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from sdfgad.results import Gradients
 from sdfgad.rules import registry
 
 _DEVICES = ("cpu",)
+_Made = TypeVar("_Made", Derivative, Primal, Pushforward)
 
 
 class GradFunction:
@@ -47,7 +48,7 @@ class GradFunction:
         self._limit, self._plan = memory_limit, plan
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
-        self._known: dict[Any, Derivative] = {}
+        self._known: dict[Any, list[Derivative]] = {}
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
 
@@ -94,14 +95,14 @@ class GradFunction:
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
-        key = (bound.signature, value)
         with self._lock:
-            if key not in self._known:
-                limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
-                wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
-                            self._plan, self._pins, self._spill)
-                self._known[key] = derive(self.fn, bound, wish)
-            return self._known[key]
+            return _valid(self._known.setdefault((bound.signature, value), []), lambda: self._derive(bound, value))
+
+    def _derive(self, bound: Bound, value: bool) -> Derivative:
+        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
+        wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
+                    self._plan, self._pins, self._spill)
+        return derive(self.fn, bound, wish)
 
     def _shape(self, grads: dict[str, Any]) -> Any:
         single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(grads) == 1)
@@ -181,8 +182,8 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     names = resolve_wrt(fn, bound, wrt)
     wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))
     derivative = _once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish))
-    base, outputs = _once(fn, ("primal", bound.signature, repr(output)), lambda: primal(fn, bound, output))
-    tree, named = base.run(bound, frozenset(), outputs)
+    base: Primal = _once(fn, ("primal", bound.signature, repr(output)), lambda: primal(fn, bound, output))
+    tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
     single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
 
@@ -212,14 +213,13 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function itself, compiled: same value, arguments left alone."""
     fn = getattr(fn, "fn", fn)
-    known: dict[Any, Primal] = {}
+    known: dict[Any, list[Primal]] = {}
 
     @functools.wraps(fn)
     def compiled(*args: Any, **keywords: Any) -> Any:
         bound = bind(fn, args, keywords)
-        if bound.signature not in known:
-            known[bound.signature] = primal(fn, bound)[0]
-        return known[bound.signature].run(bound, frozenset())[0]
+        code = _valid(known.setdefault(bound.signature, []), lambda: primal(fn, bound))
+        return code.run(bound, frozenset())[0]
 
     return compiled
 
@@ -300,9 +300,19 @@ def _known(fn: Callable[..., Any]) -> dict[Any, Any]:
 
 
 def _once(fn: Callable[..., Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What `make` gives, made once per function, key and rule book."""
-    known = _known(fn)
-    full = (*key, registry.version())
-    if full not in known:
-        known[full] = make()
-    return known[full]
+    """What `make` gives, made once per function, key and rule book, and again when its surroundings have changed."""
+    return _valid(_known(fn).setdefault((*key, registry.version()), []), make)
+
+
+MAX_SURROUNDINGS = 8
+"""Translations kept for the same arguments in other surroundings."""
+
+
+def _valid(found: list[_Made], make: Callable[[], _Made]) -> _Made:
+    """The one of `found` whose function would still be translated the same; else a new one, which joins them."""
+    for made in found:
+        if made.parsed.surroundings.unchanged():
+            return made
+    found.insert(0, make())
+    del found[MAX_SURROUNDINGS:]
+    return found[0]

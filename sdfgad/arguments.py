@@ -87,8 +87,21 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if isinstance(value, (tuple, list)):
         return (type(value).__name__, *(_signature(f"{name}[{k}]", v, leaves) for k, v in enumerate(value)))
     if callable(value):
-        return (id(value), getattr(value, "__qualname__", ""))
+        return _Called(value)
     return (type(value).__name__, repr(value))
+
+
+@dataclass(frozen=True, eq=False)
+class _Called:
+    """A function among the arguments: it alone, and it stays alive as long as what was compiled for it."""
+
+    function: Callable[..., Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Called) and other.function is self.function
+
+    def __hash__(self) -> int:
+        return id(self.function)
 
 
 def is_differentiable(value: Any) -> bool:

@@ -318,27 +318,28 @@ def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
 
 @dataclass
 class Primal:
-    """The program itself, compiled."""
+    """The program itself, compiled. outputs: views of what was asked for besides the value of the call."""
 
     parsed: Parsed
     program: Program
     code: Executable
+    outputs: tuple[View, ...] = ()
 
-    def run(self, bound: Bound, donate: frozenset[str], outputs: tuple[View, ...] = ()) -> tuple[Any, list[Any]]:
-        keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in outputs))))
+    def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
+        keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in self.outputs))))
         memory = prepare(self.program, self.parsed, bound, donate, keep, self.code.written)
         _execute(self.code, memory)
-        return fill(self.program.returns, memory), [extract(v, memory) for v in outputs]
+        return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
 
 
-def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> tuple[Primal, tuple[View, ...]]:
-    """The compiled program without derivatives, and the views of the outputs named."""
+def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
+    """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parse(fn, *as_called(fn, bound))
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))
-    return Primal(parsed, program, build(program, keep)), outputs
+    return Primal(parsed, program, build(program, keep), outputs)
 
 
 @dataclass

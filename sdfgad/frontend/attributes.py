@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
+from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Method, Value, is_number
 from sdfgad.ir.expr import call, const
 
@@ -35,7 +36,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
     if name.startswith("__") or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     found = getattr(owner, name)
-    return constant_array(ctx, found, name) if isinstance(found, np.ndarray) else found
+    return found_outside(ctx, owner, name, found)
 
 
 def real(ctx: Context, value: Value) -> Value:

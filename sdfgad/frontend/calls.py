@@ -14,9 +14,9 @@ from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
 from sdfgad.frontend.elementwise import constant_array, describe, fold
-from sdfgad.frontend.expressions import outside
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, ufunc_rule
+from sdfgad.frontend.outside import outside
 from sdfgad.frontend.source import Code, code_of
 from sdfgad.frontend.values import (
     ArrayValue,

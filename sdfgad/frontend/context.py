@@ -11,6 +11,7 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import Code
+from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import Function, Value
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
@@ -43,7 +44,7 @@ class Context:
     label: str = ""  # the name the user is about to bind
     splits: int = 0  # branches that hold the rest of their block at the moment
     hints: dict[Any, Any] = field(default_factory=dict)
-    globals_used: dict[str, Value] = field(default_factory=dict)
+    surroundings: Surroundings = field(default_factory=Surroundings)
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)
 
     @property

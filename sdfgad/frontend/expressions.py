@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from sdfgad.frontend import arithmetic, attributes
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import constant_array, describe
+from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -26,7 +27,6 @@ from sdfgad.frontend.values import (
     SliceValue,
     Value,
     ViewValue,
-    contained,
     is_number,
 )
 from sdfgad.frontend.views import to_int
@@ -89,25 +89,10 @@ def lookup(ctx: Context, name: str) -> Value:
         outer = outer.enclosing
     for place in (frame.code.cells, frame.code.globals):
         if name in place:
-            return _from_outside(ctx, name, place[name])
+            return found_outside(ctx, place, name, place[name])
     if hasattr(builtins, name):
         return getattr(builtins, name)
     raise ctx.refuse(f"{name!r}, which is not defined", code="SG107")
-
-
-def _from_outside(ctx: Context, name: str, value: Any) -> Value:
-    if not ctx.frame.quiet and not isinstance(value, ModuleType):
-        ctx.globals_used[name] = value
-    return outside(ctx, value, name)
-
-
-def outside(ctx: Context, value: Any, label: str) -> Value:
-    """A value of the surrounding Python program: arrays become constant containers."""
-    if isinstance(value, np.ndarray):
-        return constant_array(ctx, value, label)
-    if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in contained(value)):
-        return tuple(outside(ctx, v, label) for v in value)
-    return value
 
 
 def _tuple(ctx: Context, node: ast.Tuple) -> Value:

@@ -18,9 +18,11 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
+from sdfgad.frontend.outside import settle_contents
 from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.source import Code, code_of
 from sdfgad.frontend.statements import execute
+from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Maybe, Value
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Program
@@ -42,14 +44,14 @@ class Parsed:
     """A translated function.
 
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
-    containers the program writes. `constants_used` holds what was taken from outside the function, by name.
+    containers the program writes. `surroundings` tells whether a translation now would find what this one found.
     """
 
     program: Program
     parameters: tuple[str, ...]
     traced: Mapping[str, str]
     mutated: frozenset[str]
-    constants_used: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
@@ -87,13 +89,15 @@ def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str
     values, traced = _arguments(ctx, bound)
     result = run_top(ctx, code, values)
     tree = _returned(ctx, result)
+    live = settle_contents(ctx)
     program = Program(
         name=names.safe(code.name) if code.name.isidentifier() else "program",
         arrays=MappingProxyType(dict(builder.arrays)),
         arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
-        constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node))
+        constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
+        live=live)
     return Parsed(program, parameters, MappingProxyType(traced), frozenset(builder.mutated),
-                  MappingProxyType(dict(ctx.globals_used)))
+                  ctx.surroundings)
 
 
 def _arguments(ctx: Context, bound: inspect.BoundArguments) -> tuple[dict[str, Value], dict[str, str]]:

@@ -9,10 +9,11 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import CodeType, FunctionType, MappingProxyType
+from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from sdfgad.errors import SourceLine, unsupported
+from sdfgad.frontend.surroundings import Cells
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.Lambda
 
@@ -100,13 +101,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _cells(function: FunctionType) -> Mapping[str, Any]:
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # assigned later than the function is made, or never
-            continue
-    return MappingProxyType(found)
+    return Cells(dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)))
 
 
 def _find(function: FunctionType, text: str, first: int) -> FunctionNode:

@@ -211,7 +211,8 @@ class Program:
     """A whole specialised program.
 
     arrays: every container by name. arguments: those the caller passes, in order. returns: the value of the call as a
-    tree of tuples, lists and constants with a `View` for every array or scalar result.
+    tree of tuples, lists and constants with a `View` for every array or scalar result. live: constants whose contents
+    may be others at the next call.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Program:
     returns: Any = None
     constants: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
     source: SourceLine | None = None
+    live: frozenset[str] = frozenset()
 
     def but(self, **changes: Any) -> Program:
         return replace(self, **changes)

@@ -23,7 +23,8 @@ _DEAR = frozenset((
 def tabulate(program: Program, seen: Iterable[str]) -> Program:
     """map i: t[i] = exp(2 * i)   ->   a constant t
 
-    For transient arrays outside `seen` that top-level maps fill once, from numbers, indices and other such arrays.
+    For transient arrays outside `seen` that top-level maps fill once, from numbers, indices and other such arrays,
+    constants that never change among them.
     """
     known = _Known(program)
     for stmt in program.body:
@@ -69,7 +70,8 @@ class _Known:
 
     def _store(self, stmt: Map, store: Store) -> bool:
         axes = _axes(stmt)
-        if axes is None or not reads(stmt) <= self.values.keys() | self.program.constants.keys():
+        known = self.values.keys() | self.program.constants.keys() - self.program.live
+        if axes is None or not reads(stmt) <= known:
             return False
         place = [_position(i, axes) for i in store.index]
         with np.errstate(all="ignore"):

@@ -1,0 +1,47 @@
+"""Values of the Python program around the translated function."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import constant_array
+from sdfgad.frontend.values import Value, contained
+
+
+def outside(ctx: Context, value: Any, label: str) -> Value:
+    """A value of the surrounding Python program: arrays become constant containers."""
+    if isinstance(value, np.ndarray):
+        ctx.surroundings.arrays[id(value)] = value
+        return constant_array(ctx, value, label)
+    if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in contained(value)):
+        return tuple(outside(ctx, v, label) for v in value)
+    return value
+
+
+def found_outside(ctx: Context, place: Any, name: str, value: Any) -> Value:
+    """`value`, found in a scope or object outside under `name`, which later calls look up again."""
+    if not ctx.frame.quiet:
+        ctx.surroundings.note(place, name, value)
+    return outside(ctx, value, name)
+
+
+def settle_contents(ctx: Context) -> frozenset[str]:
+    """Constants of the program whose contents may change between calls; those of all others are watched.
+
+    Indices and bounds are proven with the contents of integer arrays, and data that are not laid out as the program
+    needs them were copied.
+    """
+    live = set()
+    for value, stored in ctx.outside.values():
+        name = stored.view.array
+        data = ctx.builder.constants.get(name)
+        if data is None or id(value) not in ctx.surroundings.arrays:
+            continue
+        if value.dtype.kind not in "iu" and np.shares_memory(data, value):
+            live.add(name)
+        else:
+            ctx.builder.constants[name] = kept = np.array(data)
+            ctx.surroundings.watched.append((value, kept))
+    return frozenset(live)

@@ -40,6 +40,9 @@ and then updating it in place.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
+* An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
+  arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones
+  count from the end, modulo the length.
 * Numbers, functions, lists and attributes from outside the function are looked up at every call, as Python does; what
   has changed is compiled anew. Floating-point arrays from outside may change their elements freely.
 * Devices: CPU.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         GradientMismatchError,
         InvariantError,
         MemoryLimitError,
+        OutOfBoundsError,
         OutputError,
         PeakWarning,
         PlanNotExecutable,
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = (
-    "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutputError",
-    "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError", "ToolchainError", "UnsupportedError",
-    "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config", "errors", "forward", "grad",
-    "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
+    "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutOfBoundsError",
+    "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError", "ToolchainError",
+    "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config",
+    "errors", "forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))

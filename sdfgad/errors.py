@@ -42,6 +42,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG206": "this number of bytes cannot be read",
     "SG207": "this setting is unknown or has a wrong value",
     "SG208": "this target cannot be found",
+    "SG209": "an index leaves its array",
     "SG301": "the memory limit is below what the gradient needs at the least",
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",
@@ -181,6 +182,22 @@ class AliasError(UsageError):
     default_code = "SG203"
 
 
+class OutOfBoundsError(UsageError, IndexError):
+    """An index leaves its array, as NumPy would find out: SG209. Shows the line."""
+
+    default_code = "SG209"
+
+    def __init__(self, message: str = "", *, source: SourceLine | None = None, help: str = "") -> None:
+        super().__init__(message, help=help)
+        self.source = source
+
+    def __str__(self) -> str:
+        if self.source is None:
+            return super().__str__()
+        headline = f"[{self.code}] {CODES[self.code]}"
+        return "\n".join((headline, self.source.excerpt(self.message), *self._help_lines()))
+
+
 class MemoryLimitError(SdfgadError, MemoryError):
     """No plan fits the limit: SG3xx. ``floor`` names the arrays that are alive together at the minimum."""
 
@@ -299,7 +316,7 @@ def _characters(text: str, byte_offset: int) -> int:
 
 
 # Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
-for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, MemoryLimitError,
-                PlanNotExecutable, SnapshotError, GradientMismatchError, ToolchainError, InvariantError,
-                UnusedArgumentWarning, PeakWarning):
+for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, OutOfBoundsError,
+                MemoryLimitError, PlanNotExecutable, SnapshotError, GradientMismatchError, ToolchainError,
+                InvariantError, UnusedArgumentWarning, PeakWarning):
     _public.__module__ = "sdfgad"

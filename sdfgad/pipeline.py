@@ -297,6 +297,7 @@ def build(program: Program, results: tuple[str, ...]) -> Executable:
 def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
             results: tuple[str, ...], written: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
     """The arrays of one call: inputs (copied when written), and room for results and on disk."""
+    parsed.check_indices(bound.leaves)
     memory: dict[str, np.ndarray] = {}
     for leaf, array in parsed.traced.items():
         if array not in program.arrays:

@@ -84,6 +84,7 @@ def test_several_refusals_are_shown_together(program: str) -> None:
     (sdfgad.UsageError, ValueError),
     (sdfgad.UsageError, TypeError),
     (sdfgad.OutputError, sdfgad.UsageError),
+    (sdfgad.OutOfBoundsError, IndexError),
     (sdfgad.DtypeError, sdfgad.UsageError),
     (sdfgad.AliasError, sdfgad.UsageError),
     (sdfgad.MemoryLimitError, MemoryError),

@@ -10,6 +10,7 @@ import numpy as np
 
 from sdfgad import names
 from sdfgad.errors import SourceLine, unsupported
+from sdfgad.frontend.accesses import MOST_LOOPS, Access
 from sdfgad.frontend.bounds import Scope
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.sharing import Shared, refuse_sharing
@@ -57,8 +58,23 @@ class Builder:
     statements: int = 0
     lazies: int = 0
     quiet: bool = False  # statements are not allowed at the moment
+    accesses: list[Access] = field(default_factory=list)  # indices that may leave their arrays
 
     # names and containers
+
+    def note_access(self, i: Ix, extent: Ix, source: SourceLine | None, domain: Sequence[Range] = ()) -> bool:
+        """Remember an index that every run uses and that is not proven to stay inside `extent` elements.
+
+        False for what only some runs may use.
+        """
+        low, high = self.scope.bounds(i, domain)
+        size = extent.const
+        ranges = (*self.scope.ranges, *domain)
+        if size is None or len(self.regions) != len(self.scope.ranges) or len(ranges) > MOST_LOOPS:
+            return False
+        if low is None or low < -size or high is None or high >= size:
+            self.accesses.append(Access(i, size, ranges, source))
+        return True
 
     def symbol(self, label: str) -> str:
         """A free name for a loop variable or container."""
@@ -263,12 +279,13 @@ class Builder:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
-                len(self.blocks[-1]), self.statements, self.source)
+                len(self.blocks[-1]), self.statements, self.source, len(self.accesses))
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
-         self.statements, self.source) = state
+         self.statements, self.source, accesses) = state
+        del self.accesses[accesses:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
         self.mutated, self.frozen, self.managed = set(mutated), set(frozen), set(managed)

@@ -163,6 +163,10 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     if isinstance(object, Masked):
         raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
     kind = None if dtype is None else dtype_of(ctx, dtype)
+    if isinstance(object, ArrayValue) and not object.scalar and not copy and kind in (None, object.dtype):
+        if object.ndim >= ndmin:
+            return object
+        raise ctx.refuse("np.array with new dimensions and without a copy", "add them with np.newaxis", "SG101")
     if isinstance(object, ArrayValue) and not object.scalar:
         result: Value = convert(ctx, object, kind or object.dtype)
     elif isinstance(object, (tuple, list, ListValue, range)):

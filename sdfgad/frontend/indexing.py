@@ -169,6 +169,10 @@ def _fixed_rule(i: Ix) -> Rule:
 def _array_rule(ctx: Context, array: ArrayValue, extent: Ix) -> Rule:
     if to_ix(array.at(axes(array.ndim))) is None:
         array = ctx.builder.materialise(array, "index")
+    domain, position = ctx.builder.domain(array.shape)
+    every = to_ix(array.at(position))
+    if every is not None:
+        ctx.builder.note_access(every, extent, ctx.here, domain)
 
     def rule(chosen: Position, _: Position) -> Ix:
         i = to_ix(array.at(project(array.shape, chosen)))

@@ -137,8 +137,19 @@ def logaddexp(x1, x2):
     return high + np.log1p(np.exp(-np.abs(x1 - x2)))
 
 
-def nan_to_num(x, copy=True, nan=0.0):
-    return np.where(np.isnan(x), nan, x)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if x.dtype.kind not in "fc":
+        return x
+    if x.dtype.kind == "c":
+        raise ValueError("np.nan_to_num of complex numbers")
+    largest = np.finfo(x.dtype).max
+    above = largest if posinf is None else posinf
+    below = -largest if neginf is None else neginf
+    result = np.where(np.isnan(x), nan, np.where(x == np.inf, above, np.where(x == -np.inf, below, x)))
+    if copy:
+        return result
+    x[...] = result
+    return x
 
 
 def deg2rad(x):
@@ -217,6 +228,8 @@ def histogram(a, bins=10, range=None, weights=None, density=None):
     # What is out of range goes to a bin of its own.
     k = np.where((low <= values) & (values <= high), k, bins)
     np.add.at(counts, k, 1 if weights is None else np.ravel(weights))
+    if density:
+        return counts[:-1] / np.diff(edges) / np.sum(counts[:-1]), edges
     return counts[:-1], edges
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sdfgad import names
 from sdfgad.errors import UsageError, unsupported
+from sdfgad.frontend.accesses import Access, check_known
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Builder, Restart
 from sdfgad.frontend.calls import invoke, run_top
@@ -44,7 +45,8 @@ class Parsed:
     """A translated function.
 
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
-    containers the program writes. `surroundings` tells whether a translation now would find what this one found.
+    containers the program writes. `accesses` are indices that depend on integer arguments. `surroundings` tells whether
+    a translation now would find what this one found.
     """
 
     program: Program
@@ -52,11 +54,20 @@ class Parsed:
     traced: Mapping[str, str]
     mutated: frozenset[str]
     surroundings: Surroundings = field(default_factory=Surroundings)
+    accesses: tuple[Access, ...] = ()
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
         found = dict(_leaves(self.parameters, arguments, keywords or {}))
         return {container: found[path] for path, container in self.traced.items()}
+
+    def check_indices(self, leaves: Mapping[str, Any]) -> None:
+        """OutOfBoundsError if an index array among the arguments, by path, points beside what it indexes."""
+        if not self.accesses:
+            return
+        given = {container: np.asarray(leaves[path]) for path, container in self.traced.items()}
+        for access in self.accesses:
+            access.check({**self.program.constants, **given})
 
 
 def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Parsed:
@@ -90,6 +101,7 @@ def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str
     result = run_top(ctx, code, values)
     tree = _returned(ctx, result)
     live = settle_contents(ctx)
+    accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
         name=names.safe(code.name) if code.name.isidentifier() else "program",
         arrays=MappingProxyType(dict(builder.arrays)),
@@ -97,7 +109,7 @@ def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
         live=live)
     return Parsed(program, parameters, MappingProxyType(traced), frozenset(builder.mutated),
-                  ctx.surroundings)
+                  ctx.surroundings, accesses)
 
 
 def _arguments(ctx: Context, bound: inspect.BoundArguments) -> tuple[dict[str, Value], dict[str, str]]:

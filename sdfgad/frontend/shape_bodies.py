@@ -142,6 +142,8 @@ def fill_borders(rows, before, n, after, mode):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    if np.ndim(start) or np.ndim(stop) or axis:
+        raise ValueError("np.linspace between arrays")
     parts = num - 1 if endpoint else num
     gap = stop * 1.0 - start
     if parts > 0:

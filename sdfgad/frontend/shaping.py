@@ -335,6 +335,12 @@ def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str =
     if axis is None:
         value, axis = reshaped(ctx, value, (_product(value.shape),)), 0
     where_ = axis_number(ctx, axis, value.ndim)
+    if mode == "wrap":
+        indices = ctx.invoke(ctx, np.remainder, [indices, int_value(value.shape[where_])], {})
+    elif mode == "clip":
+        indices = ctx.invoke(ctx, np.clip, [indices, 0, int_value(value.shape[where_] - 1)], {})
+    elif mode != "raise":
+        raise ctx.refuse(f"np.take with mode={mode!r}", 'mode is "raise", "wrap" or "clip"', "SG101")
     return subscript(ctx, value, tuple(indices if k == where_ else slice(None) for k in range(value.ndim)))
 
 

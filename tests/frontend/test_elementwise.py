@@ -76,6 +76,25 @@ def reductions_3d(A):
     return [A.sum(axis=(0, 2)), A.max(axis=(1, 2), keepdims=True), A.mean(axis=1), A.sum(axis=-1), np.std(A, axis=0)]
 
 
+@case(V6)
+def arguments_that_change_the_result(x):
+    y = x * np.array([1.0, np.inf, -np.inf, np.nan, 2.0, -1.0])
+    z = y * 1.0
+    same = np.nan_to_num(z, copy=False, nan=5.0, posinf=7.0)
+    return np.nan_to_num(y), np.nan_to_num(y, neginf=-3.0), z, same, np.histogram(x, bins=4, density=True)
+
+
+@case(V6.copy())
+def arrays_that_are_no_copies(x):
+    y = np.array(x, copy=False)
+    y[0] = 7.0
+    z = np.array(x, copy=None, dtype=np.float64)
+    z[1] = 8.0
+    w = np.array(x)
+    w[2] = 9.0
+    return x * 1.0, w
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)

@@ -1,0 +1,158 @@
+"""Indices that leave their arrays. NumPy raises IndexError; compiled code must not read what lies beside an array.
+
+While a function is translated, every index that is not proven to stay inside is noted with the loops around it, unless
+a branch decides whether it is used at all. Those that depend on loop variables alone are judged when the translation
+ends, those that depend on integer arguments at every call.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+
+import numpy as np
+
+from sdfgad.errors import OutOfBoundsError, SourceLine
+from sdfgad.ir.index import Elem, FloorDiv, Ix, Mod, ix
+from sdfgad.ir.program import Range
+
+MOST_LOOPS = 6
+"""Deeper nests are not noted: their corners are 2 to this power."""
+MOST_POINTS = 1 << 20
+_ELEMENT = "element"
+
+
+@dataclass(frozen=True)
+class Access:
+    """`index` into `extent` elements at every point of `domain`, outer ranges first; negative ones count from the
+    end."""
+
+    index: Ix
+    extent: int
+    domain: tuple[Range, ...]
+    source: SourceLine | None
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        """Integer arrays the index and the ranges read."""
+        parts = (self.index, *(i for r in self.domain for i in (r.start, r.stop)))
+        return frozenset(e.array for i in parts for e in i.elems)
+
+    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """OutOfBoundsError if the index is known to leave the array somewhere; `arrays` by name of container."""
+        if not self.arrays:
+            values: Iterable[int] = _corners(self.domain, self.index)
+        elif _every_element_inside(self, arrays):
+            return
+        else:
+            values = _extremes(self, arrays)
+        for value in values:
+            if not -self.extent <= value < self.extent:
+                raise OutOfBoundsError(f"index {value} is out of bounds for {self.extent} elements", source=self.source,
+                                       help="NumPy raises IndexError here as well: mind the ends of the loop and of "
+                                       "index arrays, which count from 0")
+
+
+def check_known(accesses: Iterable[Access], known: Mapping[str, np.ndarray],
+                given: frozenset[str]) -> tuple[Access, ...]:
+    """Judge what depends on loop variables and `known` arrays alone; what is left to calls, which bring those `given`.
+
+    Arrays that are neither, as the program writes them, are left to nobody.
+    """
+    left = []
+    for access in dict.fromkeys(accesses):
+        if access.arrays <= known.keys():
+            access.check(known)
+        elif access.arrays <= known.keys() | given:
+            left.append(access)
+    return tuple(left)
+
+
+def _corners(domain: tuple[Range, ...], index: Ix) -> Iterator[int]:
+    """The index at those corners of a nest of loops that some iteration reaches."""
+    for ends in product((0, -1), repeat=len(domain)):
+        env: dict[str, int] = {}
+        for r, end in zip(domain, ends, strict=True):
+            trips = range(r.start.evaluate(env), r.stop.evaluate(env), r.step)
+            if not trips:
+                break
+            env[r.var] = trips[end]
+        else:
+            yield index.evaluate(env)
+
+
+def _every_element_inside(access: Access, arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether any element of the array that decides the index would do: one pass over it, whatever the loops."""
+    elems = {a for a in access.index.atoms if isinstance(a, Elem)}
+    plain = access.index.rebuild(lambda a: ix(_ELEMENT) if isinstance(a, Elem) else None).affine
+    if len(elems) != 1 or plain is None or plain[0].keys() != {_ELEMENT}:
+        return False
+    array, factor, offset = arrays[elems.pop().array], plain[0][_ELEMENT], plain[1]
+    if array.dtype.kind == "i" and array.flags.c_contiguous:
+        # As numbers without sign negative ones are huge: one pass tells that there are none.
+        array = array.view(array.dtype.str.replace("i", "u"))
+    ends = (offset, offset + factor * int(array.max(initial=0)))
+    return -access.extent <= min(ends) and max(ends) < access.extent
+
+
+def _extremes(access: Access, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+    """The smallest and the largest index, all points of the loops visited; nothing where that cannot be told."""
+    env: dict[str, np.ndarray] = {}
+    for k, r in enumerate(access.domain):
+        if r.start.const is None or r.stop.const is None:
+            return tuple(_visited(access, arrays))
+        trips = np.arange(r.start.const, r.stop.const, r.step)
+        if not trips.size:
+            return ()
+        env[r.var] = trips.reshape((-1, *(1,) * (len(access.domain) - 1 - k)))
+    found = _evaluated(access.index, env, arrays)
+    return () if found is None or not np.size(found) else (int(np.min(found)), int(np.max(found)))
+
+
+def _visited(access: Access, arrays: Mapping[str, np.ndarray]) -> Iterator[int]:
+    """The index at each of the first points of loops with moving ends: slow, and only for those that may be wrong."""
+
+    def read(array: str, at: tuple[int, ...]) -> int:
+        return int(arrays[array][at])
+
+    def points(domain: tuple[Range, ...], env: dict[str, int]) -> Iterator[dict[str, int]]:
+        if not domain:
+            yield env
+            return
+        r, *inner = domain
+        for k in range(r.start.evaluate(env, read), r.stop.evaluate(env, read), r.step):
+            yield from points(tuple(inner), {**env, r.var: k})
+
+    try:
+        for env in islice(points(access.domain, {}), MOST_POINTS):
+            yield access.index.evaluate(env, read)
+    except IndexError:  # an element outside is an access of its own, and judged there
+        return
+
+
+def _evaluated(i: Ix, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """The values of an index, one for each point; None if it holds what is not understood."""
+    total: np.ndarray | None = np.zeros((), np.int64)
+    for atoms, factor in i.terms:
+        part = np.asarray(factor)
+        for atom in atoms:
+            value = env.get(atom) if isinstance(atom, str) else _atom(atom, env, arrays)
+            if value is None:
+                return None
+            part = part * value
+        total = total + part
+    return total
+
+
+def _atom(atom: object, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    if not isinstance(atom, (Elem, Mod, FloorDiv)):
+        return None
+    parts = [p for p in (_evaluated(i, env, arrays) for i in atom.parts) if p is not None]
+    if len(parts) != len(atom.parts):
+        return None
+    if isinstance(atom, Elem):
+        array = arrays[atom.array]
+        # An element outside is an access of its own, and judged there.
+        inside = all(np.all((p >= 0) & (p < n)) for p, n in zip(parts, array.shape, strict=True))
+        return array[tuple(parts)].astype(np.int64) if inside else None
+    return parts[0] % parts[1] if isinstance(atom, Mod) else parts[0] // parts[1]

@@ -61,7 +61,7 @@ def split(stmt: Map, blocks: Blocks, path: Sequence[Range]) -> Split | None:
     others: list[Map] = []
     for k, r in enumerate(stmt.domain):
         region = region_of((), (*path, blocks.first, *domain))
-        found = None if region is None else _cut(r, blocks, region)
+        found = None if region is None else cut_range(r, blocks, region)
         if found is None:
             return None
         for rest in found[1:]:
@@ -70,7 +70,7 @@ def split(stmt: Map, blocks: Blocks, path: Sequence[Range]) -> Split | None:
     return Split(replace(stmt, domain=domain), tuple(others))
 
 
-def _cut(r: Range, blocks: Blocks, region: Region) -> tuple[Range, ...] | None:
+def cut_range(r: Range, blocks: Blocks, region: Region) -> tuple[Range, ...] | None:
     """The values that a range has in all iterations of a block, and the others when there are any."""
     var = blocks.inside.var
     first, last = r.start.coefficient(var), r.stop.coefficient(var)

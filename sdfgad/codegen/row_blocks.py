@@ -9,6 +9,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.nest_order import order_loops
 from sdfgad.codegen.nests import vectorises
 from sdfgad.codegen.tiles import plan_tile
+from sdfgad.codegen.toolchain import vector_registers
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum
@@ -59,18 +60,27 @@ def _over(stmt: Map, row: Range, part: Range, body: tuple[Let | Store, ...]) -> 
 
 def _row(frame: Frame, stmt: Map) -> Range | None:
     """The range that counts the rows, when several of them at a time pay."""
-    if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not all(_summable(frame, p) for p in stmt.body):
+    if len(stmt.domain) < 2 or not all(_summable(frame, p) for p in stmt.body):
         return None
     *_, row, inner = order_loops(frame, stmt)
     ends = {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
-    if row.step != 1 or (most_trips(row, frame.bounds) or 0) < FEWEST or row.var in ends or \
-            not _shared(stmt, row.var, inner.var):
+    many = (most_trips(row, frame.bounds) or 0) >= FEWEST and len(stmt.body) <= MOST_STORES
+    if row.step != 1 or not (many or row.trips == ROWS and _in_registers(stmt, row.var, inner.var)) or \
+            row.var in ends or not _shared(stmt, row.var, inner.var):
         return None
     return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
 
 
 def _summable(frame: Frame, part: Let | Store) -> bool:
     return isinstance(part, Store) and part.op in (None, "+") and frame.arrays[part.array].dtype.kind == "f"
+
+
+def _in_registers(stmt: Map, row: str, inner: str) -> bool:
+    """Whether all sums of a block, what its rows load, and what they share for one of the sums fit there."""
+    sums = all(isinstance(p, Store) and p.op == "+" and _uses(p.index, row) and not _uses(p.index, inner)
+               for p in stmt.body)
+    own = {n for p in stmt.body for n in loads(p.expr) if _uses(n.index, row) and _uses(n.index, inner)}
+    return sums and ROWS * (len(stmt.body) + len(own)) + 1 <= vector_registers()
 
 
 def _shared(stmt: Map, row: str, inner: str) -> bool:

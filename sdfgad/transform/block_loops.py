@@ -7,19 +7,19 @@ from functools import reduce
 
 from sdfgad.analysis.access import extent_bound, interval_env
 from sdfgad.analysis.dependence import edges
-from sdfgad.analysis.iteration_blocks import Blocks, blocks_of, place, split
-from sdfgad.analysis.rows import stride, touches
+from sdfgad.analysis.iteration_blocks import ITERATIONS, Blocks, blocks_of, place, split
+from sdfgad.analysis.region import region_of
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import loads, map_indices
+from sdfgad.ir.expr import map_indices
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, own_ranges, range_elems, rename_symbols, statements, with_children
 from sdfgad.names import fresh
+from sdfgad.transform.at_once import at_once, uses
+from sdfgad.transform.exchange_loops import exchange_loops
 from sdfgad.transform.spelling import only_store
 
 FEWEST_ITERATIONS = 8
-FEWEST_POINTS = 16
-"""Of the inner loop of what is done at once: less does not pay for the rest."""
 MOST_STATEMENTS = 8
 """In the body of a loop that is looked at: each is compared with all others, once per part."""
 MOST_WRITTEN_OUT = 32
@@ -75,16 +75,24 @@ class _Blocking:
         parts = _parts(self.arrays, body, blocks, path)
         if late and (parts is None or not late <= parts.moved):
             parts = _parts(self.arrays, loop.body, blocks, path)
-        if parts is None:
+        if parts is None or _few(r, path):
             return None
         self.taken.add(blocks.first.var)
         inside = (*path, blocks.first, blocks.inside)
-        turns = _iterations(loop, blocks, self.block(parts.inside, inside))
-        whole = Loop(blocks.first, (*parts.before, *turns, *parts.after), loop.source)
+        shared = exchange_loops(self.arrays, parts.inside, blocks, path)
+        before, after = (self.block(b, inside[:-1]) for b in (shared.before, shared.after))
+        turns = _iterations(loop, blocks, self.block(shared.inside, inside))
+        whole = Loop(blocks.first, (*parts.before, *before, *turns, *after, *parts.after), loop.source)
         if blocks.left.trips == 0:
             return (whole,)
         left = replace(loop, range=blocks.left)
         return whole, replace(left, body=self.block(rename_symbols(loop.body, {}), (*path, left.range)))
+
+
+def _few(r: Range, path: Path) -> bool:
+    """Whether a range has fewer values in every iteration of the loops around it, which move its ends."""
+    region, rest = region_of((), path), (FEWEST_ITERATIONS - 1 - (r.stop - r.start) * r.step).affine
+    return region is not None and rest is not None and region.implies(rest)
 
 
 def _put_off(arrays: Arrays, loop: Loop, path: Path) -> tuple[Block, frozenset[int]]:
@@ -109,36 +117,13 @@ def _last(arrays: Arrays, stmt: Stmt, path: Path) -> Block:
         return (stmt,)
     body = [s for s in stmt.body if isinstance(s, Map)]
     wide = [replace(s, domain=(stmt.range.upwards, *s.domain)) for s in body]
-    fit = [k for k, s in enumerate(wide) if _at_once(arrays, s, path[-1].var, path)]
+    fit = [k for k, s in enumerate(wide) if at_once(arrays, s, path[-1].var, path)]
     found = edges(body, (*path, stmt.range)) if fit else []
     fit = [k for k in fit if not any(e.before == k for e in found)]
     if not fit or len(fit) == len(body):
         return (stmt,)
     rest = replace(stmt, body=tuple(s for k, s in enumerate(body) if k not in fit))
     return rest, *(wide[k] for k in fit)
-
-
-def _at_once(arrays: Arrays, stmt: Map, var: str, path: Path) -> bool:
-    """Whether several iterations of a sum along rows load or store less together than one after the other."""
-    store = only_store(stmt)
-    if store is None or store.op != "+" or arrays[store.array].dtype.kind != "f":
-        return False
-    inner = next((r for r in reversed(stmt.domain) if _along_rows(arrays, stmt, r.var)), None)
-    if inner is None or (extent_bound(inner, interval_env((*path, *stmt.domain))) or 0) < FEWEST_POINTS:
-        return False
-    if not _uses(store.index, var):
-        return _uses(store.index, inner.var)
-    shared = any(_uses(n.index, inner.var) and not _uses(n.index, var) for n in loads(store.expr))
-    return shared and not _uses(store.index, inner.var) and bool(stride(arrays[store.array], store.index, var))
-
-
-def _along_rows(arrays: Arrays, stmt: Map, var: str) -> bool:
-    steps = [stride(arrays[t.array], t.index, var) for t in touches(stmt)]
-    return all(s in (0, 1) for s in steps) and any(steps)
-
-
-def _uses(index: tuple[Ix, ...], var: str) -> bool:
-    return any(var in i.symbols for i in index)
 
 
 @dataclass(frozen=True)
@@ -153,7 +138,7 @@ class _Parts:
 
 def _parts(arrays: Arrays, body: Block, blocks: Blocks, path: Path) -> _Parts | None:
     inside = (*path, blocks.first, blocks.inside)
-    cuts = [split(s, blocks, path) if isinstance(s, Map) and _at_once(arrays, s, blocks.inside.var, inside) else None
+    cuts = [split(s, blocks, path) if isinstance(s, Map) and at_once(arrays, s, blocks.inside.var, inside) else None
             for s in body]
     pieces: list[Stmt] = []
     owner: dict[int, int] = {}
@@ -178,7 +163,7 @@ def _together(stmt: Stmt, blocks: Blocks) -> Map:
     if store is None or not isinstance(stmt, Map):
         raise TypeError(f"{stmt!r} is no sum")
     stores = [_at(store, place) for place in _places(blocks)]
-    if not _uses(store.index, blocks.inside.var):
+    if not uses(store.index, blocks.inside.var):
         stores = [replace(store, expr=reduce(algebra.add, [s.expr for s in stores]))]
     return replace(stmt, body=tuple(stores))
 
@@ -195,36 +180,46 @@ def _places(blocks: Blocks) -> Iterator[dict[str, Ix]]:
 
 
 def _iterations(loop: Loop, blocks: Blocks, body: Block) -> Block:
-    """The iterations of a block one after the other: written out when they are short."""
+    """The iterations of a block one after the other: written out when they are short, in ranges that all share if need
+    be."""
     if not body:
         return ()
     turns = [rename_symbols(body, at) for at in _places(blocks)]
-    points = [_points(s) for turn in turns for s in turn]
-    if any(p is None for p in points) or sum(p or 0 for p in points) > MOST_WRITTEN_OUT:
-        return (replace(loop, range=blocks.inside, body=body),)
-    return tuple(made for turn in turns for s in turn if isinstance(s, Map) for made in _written_out(s))
+    for kept in ([0] * len(body), [_shared_ranges(s, blocks.inside.var) for s in body]):
+        points = [_points(s, k) for turn in turns for s, k in zip(turn, kept, strict=True)]
+        if all(p is not None for p in points) and sum(p or 0 for p in points) <= MOST_WRITTEN_OUT:
+            return tuple(made for turn in turns for s, k in zip(turn, kept, strict=True) if isinstance(s, Map)
+                         for made in _written_out(s, k))
+    return (replace(loop, range=blocks.inside, body=body),)
 
 
-def _points(stmt: Stmt) -> int | None:
-    """How many points a map has whose ranges stand by themselves."""
+def _shared_ranges(stmt: Stmt, var: str) -> int:
+    """How many short ranges a map begins with that are the same in all iterations."""
+    domain = stmt.domain if isinstance(stmt, Map) else ()
+    return next((k for k, r in enumerate(domain) if var in r.start.symbols | r.stop.symbols or
+                 r.trips not in range(ITERATIONS + 1)), len(domain))
+
+
+def _points(stmt: Stmt, kept: int) -> int | None:
+    """How many points a map has, but for the ranges it begins with, whose ranges stand by themselves."""
     if not isinstance(stmt, Map):
         return None
     own = {r.var for r in stmt.domain}
     total = 1
-    for r in stmt.domain:
+    for r in stmt.domain[kept:]:
         if r.trips is None or (r.start.symbols | r.stop.symbols) & own:
             return None
         total *= r.trips
     return total
 
 
-def _written_out(stmt: Map) -> Sequence[Map]:
-    """A statement for each point of a map."""
-    if not stmt.domain:
+def _written_out(stmt: Map, kept: int) -> Sequence[Map]:
+    """A statement for each point of a map, but for the ranges it begins with."""
+    if len(stmt.domain) == kept:
         return [stmt]
-    r, *rest = stmt.domain
+    first, r, rest = stmt.domain[:kept], stmt.domain[kept], stmt.domain[kept + 1:]
     made: list[Map] = []
     for k in range(r.trips or 0):
-        inner = rename_symbols((Map(tuple(rest), stmt.body, stmt.source),), {r.var: r.start + k * r.step})[0]
-        made += _written_out(inner) if isinstance(inner, Map) else []
+        inner = rename_symbols((replace(stmt, domain=(*first, *rest)),), {r.var: r.start + k * r.step})[0]
+        made += _written_out(inner, kept) if isinstance(inner, Map) else []
     return made

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen import row_blocks
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.row_blocks import ROWS, block_rows
 from sdfgad.ir.index import ix
@@ -16,7 +17,7 @@ ROW, COLUMN = span("i", N), span("j", M)
 
 def build(*body: object) -> Program:
     matrix, rows, columns = ((N, M), F8), ((N,), F8), ((M,), F8)
-    arrays = {**dict.fromkeys(("x", "y"), matrix), **dict.fromkeys(("s", "a"), rows),
+    arrays = {**dict.fromkeys(("x", "y", "z"), matrix), **dict.fromkeys(("s", "a"), rows),
               **dict.fromkeys(("t", "b"), columns), "q": ((M, N), F8), "n": ((N, M), I8), "m": ((M,), I8)}
     return program(body, arrays, {})
 
@@ -61,6 +62,24 @@ def test_rows_up_to_a_moving_one():
     for whole in (build(Loop(span("k", N), (stmt,))), build(Loop(span("k", N), (blocks, rest)))):
         check_same(build(Loop(span("k", N), (stmt,))), whole, tolerance=1e-13)
     agree(build(Loop(span("k", N), (stmt,))))
+
+
+def some_sums(sums: int, rows: int = ROWS) -> Map:
+    """Sums of each row with rows of a matrix that all of them share."""
+    body = [store("y", ["i", k], mul(load("x", "i", "j"), load("z", k, "j")), "+") for k in range(sums)]
+    return mapped([span("i", rows), COLUMN], *body)
+
+
+def test_a_few_rows_with_many_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sums of four rows are kept in registers, where there are enough of them."""
+    for registers, fits in ((32, True), (16, False)):
+        monkeypatch.setattr(row_blocks, "vector_registers", lambda n=registers: n)
+        made = blocked(some_sums(4))
+        assert [len(s.body) for s in made] == [4 * ROWS if fits else 4]
+    monkeypatch.setattr(row_blocks, "vector_registers", lambda: 32)
+    assert len(blocked(some_sums(6))[0].body) == 4 * 6 and len(blocked(some_sums(7))[0].body) == 7
+    assert len(blocked(some_sums(4, ROWS + 1))[0].body) == 4
+    agree(build(some_sums(4)))
 
 
 @pytest.mark.parametrize("stmt", [

@@ -18,6 +18,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
 from sdfgad.codegen.steps import steps_of
+from sdfgad.codegen.together import keep_together
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
@@ -82,7 +83,8 @@ def scheduled(program: Program) -> Scheduled:
     # Arrays of which one is needed before the other one share bytes only while a kernel does not take both.
     passed = {*program.arguments, *program.constants}
     less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
-    return replace(apart, items=tuned((joined if less else apart).items, Frame(scheduler.arrays)))
+    items = keep_together((joined if less else apart).items, scheduler.arrays)
+    return replace(apart, items=tuned(items, Frame(scheduler.arrays)))
 
 
 def _variables(block: Block) -> Iterator[str]:

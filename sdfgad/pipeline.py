@@ -116,7 +116,7 @@ class Derivative:
 
     def compiled(self) -> Executable:
         if self._code is None:
-            self._code = build(self.program, self.keep)
+            self._code = build(self.program, self.keep, self._loose)
             if self.wish.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
                 self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
@@ -126,6 +126,11 @@ class Derivative:
     def keep(self) -> tuple[str, ...]:
         """Arrays that outlive the call: gradients, and what the value needs; and those on disk."""
         return _kept_arrays(self.made, self.program)
+
+    @property
+    def _loose(self) -> frozenset[str]:
+        """What is seen of the call beside what the function itself returns: gradients, and arguments given away."""
+        return frozenset((*self.keep, *self.program.arguments)) - set(_arrays_of(self.program.returns))
 
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
@@ -285,11 +290,12 @@ def _arrays_of(tree: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v.array for v in views_of(tree)))
 
 
-def build(program: Program, results: tuple[str, ...]) -> Executable:
-    """Compile a program, or load it from the cache."""
+def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset()) -> Executable:
+    """Compile a program, or load it from the cache. loose: what may differ in its last digits."""
     started = time.perf_counter()
     constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
-    code = compile_program(program, results=results, key=key_of(program_text(program), results, constants))
+    key = key_of(program_text(program), results, constants)
+    code = compile_program(program, results=results, key=key, loose=loose)
     _log.info("%s compiled or loaded in %.2f s", program.name, time.perf_counter() - started)
     return code
 

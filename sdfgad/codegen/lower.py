@@ -4,7 +4,7 @@ Containers of the SDFG are the program's containers under the prefix `v_`. Nothi
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import dace
@@ -28,6 +28,7 @@ from sdfgad.codegen.cpp import (
 )
 from sdfgad.codegen.footprint import footprint_of, scheduled
 from sdfgad.codegen.libraries import BLAS_OPS
+from sdfgad.codegen.reciprocals import Reciprocals
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
 from sdfgad.codegen.statements import declare_private, declare_tapes, emit_block, private_names
@@ -54,11 +55,13 @@ class Lowered:
     tapes: tuple[str, ...]
 
 
-def lower(program: Program, results: Iterable[str] = ()) -> Lowered:
-    """The SDFG of a program. `results` are containers the caller passes beside the arguments."""
+def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] = ()) -> Lowered:
+    """The SDFG of a program. `results` are containers the caller passes beside the arguments; what is in those that
+    are `loose` may differ in its last digits."""
     made = scheduled(program)
-    program, items, arrays = made.program, made.items, made.arrays
+    program, arrays = made.program, made.arrays
     passed = dict.fromkeys((*program.arguments, *results, *program.constants))
+    items = Reciprocals(program, passed.keys() - set(loose)).items(made.items, Frame(arrays))
     lasting = lasting_scalars(items, passed, arrays)
     tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -23,21 +23,22 @@ _NO_LIMIT = 2**63 - 1
 
 
 def compile_program(program: Program, *, results: Iterable[str] = (), key: str | None = None,
-                    threads: int | None = None) -> Executable:
+                    threads: int | None = None, loose: Collection[str] = ()) -> Executable:
     """The program as native code.
 
-    The caller passes `program.arguments` and the containers named in `results`. A program that was compiled before is
-    loaded without generating code again; `key` is added to what tells programs apart.
+    The caller passes `program.arguments` and the containers named in `results`; what is in those that are `loose` may
+    differ in its last digits. A program that was compiled before is loaded without generating code again; `key` is
+    added to what tells programs apart.
     """
     results = tuple(results)
-    full = key_of("program", key, fingerprint(program), results, schedule.PARALLEL_WORK, FLAGS, runtime_text(),
-                  *environment())
-    return Executable(program, entry(full) or _build(program, results, full), threads)
+    full = key_of("program", key, fingerprint(program), results, sorted(loose), schedule.PARALLEL_WORK, FLAGS,
+                  runtime_text(), *environment())
+    return Executable(program, entry(full) or _build(program, results, full, loose), threads)
 
 
-def _build(program: Program, results: tuple[str, ...], key: str) -> Path:
+def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
-    lowered = import_module("sdfgad.codegen.lower").lower(program, results)
+    lowered = import_module("sdfgad.codegen.lower").lower(program, results, loose)
     text = import_module("sdfgad.codegen.generate").source(lowered)
     meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)
     return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))

@@ -28,7 +28,8 @@ def without_guards(frame: Frame, stmt: Map) -> Stmt:
     if map_work(stmt, frame.bounds) < WORTH_A_COPY:
         return stmt
     factors: dict[Expr, None] = {}
-    plain = replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, lambda e: _product(e, _same(stmt), factors)))
+    same = same_everywhere(stmt)
+    plain = replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, lambda e: _product(e, same, factors)))
                                      for p in stmt.body))
     if plain == stmt:
         return stmt
@@ -36,7 +37,7 @@ def without_guards(frame: Frame, stmt: Map) -> Stmt:
     return If(reduce(algebra.both, checks), (plain,), (stmt,), stmt.source) if checks else plain
 
 
-def _same(stmt: Map) -> Callable[[Expr], bool]:
+def same_everywhere(stmt: Map) -> Callable[[Expr], bool]:
     """Whether an expression has the same value at all points, wherever it is computed."""
     changed = writes(stmt)
 

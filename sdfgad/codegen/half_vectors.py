@@ -17,7 +17,7 @@ SHORT_ROW = 256
 
 
 def half_width(frame: Frame, stmt: Map, loop: Range) -> int | None:
-    """How many points a vector of half the width takes, where that leaves fewer over; None where the compiler may choose.
+    """Points of a vector of half the width where that leaves fewer over; None where the compiler may choose.
 
     For a loop over floating-point numbers of one type with a short row: of a known length with half a vector or more
     left over by whole vectors, or of a length that changes.

@@ -41,7 +41,7 @@ def _shared(stmt: Map, kept: frozenset[str]) -> Map:
     summed = [points.factored(p.expr) if k in free else p.expr for k, p in enumerate(inlined.body)]
     products = _Products(points)
     products.collect(e for k, e in enumerate(summed) if k in free)
-    if not 1 < len(products.items) <= MOST_PRODUCTS:
+    if len(products.items) > MOST_PRODUCTS:
         return stmt
     products.pair()
     body = tuple(replace(p, expr=products.rebuilt(e) if k in free else e)

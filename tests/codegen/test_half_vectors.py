@@ -7,15 +7,18 @@ import pytest
 from sdfgad.codegen import half_vectors
 from sdfgad.codegen.cpp import Frame, Writer
 from sdfgad.codegen.nests import emit_map
+from sdfgad.ir.expr import Expr
 from sdfgad.ir.program import Map, Range
 from tests.codegen.build_programs import F4, F8, I8, agree, load, mapped, mul, program, span, store
 
 ROWS = 3
 
 
-def pair(columns: Range, dtype: np.dtype = F8) -> Map:
-    """Sums along rows, and down columns, of the same terms."""
-    term = mul(load("x", "i", "j", dtype=dtype), load("u", "j", dtype=dtype))
+def pair(columns: Range, dtype: np.dtype = F8, work: int = half_vectors.LEAST_WORK) -> Map:
+    """Sums along rows, and down columns, of the same terms, each of so many operations."""
+    term: Expr = load("x", "i", "j", dtype=dtype)
+    for _ in range(work):
+        term = mul(term, load("u", "j", dtype=dtype))
     return mapped([span("i", ROWS), columns], store("y", ["i"], term, "+"), store("z", ["j"], term, "+"))
 
 
@@ -23,9 +26,9 @@ def shapes(points: int, dtype: np.dtype = F8) -> dict[str, tuple[tuple[int, ...]
     return {"x": ((ROWS, points), dtype), "u": ((points,), dtype), "y": ((ROWS,), dtype), "z": ((points,), dtype)}
 
 
-def text_of(columns: Range, points: int, dtype: np.dtype = F8) -> str:
+def text_of(columns: Range, points: int, dtype: np.dtype = F8, work: int = half_vectors.LEAST_WORK) -> str:
     writer = Writer()
-    emit_map(writer, Frame(program((), shapes(points, dtype)).arrays, {}), pair(columns, dtype))
+    emit_map(writer, Frame(program((), shapes(points, dtype)).arrays, {}), pair(columns, dtype, work))
     return writer.text
 
 
@@ -49,6 +52,10 @@ def test_single_precision_has_twice_the_points() -> None:
 def test_rows_of_a_triangle() -> None:
     assert "simdlen(4)" in text_of(span("j", "i", 100), 100)
     assert "simdlen" not in text_of(span("j", "i", 400), 400)
+
+
+def test_not_where_sums_would_wait_for_each_other() -> None:
+    assert "simdlen" not in text_of(span("j", 100), 100, work=half_vectors.LEAST_WORK - 1)
 
 
 def test_not_for_numbers_of_several_types_or_integers() -> None:

@@ -73,6 +73,7 @@ from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
+from sdfgad.transform.share_factors import share_factors
 from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.strip_lines import line_strips
@@ -215,7 +216,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
         return worth_undoing(returning, *request.sets(returning), barred, bold)
 
     def finish(made: Gradient) -> Finished:
-        whole = tidy(made.program, _kept_arrays(made, made.program))
+        whole = share_factors(tidy(made.program, _kept_arrays(made, made.program)), returning.arrays)
         held = held_by(whole, _kept_arrays(made, whole), thread_count() or os.cpu_count() or 1)
         return Finished(whole, problem_of(parsed.program, whole, made, held, code), held)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sdfgad.codegen.apart import told_apart
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, surely_runs, symbol
 from sdfgad.codegen.expressions import Values, combine, count_uses, topological
+from sdfgad.codegen.half_vectors import half_width
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
 from sdfgad.codegen.tile_loops import emit_tile
@@ -209,8 +210,11 @@ def vectorises(frame: Frame, stmt: Map) -> bool:
 def _pragma(writer: Writer, frame: Frame, stmt: Map, nest: Nest, sums: Mapping[int, str]) -> None:
     """Tell the compiler what it may not find out: no iteration touches what another one writes."""
     clauses = _clauses(frame, stmt, nest, sums)
-    if clauses is not None:
-        writer.line(f"#pragma omp simd {clauses}" if clauses else "#pragma GCC ivdep")
+    if clauses:
+        half = half_width(frame, stmt, nest.loops[-1])
+        writer.line(f"#pragma omp simd {f'simdlen({half}) ' if half else ''}{clauses}")
+    elif clauses is not None:
+        writer.line("#pragma GCC ivdep")
 
 
 def _clauses(frame: Frame, stmt: Map, nest: Nest, sums: Mapping[int, str]) -> str | None:

@@ -13,9 +13,9 @@ from sdfgad.frontend import polyfills
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
-from sdfgad.frontend.elementwise import constant_array, describe, fold
+from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.liveness import Liveness, analyse
-from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, ufunc_rule
+from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.source import Code, code_of
 from sdfgad.frontend.values import (
@@ -55,6 +55,9 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
+    owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
+    if isinstance(owner, np.ufunc) and name in polyfills.UFUNC_METHODS:
+        return _polyfill(ctx, callee, polyfills.UFUNC_METHODS[name], [owner, *arguments], keywords)
     return _python(ctx, callee, arguments, keywords)
 
 
@@ -97,7 +100,9 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
     out = keywords.pop("out", None)
     if len(arguments) == ufunc.nin + 1:
         out = arguments.pop()
+    out = out_place(ctx, out)
     dtype = keywords.pop("dtype", None)
+    where = keywords.pop("where", True)
     if keywords or len(arguments) != ufunc.nin:
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
@@ -107,9 +112,19 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]
     if dtype is not None:
         arguments = [invoke(ctx, np.asarray, [a], {"dtype": dtype}) for a in arguments]
-    if all(is_number(a) for a in arguments) and out is None:
+    if all(is_number(a) for a in arguments) and out is None and where is True:
         return fold(ctx, ufunc, *arguments)
-    return out_argument(ctx, ufunc_rule(ctx, ufunc, arguments), out)
+    result = ufunc_rule(ctx, ufunc, arguments)
+    return out_argument(ctx, result if where is True else _chosen(ctx, ufunc, where, result, out), out)
+
+
+def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Value) -> Value:
+    """The result where a mask is on, and what the output array holds elsewhere."""
+    if not isinstance(out, ArrayValue):
+        raise ctx.refuse(f"numpy.{ufunc.__name__} with where= and without out=",
+                         "elements that are not computed need a value: pass out=, or use np.where", "SG101")
+    value = as_array(ctx, result)
+    return select(ctx, where, value, convert(ctx, out, value.dtype) if value.dtype != out.dtype else out)
 
 
 # Python functions

@@ -35,6 +35,7 @@ from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
+    Lazy,
     ListValue,
     RangeValue,
     Rows,
@@ -66,11 +67,17 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
     return apply(ctx, ufunc, *arguments)
 
 
+def out_place(ctx: Context, out: Value) -> Value:
+    """The array that `out=` names; one made in the call itself, which nothing else can see, is stored now."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    return ctx.builder.fresh_copy(target, ctx.label or "out") if isinstance(target, Lazy) and target.shape else target
+
+
 def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     """`out=`: the result is stored there."""
     if out is None:
         return result
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    target = out_place(ctx, out)
     if not isinstance(target, ViewValue) or target.scalar:
         raise ctx.refuse(f"out={describe(target)}", "pass an array", "SG105")
     value = as_array(ctx, result)
@@ -323,12 +330,12 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
-    np.multiply.outer: shaping.outer, np.broadcast_arrays: shaping.broadcast_arrays,
+    np.broadcast_arrays: shaping.broadcast_arrays,
     np.broadcast_shapes: _broadcast_shapes,
-    np.sum: reductions.sum_, np.add.reduce: reductions.sum_, np.mean: reductions.mean,
+    np.sum: reductions.sum_, np.mean: reductions.mean,
     np.max: reductions.extremum("max", np.maximum), np.amax: reductions.extremum("max", np.maximum),
-    np.maximum.reduce: reductions.extremum("max", np.maximum), np.min: reductions.extremum("min", np.minimum),
-    np.amin: reductions.extremum("min", np.minimum), np.minimum.reduce: reductions.extremum("min", np.minimum),
+    np.min: reductions.extremum("min", np.minimum),
+    np.amin: reductions.extremum("min", np.minimum),
     np.any: reductions.truths("max"), np.all: reductions.truths("min"), np.count_nonzero: reductions.count_nonzero,
     np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,

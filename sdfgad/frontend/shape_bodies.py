@@ -90,16 +90,30 @@ def rot90(m, k=1):
 
 
 def split(ary, indices_or_sections, axis=0):
+    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections != 0:
+        raise ValueError("sections of unequal size")
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
     rows = np.moveaxis(ary, axis, 0)
     n = rows.shape[0]
     if isinstance(indices_or_sections, int):
-        size = n // indices_or_sections
-        cuts = [k * size for k in range(1, indices_or_sections)]
+        size, more = divmod(n, indices_or_sections)
+        cuts = [k * size + min(k, more) for k in range(1, indices_or_sections)]
     else:
         cuts = indices_or_sections
     ends = list(cuts) + [n]
     starts = [0] + list(cuts)
     return [np.moveaxis(rows[starts[k]:ends[k]], 0, axis) for k in range(len(ends))]
+
+
+def hsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def vsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 0)
 
 
 def pad(array, pad_width, mode="constant", constant_values=0):
@@ -164,14 +178,6 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 def indices(dimensions):
     return np.stack(np.meshgrid(*[np.arange(n) for n in dimensions], indexing="ij"))
-
-
-def subtract_outer(a, b):
-    return np.reshape(a, a.shape + (1,) * b.ndim) - b
-
-
-def add_outer(a, b):
-    return np.reshape(a, a.shape + (1,) * b.ndim) + b
 
 
 def item(a):

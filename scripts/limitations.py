@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad.frontend.elementwise import UFUNCS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
-from sdfgad.frontend.polyfills import POLYFILLS, UFUNC_METHODS
+from sdfgad.frontend.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
 from sdfgad.rules import linearise, registry  # noqa: F401  (linearise fills the registry)
 from sdfgad.rules.linear import UNARY
 
@@ -81,7 +81,7 @@ def page() -> str:
         ("Other functions", listed(public)),
         ("Conversions", listed(name_of(t) for t in TYPES)),
         ("Methods of arrays", listed(METHODS)),
-        ("Functions of other packages", listed(f"{package} {name}" for package, name in OUTSIDE)),
+        ("Functions of other packages", listed(f"{package} {name}" for package, name in (*OUTSIDE, *OUTSIDE_BODIES))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),
         ("Scalar functions without one", listed(registry.without_gradient())),

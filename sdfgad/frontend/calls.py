@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
@@ -53,6 +54,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
+    if isinstance(callee, np.ufunc) and ("scipy", callee.__name__) in polyfills.OUTSIDE_BODIES:
+        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
     owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
@@ -153,6 +156,10 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
+    if (package, function.__name__) in polyfills.OUTSIDE_BODIES:
+        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES[package, function.__name__], arguments, keywords)
+    if package == "numpy" and function.__name__ in _OF_CONSTANTS:
+        return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
@@ -166,19 +173,31 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
 
 def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A pure builtin on constants runs now; anything else is refused."""
-    values = [*arguments, *keywords.values()]
+    arguments, values = [_plain(a) for a in arguments], [*arguments, *keywords.values()]
+    values = [_plain(v) for v in values]
     plain = not any(isinstance(v, (ArrayValue, IntValue, ListValue, Masked, Function)) or isinstance(v, tuple)
                     and any(isinstance(w, (ArrayValue, IntValue)) for w in v) for v in values)
-    if plain and callee in _PURE:
+    if plain and (callee in _PURE or getattr(callee, "__name__", "") in _OF_CONSTANTS):
         try:
-            return callee(*arguments, **keywords)
+            return outside(ctx, callee(*arguments, **keywords), "constant")
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
     raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
                      "understood", "SG121")
 
 
-_PURE = (int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
+def _plain(value: Value) -> Value:
+    """A list of numbers known now as Python's own list."""
+    return value.items if isinstance(value, ListValue) and all(is_number(v) for v in value.items) else value
+
+
+_OF_CONSTANTS = frozenset({
+    "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
+    "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
+"""Functions of NumPy that are run now, when all that they get is known."""
+
+_PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.gamma, math.lgamma, math.erfc, math.trunc,
+         int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
          sorted, getattr, hasattr, type, slice, callable, any, all)
 

@@ -73,16 +73,20 @@ def ptp(a, axis=None, keepdims=False):
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
-def argmax(a, axis=None):
-    if axis is None:
-        return _winner(np.ravel(a), np.greater)
-    return _winners(np.moveaxis(a, axis, -1), np.greater)
+def argmax(a, axis=None, keepdims=False):
+    return _place(a, axis, keepdims, np.greater)
 
 
-def argmin(a, axis=None):
+def argmin(a, axis=None, keepdims=False):
+    return _place(a, axis, keepdims, np.less)
+
+
+def _place(a, axis, keepdims, better):
     if axis is None:
-        return _winner(np.ravel(a), np.less)
-    return _winners(np.moveaxis(a, axis, -1), np.less)
+        found = _winner(np.ravel(a), better)
+        return np.reshape(found, (1,) * np.ndim(a)) if keepdims else found
+    found = _winners(np.moveaxis(a, axis, -1), better)
+    return np.expand_dims(found, axis) if keepdims else found
 
 
 def _winner(values, better):
@@ -167,11 +171,57 @@ def absolute_square(x):
     return np.real(x) * np.real(x) + np.imag(x) * np.imag(x)
 
 
-def angle(z):
-    return np.arctan2(np.imag(z), np.real(z))
+def angle(z, deg=False):
+    turn = np.arctan2(np.imag(z), np.real(z))
+    return turn * (180.0 / np.pi) if deg else turn
 
 
-def diff(a, n=1, axis=-1):
+def logaddexp2(x1, x2):
+    high = np.maximum(x1, x2)
+    return high + np.log2(1 + np.exp2(-np.abs(x1 - x2)))
+
+
+def logical_xor(x1, x2):
+    return (np.asarray(x1) != 0) != (np.asarray(x2) != 0)
+
+
+def fmod(x1, x2):
+    return np.copysign(np.remainder(np.abs(x1), np.abs(x2)), x1)
+
+
+def modf(x):
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), np.copysign(0.0, x), x - whole), whole
+
+
+def divmod_of(x1, x2):
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
+    rows = np.moveaxis(np.asarray(p) * 1.0, axis, 0)
+    steps = rows[1:] - rows[:-1]
+    near = np.remainder(steps + period / 2, period) - period / 2
+    near = np.where((near == -period / 2) & (steps > 0), period / 2, near)
+    least = period / 2 if discont is None else discont
+    moved = np.where(np.abs(steps) < least, 0.0, near - steps)
+    out = np.copy(rows)
+    out[1:] = rows[1:] + np.cumsum(moved, axis=0)
+    return np.moveaxis(out, 0, axis)
+
+
+def _edge(value, a, axis):
+    """What `np.diff` puts before or after: a number stands for one layer."""
+    if np.ndim(value) > 0:
+        return value
+    return np.broadcast_to(value, tuple([1 if k == axis % a.ndim else a.shape[k] for k in range(a.ndim)]))
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if prepend is not None:
+        a = np.concatenate((_edge(prepend, a, axis), a), axis=axis)
+    if append is not None:
+        a = np.concatenate((a, _edge(append, a, axis)), axis=axis)
     rows = np.moveaxis(a, axis, 0)
     for _ in range(n):
         rows = rows[1:] - rows[:-1]
@@ -185,9 +235,12 @@ def polyval(p, x):
     return y
 
 
-def ediff1d(ary):
+def ediff1d(ary, to_end=None, to_begin=None):
     flat = np.ravel(ary)
-    return flat[1:] - flat[:-1]
+    gaps = flat[1:] - flat[:-1]
+    if to_begin is not None:
+        gaps = np.concatenate((np.ravel(np.asarray(to_begin)).astype(flat.dtype), gaps))
+    return gaps if to_end is None else np.concatenate((gaps, np.ravel(np.asarray(to_end)).astype(flat.dtype)))
 
 
 def fsum(values):

@@ -34,6 +34,7 @@ from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
     ArrayValue,
+    Function,
     IntValue,
     Lazy,
     ListValue,
@@ -106,6 +107,8 @@ def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
     """A function of `math`: Python numbers in, Python float out."""
 
     def rule(ctx: Context, *values: Value) -> Value:
+        if function is math.log and len(values) == 2:
+            return binary(ctx, np.true_divide, *(ctx.invoke(ctx, math.log, [v], {}) for v in values))
         if all(is_number(v) for v in values):
             try:
                 return function(*values)
@@ -266,6 +269,10 @@ def _isinstance(ctx: Context, value: Value, classes: Value) -> bool:
     return isinstance(sample, wanted)
 
 
+def _callable(ctx: Context, value: Value) -> bool:
+    return isinstance(value, Function) or callable(value)
+
+
 def _slice(ctx: Context, *ends: Value) -> Value:
     if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
         start, stop, step = (None, ends[0], None) if len(ends) == 1 else (*ends, *([None] * (3 - len(ends))))
@@ -350,14 +357,14 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
     any: _quantifier(any, np.any), all: _quantifier(all, np.all), reversed: reversed_, list: _list, tuple: _tuple,
-    isinstance: _isinstance, slice: _slice,
+    isinstance: _isinstance, slice: _slice, callable: _callable,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",
         "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
         "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
-        "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
+        "exp2": "exp2", "cbrt": "cbrt", "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
 })
 """Functions with a rule of their own."""
 
@@ -375,6 +382,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
         "argsort", "conj", "conjugate")},
+    "sort": linalg.sort_in_place,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
     "astype": creation.astype, "fill": creation.fill, "item": _item,
 })

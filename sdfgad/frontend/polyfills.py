@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend import joining_bodies as joining
 from sdfgad.frontend import matrix_bodies as matrices
 from sdfgad.frontend import numeric_bodies as numeric
+from sdfgad.frontend import order_bodies as orders
 from sdfgad.frontend import shape_bodies as shapes
 from sdfgad.frontend import signal_bodies as signals
+from sdfgad.frontend import special_bodies as special
 from sdfgad.frontend import statistics_bodies as statistics
 from sdfgad.frontend import ufunc_bodies as ufuncs
 
@@ -30,7 +33,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
     np.pad: shapes.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
     np.indices: shapes.indices, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
-    np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp, np.polyval: numeric.polyval,
+    np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
+    np.polyval: numeric.polyval,
     np.linalg.norm: matrices.norm, np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
     math.hypot: numeric.hypot_of,
@@ -42,11 +46,48 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.logical_and.reduce: ufuncs.and_reduce, np.logical_or.reduce: ufuncs.or_reduce,
     np.fft.ifftn: signals.ifftn, np.fft.fftfreq: signals.fftfreq, np.fft.rfftfreq: signals.rfftfreq,
     np.fft.fftshift: signals.fftshift, np.fft.ifftshift: signals.ifftshift, np.select: signals.select,
-    np.median: signals.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
-    math.fsum: numeric.fsum, shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
+    np.median: orders.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
+    np.take_along_axis: orders.take_along_axis, np.put_along_axis: orders.put_along_axis,
+    np.quantile: orders.quantile, np.percentile: orders.percentile, np.searchsorted: orders.searchsorted,
+    np.digitize: orders.digitize, np.nanmax: orders.nanmax, np.nanmin: orders.nanmin, np.nanvar: orders.nanvar,
+    np.nanstd: orders.nanstd, np.nanprod: orders.nanprod, np.nancumsum: orders.nancumsum,
+    orders.argsort_rows: orders.argsort_rows, orders.sort_rows: orders.sort_rows,
+    np.unravel_index: orders.unravel_index, matrices.each: matrices.each, matrices.solve_each: matrices.solve_each,
+    np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
+    np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
+    np.lib.stride_tricks.sliding_window_view: joining.sliding_window_view,
+    np.logaddexp2: numeric.logaddexp2, np.logical_xor: numeric.logical_xor, np.fmod: numeric.fmod,
+    np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
+    np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,
+    np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
+    math.prod: special.product, math.dist: special.distance, math.radians: numeric.deg2rad,
+    math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
+    shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""
 
 UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "outer": ufuncs.outer, "accumulate": ufuncs.accumulate})
 """Methods that one body serves for all of NumPy's elementwise functions, which get the function first."""
+
+_RECENT: Mapping[str, Callable[..., Any]] = {
+    "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
+    "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
+    "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
+    "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
+    "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot}
+
+
+def _found(name: str) -> Any:
+    """A function of NumPy that older releases do not have."""
+    owner = np.linalg if name.startswith("linalg.") else np
+    return getattr(owner, name.removeprefix("linalg."), None)
+
+
+POLYFILLS = MappingProxyType({**POLYFILLS, **{_found(n): body for n, body in _RECENT.items() if _found(n)}})
+"""All of them, with those that NumPy has had since release 2."""
+
+OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType({
+    ("scipy", n): getattr(special, n) for n in (
+        "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax")})
+"""Functions of packages that need not be installed, by package and name, and their bodies."""

@@ -29,8 +29,14 @@ def roll(a, shift, axis=None):
 
 
 def kron(a, b):
-    if a.ndim == 1:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if a.ndim > 2 or b.ndim > 2:
+        raise ValueError("np.kron of more than two dimensions")
+    if a.ndim == 1 and b.ndim == 1:
         return np.reshape(a[:, None] * b[None, :], (a.shape[0] * b.shape[0],))
+    a, b = np.atleast_2d(a), np.atleast_2d(b)
     rows, columns = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
     return np.reshape(a[:, None, :, None] * b[None, :, None, :], (rows, columns))
 
@@ -184,9 +190,14 @@ def item(a):
     return np.ravel(a)[0] if np.ndim(a) else a
 
 
-def cross(a, b):
-    return np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    a = np.moveaxis(np.asarray(a), axisa if axis is None else axis, -1)
+    b = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
+    if a.shape[-1] == 2 and b.shape[-1] == 2:
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    made = np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)
+    return np.moveaxis(made, -1, axisc if axis is None else axis)
 
 
 def inner(a, b):

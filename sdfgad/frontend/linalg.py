@@ -11,6 +11,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
@@ -280,6 +281,27 @@ def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
         made.append(ctx.builder.view(ctx.builder.declare(shape, dtype, label), shape))
     ctx.builder.library("lu", tuple(v.view for v in made), (matrix.view,))
     return made[0], made[1]
+
+
+def det(ctx: Context, a: Value) -> Value:
+    """`np.linalg.det`: the product of the diagonal of the factors."""
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the determinant")
+    kind = _system_dtype(matrix.dtype)
+    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    return subscript(ctx, _library(ctx, "det", (ix(1),), factors, kind), 0)
+
+
+def slogdet(ctx: Context, a: Value) -> Value:
+    """`np.linalg.slogdet`: the sign, which has no derivative, and the logarithm of the absolute value."""
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the determinant")
+    kind = _system_dtype(matrix.dtype)
+    if kind.kind == "c":
+        raise ctx.refuse("np.linalg.slogdet of complex numbers", "use np.linalg.det", "SG104")
+    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    sign, size = (subscript(ctx, _library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
+    return sign, size
 
 
 def inverse(ctx: Context, a: Value) -> Value:

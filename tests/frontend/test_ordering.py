@@ -88,7 +88,8 @@ def arithmetic(x, y, z):
 
 @case(A34, A34[:, :3] + 2 * np.eye(3), V4)
 def products(A, B, v):
-    return [np.kron(A, v), np.kron(v, A), np.kron(2.0, A), np.cross(A.T, A.T), np.cross(A, A[::-1], axis=0), np.linalg.matrix_power(B, 5), np.linalg.matrix_power(B, -2),
+    return [np.kron(A, v), np.kron(v, A), np.kron(2.0, A), np.cross(A.T, A.T),
+            np.cross(A, A[::-1], axis=0), np.linalg.matrix_power(B, 5), np.linalg.matrix_power(B, -2),
             np.linalg.matrix_power(B, 0), np.einsum("...j,j", A, v), np.einsum("i...->...", A),
             np.einsum("...i,...i->...", A, A)]
 

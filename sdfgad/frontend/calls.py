@@ -179,11 +179,18 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
                     and any(isinstance(w, (ArrayValue, IntValue)) for w in v) for v in values)
     if plain and (callee in _PURE or getattr(callee, "__name__", "") in _OF_CONSTANTS):
         try:
-            return outside(ctx, callee(*arguments, **keywords), "constant")
+            return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
     raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
                      "understood", "SG121")
+
+
+def _made_now(ctx: Context, value: Value) -> Value:
+    """A result of Python: arrays, which nothing else can see, become constants."""
+    if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
+        return tuple(_made_now(ctx, v) for v in value)
+    return constant_array(ctx, value) if isinstance(value, np.ndarray) else value
 
 
 def _plain(value: Value) -> Value:

@@ -39,6 +39,7 @@ and then updating it in place.
 * A partial derivative that is infinite where its cotangent is exactly zero counts as zero.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
+* `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
 * `np.bincount` needs `minlength`, which has to be larger than every index.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad.frontend.elementwise import UFUNCS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
-from sdfgad.frontend.polyfills import POLYFILLS
+from sdfgad.frontend.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
 from sdfgad.rules import linearise, registry  # noqa: F401  (linearise fills the registry)
 from sdfgad.rules.linear import UNARY
 
@@ -39,6 +39,8 @@ and then updating it in place.
 * A partial derivative that is infinite where its cotangent is exactly zero counts as zero.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
+* `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
+* `np.bincount` needs `minlength`, which has to be larger than every index.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
   arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones
@@ -72,14 +74,15 @@ def listed(names: Iterable[str]) -> str:
 
 def page() -> str:
     """The whole page."""
-    own = [name_of(f) for f in (*FUNCTIONS, *POLYFILLS)]
+    methods = [f"np.ufunc.{n}" for n in UFUNC_METHODS]
+    own = [*(name_of(f) for f in (*FUNCTIONS, *POLYFILLS)), *methods]
     public = [n for n in own if not n.startswith("sdfgad.")]
     sections = [
         ("NumPy functions element by element", listed(name_of(f) for f in UFUNCS)),
         ("Other functions", listed(public)),
         ("Conversions", listed(name_of(t) for t in TYPES)),
         ("Methods of arrays", listed(METHODS)),
-        ("Functions of other packages", listed(f"{package} {name}" for package, name in OUTSIDE)),
+        ("Functions of other packages", listed(f"{package} {name}" for package, name in (*OUTSIDE, *OUTSIDE_BODIES))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),
         ("Scalar functions without one", listed(registry.without_gradient())),

@@ -131,12 +131,23 @@ def reads_of(stmt: Stmt, site: Site) -> list[Access]:
                     found.append(Access(part.array, part.index, stmt.domain, site, BEFORE))
         return found
     if isinstance(stmt, Lib):
-        return [view_access(v, site, BEFORE) for v in stmt.ins]
+        return _operand_reads(stmt, site)
     if isinstance(stmt, (Push, Pop)):
         return [_entry_access(stmt, site, BEFORE)]
     if isinstance(stmt, If):
         return list(load_accesses(stmt.cond, (), site, BEFORE))
     return list(range_accesses((stmt.range,), site, BEFORE)) if isinstance(stmt, Loop) else []
+
+
+def _operand_reads(stmt: Lib, site: Site) -> list[Access]:
+    """The operands, the results that are added to, and what the indices of all of them look at."""
+    found = [view_access(v, site, BEFORE) for v in stmt.ins]
+    if stmt.attrs.get("accumulate"):
+        found += [view_access(v, site, BEFORE) for v in stmt.outs]
+    for view in (*stmt.ins, *stmt.outs):
+        domain = tuple(Range(f"_{k}", ix(0), n) for k, n in enumerate(view.shape))
+        found += index_accesses((*view.shape, *view.index), domain, site, BEFORE)
+    return found
 
 
 def overwrites(read: Access, write: Access) -> bool:

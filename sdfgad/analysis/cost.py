@@ -166,6 +166,10 @@ def _width(e: Expr) -> float:
     return max(1, e.dtype.itemsize) / 8
 
 
+_OF_DIAGONAL = frozenset(("det", "logdet", "detsign"))
+"""Library operations that only look at the diagonal of factors."""
+
+
 def _library(stmt: Lib) -> float:
     """Operations of a product, of a solution by factors; for anything else, of a factorisation of its largest operand.
     """
@@ -174,7 +178,8 @@ def _library(stmt: Lib) -> float:
         return 2 * _size(a) * (_size(b) / max(1, b.shape[0].const or 1)) / _PRODUCT_SPEED
     if stmt.op == "solve":
         return _size(stmt.ins[0]) * (_size(stmt.ins[-1]) / max(1, stmt.ins[0].shape[0].const or 1))
-    return max(_size(v) for v in (*stmt.ins, *stmt.outs)) ** 1.5
+    largest = max(_size(v) for v in (*stmt.ins, *stmt.outs))
+    return largest ** (0.5 if stmt.op in _OF_DIAGONAL else 1.5)
 
 
 def _size(view: View) -> float:

@@ -183,6 +183,30 @@ def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
             copy(x, turn(space), change)]
 
 
+def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """What stands on the diagonal of the factors, one row after the other; an exchange of rows turns the sign.
+
+    LAPACK counts rows from one.
+    """
+    (out,), (factors, pivots) = stmt.outs, stmt.ins
+    row = Range("w0_", ix(0), factors.shape[0])
+    i = ix(row.var)
+    pivot = Load(factors.array, factors.at((i, i)), factors.dtype)
+    exchanged = call("ne", Load(pivots.array, pivots.at((i,)), _INT32), Index(i + 1, _INT32), dtype=np.dtype(np.bool_))
+    signs = [Const(out.dtype.type(s).item(), out.dtype) for s in (-1, 1)]
+    turn = call("select", exchanged, *signs, dtype=out.dtype)
+    here = out.at((ix(0),))
+    so_far = Load(out.array, here, out.dtype)
+    if stmt.op == "logdet":
+        value = call("add", so_far, call("log", call("abs", pivot, dtype=out.dtype), dtype=out.dtype), dtype=out.dtype)
+    else:
+        factor = call("sign", pivot, dtype=out.dtype) if stmt.op == "detsign" else pivot
+        value = call("mul", so_far, call("mul", factor, turn, dtype=out.dtype), dtype=out.dtype)
+    start = Const(out.dtype.type(0 if stmt.op == "logdet" else 1).item(), out.dtype)
+    step = Map((), (Store(out.array, here, value),), stmt.source)
+    return [Map((), (Store(out.array, here, start),), stmt.source), Loop(row, (step,), stmt.source)]
+
+
 def _inv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (x,), (a,) = stmt.outs, stmt.ins
@@ -251,4 +275,5 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})

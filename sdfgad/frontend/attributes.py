@@ -99,7 +99,9 @@ def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
 
 
 def index_trick(ctx: Context, base: Any, items: Value) -> Value:
-    """`np.mgrid[...]` and `np.ogrid[...]`."""
+    """`np.mgrid[...]`, `np.ogrid[...]`, `np.r_[...]` and `np.c_[...]`."""
+    if base is np.r_ or base is np.c_:
+        return _joined(ctx, base, items if isinstance(items, tuple) else (items,))
     if base is not np.mgrid and base is not np.ogrid:
         raise ctx.refuse(f"a subscript of {type(base).__name__}", "use np.concatenate or np.stack", "SG101")
     slices = items if isinstance(items, tuple) else (items,)
@@ -111,6 +113,17 @@ def index_trick(ctx: Context, base: Any, items: Value) -> Value:
     open_ = [ctx.invoke(ctx, np.reshape, [v, tuple(-1 if k == j else 1 for j in range(count))], {})
              for k, v in enumerate(vectors)]
     return tuple(open_) if isinstance(items, tuple) else open_[0]
+
+
+def _joined(ctx: Context, base: Any, items: tuple) -> Value:
+    """Arrays, numbers and ranges side by side; `np.c_` makes columns of vectors."""
+    if any(isinstance(i, str) for i in items):
+        raise ctx.refuse("a subscript of np.r_ or np.c_ with a string", "use np.concatenate or np.stack", "SG101")
+    parts = tuple(_grid_line(ctx, i) if hasattr(i, "step") else i for i in items)
+    parts = tuple(as_array(ctx, ctx.invoke(ctx, np.atleast_1d, [p], {})) for p in parts)
+    if any(p.ndim > 2 for p in parts):
+        raise ctx.refuse("a subscript of np.r_ or np.c_ with more than two dimensions", "use np.concatenate", "SG101")
+    return ctx.invoke(ctx, np.column_stack if base is np.c_ else np.concatenate, [parts], {})
 
 
 def _grid_line(ctx: Context, part: Value) -> Value:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
@@ -13,9 +14,9 @@ from sdfgad.frontend import polyfills
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
-from sdfgad.frontend.elementwise import constant_array, describe, fold
+from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.liveness import Liveness, analyse
-from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, ufunc_rule
+from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.source import Code, code_of
 from sdfgad.frontend.values import (
@@ -53,8 +54,13 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
+    if isinstance(callee, np.ufunc) and ("scipy", callee.__name__) in polyfills.OUTSIDE_BODIES:
+        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
+    owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
+    if isinstance(owner, np.ufunc) and name in polyfills.UFUNC_METHODS:
+        return _polyfill(ctx, callee, polyfills.UFUNC_METHODS[name], [owner, *arguments], keywords)
     return _python(ctx, callee, arguments, keywords)
 
 
@@ -97,7 +103,9 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
     out = keywords.pop("out", None)
     if len(arguments) == ufunc.nin + 1:
         out = arguments.pop()
+    out = out_place(ctx, out)
     dtype = keywords.pop("dtype", None)
+    where = keywords.pop("where", True)
     if keywords or len(arguments) != ufunc.nin:
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
@@ -107,9 +115,19 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
         arguments = [constant_array(ctx, a) if isinstance(a, np.ndarray) else a for a in arguments]
     if dtype is not None:
         arguments = [invoke(ctx, np.asarray, [a], {"dtype": dtype}) for a in arguments]
-    if all(is_number(a) for a in arguments) and out is None:
+    if all(is_number(a) for a in arguments) and out is None and where is True:
         return fold(ctx, ufunc, *arguments)
-    return out_argument(ctx, ufunc_rule(ctx, ufunc, arguments), out)
+    result = ufunc_rule(ctx, ufunc, arguments)
+    return out_argument(ctx, result if where is True else _chosen(ctx, ufunc, where, result, out), out)
+
+
+def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Value) -> Value:
+    """The result where a mask is on, and what the output array holds elsewhere."""
+    if not isinstance(out, ArrayValue):
+        raise ctx.refuse(f"numpy.{ufunc.__name__} with where= and without out=",
+                         "elements that are not computed need a value: pass out=, or use np.where", "SG101")
+    value = as_array(ctx, result)
+    return select(ctx, where, value, convert(ctx, out, value.dtype) if value.dtype != out.dtype else out)
 
 
 # Python functions
@@ -138,6 +156,10 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
+    if (package, function.__name__) in polyfills.OUTSIDE_BODIES:
+        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES[package, function.__name__], arguments, keywords)
+    if package == "numpy" and function.__name__ in _OF_CONSTANTS:
+        return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
@@ -151,19 +173,38 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
 
 def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A pure builtin on constants runs now; anything else is refused."""
-    values = [*arguments, *keywords.values()]
+    arguments, values = [_plain(a) for a in arguments], [*arguments, *keywords.values()]
+    values = [_plain(v) for v in values]
     plain = not any(isinstance(v, (ArrayValue, IntValue, ListValue, Masked, Function)) or isinstance(v, tuple)
                     and any(isinstance(w, (ArrayValue, IntValue)) for w in v) for v in values)
-    if plain and callee in _PURE:
+    if plain and (callee in _PURE or getattr(callee, "__name__", "") in _OF_CONSTANTS):
         try:
-            return callee(*arguments, **keywords)
+            return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
     raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
                      "understood", "SG121")
 
 
-_PURE = (int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
+def _made_now(ctx: Context, value: Value) -> Value:
+    """A result of Python: arrays, which nothing else can see, become constants."""
+    if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
+        return tuple(_made_now(ctx, v) for v in value)
+    return constant_array(ctx, value) if isinstance(value, np.ndarray) else value
+
+
+def _plain(value: Value) -> Value:
+    """A list of numbers known now as Python's own list."""
+    return value.items if isinstance(value, ListValue) and all(is_number(v) for v in value.items) else value
+
+
+_OF_CONSTANTS = frozenset({
+    "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
+    "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
+"""Functions of NumPy that are run now, when all that they get is known."""
+
+_PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.gamma, math.lgamma, math.erfc, math.trunc,
+         int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
          sorted, getattr, hasattr, type, slice, callable, any, all)
 

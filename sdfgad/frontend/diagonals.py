@@ -2,16 +2,17 @@
 from __future__ import annotations
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.creation import below
+from sdfgad.frontend.creation import below, zeros
 from sdfgad.frontend.elementwise import (
     INT,
     as_array,
     describe,
     expand,
     int_ix,
+    int_value,
 )
 from sdfgad.frontend.shaping import axis_number
-from sdfgad.frontend.values import IntValue, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, IntValue, Value, ViewValue
 from sdfgad.frontend.views import remap, to_int
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
@@ -62,14 +63,26 @@ def diag(ctx: Context, v: Value, k: Value = 0) -> Value:
     if value.ndim != 1 or isinstance(shift, IntValue):
         raise ctx.refuse(f"np.diag of {describe(value)}", code="SG103")
     size = value.shape[0] + abs(shift)
-    zero = const(0, value.dtype)
     value = ctx.builder.materialise(value, "tmp")
+    if shift == 0:
+        return _on_diagonal(ctx, value)
+    matrix = zeros(ctx, (int_value(size), int_value(size)), value.dtype)
+    target = ctx.builder.materialise(as_array(ctx, matrix), "matrix")
+    place = diagonal(ctx, target, shift)
+    ctx.builder.assign(place, expand(ctx, value, place.shape))
+    return target
+
+
+def _on_diagonal(ctx: Context, value: ArrayValue) -> Value:
+    """A matrix that is not stored: every element may ask for the one of its row, since there is one."""
+    zero = const(0, value.dtype)
 
     def element(p: tuple[Ix, ...]) -> Expr:
-        on = call("eq", Index(p[0] + max(shift, 0), INT), Index(p[1] + max(-shift, 0), INT), dtype="bool")
-        return call("select", on, value.at((p[0] - max(-shift, 0),)), zero, dtype=value.dtype)
+        on = call("eq", Index(p[0], INT), Index(p[1], INT), dtype="bool")
+        return call("select", on, value.at((p[0],)), zero, dtype=value.dtype)
 
-    return ctx.builder.lazy((size, size), value.dtype, element, value.reads, parts=(value,))
+    shape = (value.shape[0], value.shape[0])
+    return ctx.builder.lazy(shape, value.dtype, element, value.reads, parts=(value,))
 
 
 def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from string import ascii_letters
 
 import numpy as np
 
-from sdfgad.frontend import shape_bodies
+from sdfgad.frontend import matrix_bodies, order_bodies, shape_bodies, signal_bodies
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
@@ -146,11 +149,11 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
 
 def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:
     """`np.einsum` with letters."""
-    if not isinstance(subscripts, str) or "." in subscripts:
-        raise ctx.refuse("np.einsum with an ellipsis or without a string", "name every dimension", "SG101")
-    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
-    names = inputs.split(",")
+    if not isinstance(subscripts, str):
+        raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
     values = [as_array(ctx, v) for v in operands]
+    inputs, arrow, output = _without_ellipsis(ctx, subscripts.replace(" ", ""), values).partition("->")
+    names = inputs.split(",")
     if len(names) != len(values) or any(len(n) != v.ndim for n, v in zip(names, values, strict=True)):
         raise ctx.refuse(f"np.einsum subscripts {subscripts!r} that do not fit the operands", code="SG103")
     if not arrow:
@@ -163,6 +166,24 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
         values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
         names[:2] = [between]
     return contract(ctx, values, names, output)
+
+
+def _without_ellipsis(ctx: Context, subscripts: str, values: Sequence[ArrayValue]) -> str:
+    """Letters for the dimensions that an ellipsis stands for, the last ones of all operands being the same."""
+    inputs, arrow, output = subscripts.partition("->")
+    names = inputs.split(",")
+    if "..." not in subscripts or len(names) != len(values):
+        return subscripts
+    if arrow and "..." not in output:
+        raise ctx.refuse(f"np.einsum subscripts {subscripts!r}, whose result lacks the ellipsis", code="SG103")
+    free = "".join(c for c in ascii_letters if c not in subscripts)
+    counts = [v.ndim - len(n) + 3 if "..." in n else 0 for n, v in zip(names, values, strict=True)]
+    most = max(counts)
+    filled = [n.replace("...", free[most - max(k, 0):most]) for n, k in zip(names, counts, strict=True)]
+    if not arrow:
+        joined = inputs.replace(",", "").replace(".", "")
+        output = "..." + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    return ",".join(filled) + "->" + output.replace("...", free[:most])
 
 
 def contract(ctx: Context, values: list[ArrayValue], names: list[str], output: str) -> Value:
@@ -243,6 +264,8 @@ def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind
 def solve(ctx: Context, a: Value, b: Value) -> Value:
     """`np.linalg.solve`: a factorisation, which derivatives and other right-hand sides use again, and a solution."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.solve_each, [matrix, right], {})
     _square(ctx, matrix, "a linear system")
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
@@ -260,8 +283,31 @@ def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
     return made[0], made[1]
 
 
+def det(ctx: Context, a: Value) -> Value:
+    """`np.linalg.det`: the product of the diagonal of the factors."""
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the determinant")
+    kind = _system_dtype(matrix.dtype)
+    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    return subscript(ctx, _library(ctx, "det", (ix(1),), factors, kind), 0)
+
+
+def slogdet(ctx: Context, a: Value) -> Value:
+    """`np.linalg.slogdet`: the sign, which has no derivative, and the logarithm of the absolute value."""
+    matrix = as_array(ctx, a)
+    _square(ctx, matrix, "the determinant")
+    kind = _system_dtype(matrix.dtype)
+    if kind.kind == "c":
+        raise ctx.refuse("np.linalg.slogdet of complex numbers", "use np.linalg.det", "SG104")
+    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    sign, size = (subscript(ctx, _library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
+    return sign, size
+
+
 def inverse(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.inv, matrix], {})
     _square(ctx, matrix, "the inverse")
     kind = _system_dtype(matrix.dtype)
     return _library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
@@ -269,6 +315,8 @@ def inverse(ctx: Context, a: Value) -> Value:
 
 def cholesky(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.cholesky, matrix], {})
     _square(ctx, matrix, "the Cholesky factor")
     kind = _system_dtype(matrix.dtype)
     return _library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
@@ -293,9 +341,11 @@ def transform(inverse_: bool) -> Callable[..., Value]:
 
     def rule(ctx: Context, a: Value, n: Value = None, axis: Value = -1, norm: Value = None) -> Value:
         value = as_array(ctx, a)
-        if n is not None or norm not in (None, "backward") or not value.shape:
-            raise ctx.refuse("a Fourier transform with padding or another scaling", "use the default arguments",
-                             "SG101")
+        if not value.shape:
+            raise ctx.refuse("the Fourier transform of a number", code="SG103")
+        if n is not None or norm is not None:
+            scaled = signal_bodies.scaled_ifft if inverse_ else signal_bodies.scaled_fft
+            return ctx.invoke(ctx, scaled, [value, n, axis, norm], {})
         kind = np.result_type(_system_dtype(value.dtype), np.complex64)
         moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
         rows = ix(1)
@@ -310,10 +360,14 @@ def transform(inverse_: bool) -> Callable[..., Value]:
 
 
 def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: Value = None) -> Value:
-    """`np.argsort` of a vector."""
+    """`np.argsort`: of a vector one operation, of more row by row."""
     value = as_array(ctx, a)
-    if value.ndim != 1 or kind not in (None, "stable", "mergesort", "quicksort"):
-        raise ctx.refuse(f"np.argsort of {describe(value)}", "sort vectors one by one", "SG103")
+    if kind not in (None, "stable", "mergesort", "quicksort") or not value.shape:
+        raise ctx.refuse(f"np.argsort of {describe(value)} with kind={kind!r}", code="SG103")
+    if axis is None:
+        value = as_array(ctx, ctx.invoke(ctx, np.ravel, [value], {}))
+    if value.ndim > 1:
+        return ctx.invoke(ctx, order_bodies.argsort_rows, [value, axis], {})
     source = ctx.builder.materialise(value, "operand")
     result = _library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
     size = source.shape[0].const
@@ -322,6 +376,13 @@ def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable
 
 
 def sort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: Value = None) -> Value:
+    """`np.sort`: the elements in the order that `np.argsort` names."""
     value = ctx.builder.materialise(as_array(ctx, a), "operand")
+    if axis is not None and value.ndim > 1:
+        return ctx.invoke(ctx, order_bodies.sort_rows, [value, axis], {})
     return ctx.invoke(ctx, np.take, [value, argsort(ctx, value, axis)], {})
 
+
+def sort_in_place(ctx: Context, a: Value, axis: Value = -1) -> None:
+    """`a.sort()`."""
+    copyto(ctx, a, sort(ctx, a, axis))

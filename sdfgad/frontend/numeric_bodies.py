@@ -10,19 +10,25 @@ import numpy as np
 _range = range
 
 
-def prod(a, axis=None, dtype=None, keepdims=False):
-    if axis is None:
-        rows = np.ravel(a)
-        shape = (1,) * np.ndim(a)
+def prod(a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    values = np.asarray(a) if isinstance(where, bool) and where else np.where(where, a, 1)
+    if isinstance(axis, tuple):
+        for k in axis:
+            values = np.prod(values, axis=k, dtype=dtype, keepdims=True)
+        total = values if keepdims else np.squeeze(values, axis)
     else:
-        rows = np.moveaxis(a, axis, 0)
-        shape = rows.shape[1:]
+        total = _prod(values, axis, dtype, keepdims)
+    return total if isinstance(initial, int) and initial == 1 else total * initial
+
+
+def _prod(a, axis, dtype, keepdims):
+    rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
     total = np.ones(rows.shape[1:], np.sum(np.zeros(1, rows.dtype)).dtype if dtype is None else dtype)
     for k in range(rows.shape[0]):
         total *= rows[k]
     if axis is None:
-        return np.reshape(total, shape) if keepdims else total[()]
-    return np.expand_dims(total, axis) if keepdims else (total if len(shape) else total[()])
+        return np.reshape(total, (1,) * a.ndim) if keepdims else total[()]
+    return np.expand_dims(total, axis) if keepdims else (total if rows.ndim > 1 else total[()])
 
 
 def cumsum(a, axis=None, dtype=None):
@@ -63,26 +69,24 @@ def std(a, axis=None, dtype=None, ddof=0, keepdims=False):
     return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
-def average(a, axis=None, weights=None):
-    if weights is None:
-        return np.mean(a, axis=axis)
-    return np.sum(a * weights, axis=axis) / np.sum(weights * np.ones_like(a), axis=axis)
-
-
 def ptp(a, axis=None, keepdims=False):
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
-def argmax(a, axis=None):
-    if axis is None:
-        return _winner(np.ravel(a), np.greater)
-    return _winners(np.moveaxis(a, axis, -1), np.greater)
+def argmax(a, axis=None, keepdims=False):
+    return _place(a, axis, keepdims, np.greater)
 
 
-def argmin(a, axis=None):
+def argmin(a, axis=None, keepdims=False):
+    return _place(a, axis, keepdims, np.less)
+
+
+def _place(a, axis, keepdims, better):
     if axis is None:
-        return _winner(np.ravel(a), np.less)
-    return _winners(np.moveaxis(a, axis, -1), np.less)
+        found = _winner(np.ravel(a), better)
+        return np.reshape(found, (1,) * np.ndim(a)) if keepdims else found
+    found = _winners(np.moveaxis(a, axis, -1), better)
+    return np.expand_dims(found, axis) if keepdims else found
 
 
 def _winner(values, better):
@@ -138,18 +142,21 @@ def logaddexp(x1, x2):
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    if x.dtype.kind not in "fc":
-        return x
-    if x.dtype.kind == "c":
-        raise ValueError("np.nan_to_num of complex numbers")
-    largest = np.finfo(x.dtype).max
-    above = largest if posinf is None else posinf
-    below = -largest if neginf is None else neginf
-    result = np.where(np.isnan(x), nan, np.where(x == np.inf, above, np.where(x == -np.inf, below, x)))
+    values = np.asarray(x)
+    if values.dtype.kind == "c":
+        made = _finite(np.real(values), nan, posinf, neginf) + 1j * _finite(np.imag(values), nan, posinf, neginf)
+    else:
+        made = _finite(values, nan, posinf, neginf) if values.dtype.kind == "f" else np.copy(values)
     if copy:
-        return result
-    x[...] = result
+        return made
+    x[...] = made
     return x
+
+
+def _finite(x, nan, posinf, neginf):
+    limits = np.finfo(x.dtype)
+    ends = np.where(x > 0, limits.max if posinf is None else posinf, limits.min if neginf is None else neginf)
+    return np.where(np.isnan(x), nan, np.where(np.isinf(x), ends, x)).astype(x.dtype)
 
 
 def deg2rad(x):
@@ -164,94 +171,61 @@ def absolute_square(x):
     return np.real(x) * np.real(x) + np.imag(x) * np.imag(x)
 
 
-def angle(z):
-    return np.arctan2(np.imag(z), np.real(z))
+def angle(z, deg=False):
+    turn = np.arctan2(np.imag(z), np.real(z))
+    return turn * (180.0 / np.pi) if deg else turn
 
 
-def diff(a, n=1, axis=-1):
+def logaddexp2(x1, x2):
+    high = np.maximum(x1, x2)
+    return high + np.log2(1 + np.exp2(-np.abs(x1 - x2)))
+
+
+def logical_xor(x1, x2):
+    return (np.asarray(x1) != 0) != (np.asarray(x2) != 0)
+
+
+def fmod(x1, x2):
+    return np.copysign(np.remainder(np.abs(x1), np.abs(x2)), x1)
+
+
+def modf(x):
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), np.copysign(0.0, x), x - whole), whole
+
+
+def divmod_of(x1, x2):
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
+    rows = np.moveaxis(np.asarray(p) * 1.0, axis, 0)
+    steps = rows[1:] - rows[:-1]
+    near = np.remainder(steps + period / 2, period) - period / 2
+    near = np.where((near == -period / 2) & (steps > 0), period / 2, near)
+    least = period / 2 if discont is None else discont
+    moved = np.where(np.abs(steps) < least, 0.0, near - steps)
+    out = np.copy(rows)
+    out[1:] = rows[1:] + np.cumsum(moved, axis=0)
+    return np.moveaxis(out, 0, axis)
+
+
+def _edge(value, a, axis):
+    """What `np.diff` puts before or after: a number stands for one layer."""
+    if np.ndim(value) > 0:
+        return value
+    return np.broadcast_to(value, tuple([1 if k == axis % a.ndim else a.shape[k] for k in range(a.ndim)]))
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if prepend is not None:
+        a = np.concatenate((_edge(prepend, a, axis), a), axis=axis)
+    if append is not None:
+        a = np.concatenate((a, _edge(append, a, axis)), axis=axis)
     rows = np.moveaxis(a, axis, 0)
     for _ in range(n):
         rows = rows[1:] - rows[:-1]
     return np.moveaxis(rows, 0, axis)
-
-
-def gradient(f, *varargs, axis=None):
-    step = varargs[0] if len(varargs) == 1 else 1.0
-    if axis is None and f.ndim > 1:
-        return [np.gradient(f, step if len(varargs) < 2 else varargs[k], axis=k) for k in range(f.ndim)]
-    rows = np.moveaxis(f, 0 if axis is None else axis, 0)
-    out = np.empty(rows.shape)
-    out[1:-1] = (rows[2:] - rows[:-2]) / (2.0 * step)
-    out[0] = (rows[1] - rows[0]) / step
-    out[-1] = (rows[-1] - rows[-2]) / step
-    return np.moveaxis(out, 0, 0 if axis is None else axis)
-
-
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    rows = np.moveaxis(y, axis, 0)
-    if x is None:
-        return np.sum(dx * (rows[1:] + rows[:-1]) / 2.0, axis=0)
-    widths = np.reshape(x[1:] - x[:-1], (-1,) + (1,) * (rows.ndim - 1))
-    return np.sum(widths * (rows[1:] + rows[:-1]) / 2.0, axis=0)
-
-
-def cov(m, y=None, rowvar=True, bias=False, ddof=None):
-    data = np.atleast_2d(m)
-    if not rowvar and np.ndim(m) > 1:
-        data = data.T
-    if y is not None:
-        other = np.atleast_2d(y)
-        data = np.concatenate((data, other if rowvar or np.ndim(y) == 1 else other.T), axis=0)
-    less = (0 if bias else 1) if ddof is None else ddof
-    away = data - np.mean(data, axis=1, keepdims=True)
-    table = away @ np.conj(away.T) / (data.shape[1] - less)
-    return np.reshape(table, ()) if table.shape == (1, 1) else table
-
-
-def corrcoef(x, rowvar=True):
-    c = np.cov(x, rowvar=rowvar)
-    d = np.sqrt(np.diag(c))
-    return c / d[:, None] / d[None, :]
-
-
-def histogram(a, bins=10, range=None, weights=None, density=None):
-    values = np.ravel(a)
-    low, high = (np.min(values), np.max(values)) if range is None else range
-    low, high = low * 1.0, high * 1.0
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
-    counts = np.zeros(bins + 1, np.int64 if weights is None else weights.dtype)
-    k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
-    k = k - (values < edges[k])
-    k = k + ((values >= edges[k + 1]) & (k != bins - 1))
-    # What is out of range goes to a bin of its own.
-    k = np.where((low <= values) & (values <= high), k, bins)
-    np.add.at(counts, k, 1 if weights is None else np.ravel(weights))
-    if density:
-        return counts[:-1] / np.diff(edges) / np.sum(counts[:-1]), edges
-    return counts[:-1], edges
-
-
-def bincount(x, weights=None, minlength=0):
-    out = np.zeros(minlength, np.int64 if weights is None else np.float64)
-    np.add.at(out, x, 1 if weights is None else weights)
-    return out
-
-
-def interp(x, xp, fp):
-    flat = np.ravel(np.asarray(x))
-    out = np.empty(flat.shape)
-    for n in _range(flat.shape[0]):
-        v = flat[n]
-        k = 0
-        for j in _range(1, xp.shape[0] - 1):
-            if v >= xp[j]:
-                k = j
-        t = (v - xp[k]) / (xp[k + 1] - xp[k])
-        inside = fp[k] + t * (fp[k + 1] - fp[k])
-        out[n] = fp[0] if v <= xp[0] else (fp[-1] if v >= xp[-1] else inside)
-    return np.reshape(out, np.shape(x)) if np.ndim(x) else out[0]
 
 
 def polyval(p, x):
@@ -261,23 +235,12 @@ def polyval(p, x):
     return y
 
 
-def norm(x, ord=None, axis=None, keepdims=False):
-    if ord is None or ord == 2 or ord == "fro":
-        assert ord is None or axis is not None or (x.ndim == 1) == (ord == 2)
-        return np.sqrt(np.sum(absolute_square(x), axis=axis, keepdims=keepdims))
-    assert axis is not None or x.ndim == 1
-    if ord == np.inf:
-        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
-
-
-def ediff1d(ary):
+def ediff1d(ary, to_end=None, to_begin=None):
     flat = np.ravel(ary)
-    return flat[1:] - flat[:-1]
+    gaps = flat[1:] - flat[:-1]
+    if to_begin is not None:
+        gaps = np.concatenate((np.ravel(np.asarray(to_begin)).astype(flat.dtype), gaps))
+    return gaps if to_end is None else np.concatenate((gaps, np.ravel(np.asarray(to_end)).astype(flat.dtype)))
 
 
 def fsum(values):

@@ -34,7 +34,9 @@ from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
     ArrayValue,
+    Function,
     IntValue,
+    Lazy,
     ListValue,
     RangeValue,
     Rows,
@@ -66,11 +68,17 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
     return apply(ctx, ufunc, *arguments)
 
 
+def out_place(ctx: Context, out: Value) -> Value:
+    """The array that `out=` names; one made in the call itself, which nothing else can see, is stored now."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    return ctx.builder.fresh_copy(target, ctx.label or "out") if isinstance(target, Lazy) and target.shape else target
+
+
 def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     """`out=`: the result is stored there."""
     if out is None:
         return result
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    target = out_place(ctx, out)
     if not isinstance(target, ViewValue) or target.scalar:
         raise ctx.refuse(f"out={describe(target)}", "pass an array", "SG105")
     value = as_array(ctx, result)
@@ -99,6 +107,8 @@ def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
     """A function of `math`: Python numbers in, Python float out."""
 
     def rule(ctx: Context, *values: Value) -> Value:
+        if function is math.log and len(values) == 2:
+            return binary(ctx, np.true_divide, *(ctx.invoke(ctx, math.log, [v], {}) for v in values))
         if all(is_number(v) for v in values):
             try:
                 return function(*values)
@@ -259,6 +269,10 @@ def _isinstance(ctx: Context, value: Value, classes: Value) -> bool:
     return isinstance(sample, wanted)
 
 
+def _callable(ctx: Context, value: Value) -> bool:
+    return isinstance(value, Function) or callable(value)
+
+
 def _slice(ctx: Context, *ends: Value) -> Value:
     if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
         start, stop, step = (None, ends[0], None) if len(ends) == 1 else (*ends, *([None] * (3 - len(ends))))
@@ -323,18 +337,19 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
-    np.multiply.outer: shaping.outer, np.broadcast_arrays: shaping.broadcast_arrays,
+    np.broadcast_arrays: shaping.broadcast_arrays,
     np.broadcast_shapes: _broadcast_shapes,
-    np.sum: reductions.sum_, np.add.reduce: reductions.sum_, np.mean: reductions.mean,
+    np.sum: reductions.sum_, np.mean: reductions.mean,
     np.max: reductions.extremum("max", np.maximum), np.amax: reductions.extremum("max", np.maximum),
-    np.maximum.reduce: reductions.extremum("max", np.maximum), np.min: reductions.extremum("min", np.minimum),
-    np.amin: reductions.extremum("min", np.minimum), np.minimum.reduce: reductions.extremum("min", np.minimum),
+    np.min: reductions.extremum("min", np.minimum),
+    np.amin: reductions.extremum("min", np.minimum),
     np.any: reductions.truths("max"), np.all: reductions.truths("min"), np.count_nonzero: reductions.count_nonzero,
     np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.cholesky: linalg.cholesky, np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
+    np.linalg.det: linalg.det, np.linalg.slogdet: linalg.slogdet, np.linalg.cholesky: linalg.cholesky,
+    np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
@@ -343,14 +358,14 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
     any: _quantifier(any, np.any), all: _quantifier(all, np.all), reversed: reversed_, list: _list, tuple: _tuple,
-    isinstance: _isinstance, slice: _slice,
+    isinstance: _isinstance, slice: _slice, callable: _callable,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",
         "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
         "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
-        "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
+        "exp2": "exp2", "cbrt": "cbrt", "fabs": "absolute", "pow": "power", "copysign": "copysign"}.items()},
 })
 """Functions with a rule of their own."""
 
@@ -368,6 +383,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
         "argsort", "conj", "conjugate")},
+    "sort": linalg.sort_in_place,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
     "astype": creation.astype, "fill": creation.fill, "item": _item,
 })

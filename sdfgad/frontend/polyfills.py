@@ -8,35 +8,86 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend import joining_bodies as joining
+from sdfgad.frontend import matrix_bodies as matrices
 from sdfgad.frontend import numeric_bodies as numeric
+from sdfgad.frontend import order_bodies as orders
 from sdfgad.frontend import shape_bodies as shapes
 from sdfgad.frontend import signal_bodies as signals
+from sdfgad.frontend import special_bodies as special
+from sdfgad.frontend import statistics_bodies as statistics
+from sdfgad.frontend import ufunc_bodies as ufuncs
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.prod: numeric.prod, np.cumsum: numeric.cumsum, np.cumprod: numeric.cumprod, np.var: numeric.var,
-    np.std: numeric.std, np.average: numeric.average, np.ptp: numeric.ptp, np.argmax: numeric.argmax,
+    np.std: numeric.std, np.average: statistics.average, np.ptp: numeric.ptp, np.argmax: numeric.argmax,
     np.argmin: numeric.argmin, np.clip: numeric.clip, np.square: numeric.square, np.reciprocal: numeric.reciprocal,
     np.heaviside: numeric.heaviside, np.sinc: numeric.sinc, np.logaddexp: numeric.logaddexp,
     np.nan_to_num: numeric.nan_to_num, np.deg2rad: numeric.deg2rad, np.radians: numeric.deg2rad,
     np.rad2deg: numeric.rad2deg, np.degrees: numeric.rad2deg, np.angle: numeric.angle, np.roll: shapes.roll,
-    np.diff: numeric.diff, np.gradient: numeric.gradient, np.trapezoid: numeric.trapezoid, np.cross: shapes.cross,
+    np.diff: numeric.diff, np.gradient: statistics.gradient, np.trapezoid: statistics.trapezoid, np.cross: shapes.cross,
     np.kron: shapes.kron, np.inner: shapes.inner, np.hstack: shapes.hstack, np.vstack: shapes.vstack,
     np.dstack: shapes.dstack, np.column_stack: shapes.column_stack, np.append: shapes.append,
     np.atleast_1d: shapes.atleast_1d, np.atleast_2d: shapes.atleast_2d, np.atleast_3d: shapes.atleast_3d,
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
-    np.array_split: shapes.split, np.pad: shapes.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
-    np.indices: shapes.indices, np.cov: numeric.cov, np.corrcoef: numeric.corrcoef, np.histogram: numeric.histogram,
-    np.bincount: numeric.bincount, np.interp: numeric.interp, np.polyval: numeric.polyval,
-    np.linalg.norm: numeric.norm, np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
+    np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
+    np.pad: shapes.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
+    np.indices: shapes.indices, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
+    np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
+    np.polyval: numeric.polyval,
+    np.linalg.norm: matrices.norm, np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
-    np.subtract.outer: shapes.subtract_outer, np.add.outer: shapes.add_outer, np.add.accumulate: numeric.cumsum,
-    np.multiply.accumulate: numeric.cumprod, np.multiply.reduce: numeric.prod, math.hypot: numeric.hypot_of,
+    math.hypot: numeric.hypot_of,
     np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
     np.fft.irfft: signals.irfft, np.fft.fft2: signals.plane_fft, np.fft.ifft2: signals.plane_ifft,
     np.fft.fftn: signals.fftn,
+    np.add.reduce: ufuncs.add_reduce, np.multiply.reduce: ufuncs.multiply_reduce,
+    np.maximum.reduce: ufuncs.maximum_reduce, np.minimum.reduce: ufuncs.minimum_reduce,
+    np.logical_and.reduce: ufuncs.and_reduce, np.logical_or.reduce: ufuncs.or_reduce,
     np.fft.ifftn: signals.ifftn, np.fft.fftfreq: signals.fftfreq, np.fft.rfftfreq: signals.rfftfreq,
     np.fft.fftshift: signals.fftshift, np.fft.ifftshift: signals.ifftshift, np.select: signals.select,
-    np.median: signals.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
-    math.fsum: numeric.fsum, shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
+    np.median: orders.median, np.nansum: signals.nansum, np.nanmean: signals.nanmean,
+    np.take_along_axis: orders.take_along_axis, np.put_along_axis: orders.put_along_axis,
+    np.quantile: orders.quantile, np.percentile: orders.percentile, np.searchsorted: orders.searchsorted,
+    np.digitize: orders.digitize, np.nanmax: orders.nanmax, np.nanmin: orders.nanmin, np.nanvar: orders.nanvar,
+    np.nanstd: orders.nanstd, np.nanprod: orders.nanprod, np.nancumsum: orders.nancumsum,
+    orders.argsort_rows: orders.argsort_rows, orders.sort_rows: orders.sort_rows,
+    np.unravel_index: orders.unravel_index, matrices.each: matrices.each, matrices.solve_each: matrices.solve_each,
+    np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
+    np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
+    np.lib.stride_tricks.sliding_window_view: joining.sliding_window_view,
+    np.logaddexp2: numeric.logaddexp2, np.logical_xor: numeric.logical_xor, np.fmod: numeric.fmod,
+    np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
+    np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,
+    np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
+    math.prod: special.product, math.dist: special.distance, math.radians: numeric.deg2rad,
+    math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
+    shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""
+
+UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    "outer": ufuncs.outer, "accumulate": ufuncs.accumulate})
+"""Methods that one body serves for all of NumPy's elementwise functions, which get the function first."""
+
+_RECENT: Mapping[str, Callable[..., Any]] = {
+    "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
+    "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
+    "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
+    "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
+    "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot}
+
+
+def _found(name: str) -> Any:
+    """A function of NumPy that older releases do not have."""
+    owner = np.linalg if name.startswith("linalg.") else np
+    return getattr(owner, name.removeprefix("linalg."), None)
+
+
+POLYFILLS = MappingProxyType({**POLYFILLS, **{_found(n): body for n, body in _RECENT.items() if _found(n)}})
+"""All of them, with those that NumPy has had since release 2."""
+
+OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType({
+    ("scipy", n): getattr(special, n) for n in (
+        "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax")})
+"""Functions of packages that need not be installed, by package and name, and their bodies."""

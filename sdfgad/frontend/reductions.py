@@ -107,8 +107,13 @@ def _sum_dtype(dtype: np.dtype) -> np.dtype:
 def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
     """`np.max` or `np.min`."""
 
-    def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False, initial: Value = None) -> Value:
+    def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False, initial: Value = None,
+             where: Value = True) -> Value:
         _no_axis(ctx, a, axis)
+        if where is not True:
+            if initial is None:
+                raise ctx.refuse("an extremum with where= and without initial=", "pass initial=", "SG101")
+            a = select(ctx, where, as_array(ctx, a), initial)
         if isinstance(a, Masked):
             worst = _worst(ctx, a.values.dtype, op)
             value, start = over_mask(ctx, a, worst), constant_start(worst.item(), a.values.dtype)
@@ -179,8 +184,15 @@ def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     return int_value(total_ix)
 
 
-def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False) -> Value:
+def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False,
+         where: Value = True) -> Value:
     """`np.mean`."""
+    if where is not True:
+        values, where = as_array(ctx, a), ctx.builder.materialise(as_array(ctx, where), "mask")
+        counted = select(ctx, where, values.dtype.type(1) if values.dtype.kind in "fc" else 1.0, 0.0)
+        spread = ctx.invoke(ctx, np.broadcast_to, [counted, tuple(int_value(n) for n in values.shape)], {})
+        parts = [sum_(ctx, v, axis, dtype, keepdims, where=w) for v, w in ((values, where), (spread, True))]
+        return apply(ctx, np.true_divide, *parts)
     if isinstance(a, Masked):
         rows = axis is not None and a.values.ndim > a.mask.ndim
         count = size_of(ctx, Masked(a.mask, a.mask, a.key)) if rows else size_of(ctx, a)

@@ -29,8 +29,14 @@ def roll(a, shift, axis=None):
 
 
 def kron(a, b):
-    if a.ndim == 1:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if a.ndim > 2 or b.ndim > 2:
+        raise ValueError("np.kron of more than two dimensions")
+    if a.ndim == 1 and b.ndim == 1:
         return np.reshape(a[:, None] * b[None, :], (a.shape[0] * b.shape[0],))
+    a, b = np.atleast_2d(a), np.atleast_2d(b)
     rows, columns = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
     return np.reshape(a[:, None, :, None] * b[None, :, None, :], (rows, columns))
 
@@ -90,16 +96,30 @@ def rot90(m, k=1):
 
 
 def split(ary, indices_or_sections, axis=0):
+    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections != 0:
+        raise ValueError("sections of unequal size")
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
     rows = np.moveaxis(ary, axis, 0)
     n = rows.shape[0]
     if isinstance(indices_or_sections, int):
-        size = n // indices_or_sections
-        cuts = [k * size for k in range(1, indices_or_sections)]
+        size, more = divmod(n, indices_or_sections)
+        cuts = [k * size + min(k, more) for k in range(1, indices_or_sections)]
     else:
         cuts = indices_or_sections
     ends = list(cuts) + [n]
     starts = [0] + list(cuts)
     return [np.moveaxis(rows[starts[k]:ends[k]], 0, axis) for k in range(len(ends))]
+
+
+def hsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def vsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 0)
 
 
 def pad(array, pad_width, mode="constant", constant_values=0):
@@ -166,21 +186,18 @@ def indices(dimensions):
     return np.stack(np.meshgrid(*[np.arange(n) for n in dimensions], indexing="ij"))
 
 
-def subtract_outer(a, b):
-    return np.reshape(a, a.shape + (1,) * b.ndim) - b
-
-
-def add_outer(a, b):
-    return np.reshape(a, a.shape + (1,) * b.ndim) + b
-
-
 def item(a):
     return np.ravel(a)[0] if np.ndim(a) else a
 
 
-def cross(a, b):
-    return np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    a = np.moveaxis(np.asarray(a), axisa if axis is None else axis, -1)
+    b = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
+    if a.shape[-1] == 2 and b.shape[-1] == 2:
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    made = np.stack((a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]), axis=-1)
+    return np.moveaxis(made, -1, axisc if axis is None else axis)
 
 
 def inner(a, b):

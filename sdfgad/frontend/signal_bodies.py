@@ -28,45 +28,88 @@ def correlate(a, v, mode="valid"):
     return np.convolve(a, np.conj(v)[::-1], mode)
 
 
-def rfft(a, n=None, axis=-1):
-    if n is not None or a.dtype.kind == "c":
-        raise ValueError("padding, or complex values")
-    whole = np.moveaxis(np.fft.fft(a, axis=axis), axis, -1)
-    return np.moveaxis(whole[..., :a.shape[axis] // 2 + 1], -1, axis)
+def resized(a, n, axis):
+    """The values along an axis cut off, or zeros behind them."""
+    rows = np.moveaxis(a, axis, -1)
+    m = rows.shape[-1]
+    if n <= m:
+        return np.moveaxis(rows[..., :n], -1, axis)
+    out = np.zeros(rows.shape[:-1] + (n,), rows.dtype)
+    out[..., :m] = rows
+    return np.moveaxis(out, -1, axis)
 
 
-def irfft(a, n=None, axis=-1):
+def scaled_fft(a, n, axis, norm):
+    out = np.fft.fft(a if n is None else resized(a, n, axis), axis=axis)
+    count = out.shape[axis]
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError("this scaling")
+    return out / np.sqrt(count) if norm == "ortho" else out / count if norm == "forward" else out
+
+
+def scaled_ifft(a, n, axis, norm):
+    out = np.fft.ifft(a if n is None else resized(a, n, axis), axis=axis)
+    count = out.shape[axis]
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError("this scaling")
+    return out * np.sqrt(count) if norm == "ortho" else out * count if norm == "forward" else out
+
+
+def rfft(a, n=None, axis=-1, norm=None):
+    if a.dtype.kind == "c":
+        raise ValueError("complex values")
+    count = a.shape[axis] if n is None else n
+    whole = np.moveaxis(np.fft.fft(a, n, axis, norm), axis, -1)
+    return np.moveaxis(whole[..., :count // 2 + 1], -1, axis)
+
+
+def irfft(a, n=None, axis=-1, norm=None):
     half = np.moveaxis(a, axis, -1)
     count = 2 * (half.shape[-1] - 1) if n is None else n
-    if count < 1 or half.shape[-1] != count // 2 + 1:
-        raise ValueError("padding")
+    if count < 1:
+        raise ValueError("a signal without values")
+    half = half if half.shape[-1] == count // 2 + 1 else resized(half, count // 2 + 1, -1)
     mirrored = np.conj(half[..., 1:(count + 1) // 2])[..., ::-1]
     whole = np.concatenate((half, mirrored), axis=-1)
-    return np.moveaxis(np.real(np.fft.ifft(whole)), -1, axis)
+    return np.moveaxis(np.real(np.fft.ifft(whole, norm=norm)), -1, axis)
 
 
-def plane_fft(a, s=None, axes=(-2, -1)):
-    if s is not None:
-        raise ValueError("padding")
-    for k in axes[::-1]:
-        a = np.fft.fft(a, axis=k)
+def plane_fft(a, s=None, axes=(-2, -1), norm=None):
+    for k in range(len(axes) - 1, -1, -1):
+        a = np.fft.fft(a, None if s is None else s[k], axes[k], norm)
     return a
 
 
-def plane_ifft(a, s=None, axes=(-2, -1)):
-    if s is not None:
-        raise ValueError("padding")
-    for k in axes[::-1]:
-        a = np.fft.ifft(a, axis=k)
+def plane_ifft(a, s=None, axes=(-2, -1), norm=None):
+    for k in range(len(axes) - 1, -1, -1):
+        a = np.fft.ifft(a, None if s is None else s[k], axes[k], norm)
     return a
 
 
-def fftn(a, s=None, axes=None):
-    return np.fft.fft2(a, s, tuple(range(a.ndim)) if axes is None else axes)
+def fftn(a, s=None, axes=None, norm=None):
+    return np.fft.fft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
 
 
-def ifftn(a, s=None, axes=None):
-    return np.fft.ifft2(a, s, tuple(range(a.ndim)) if axes is None else axes)
+def ifftn(a, s=None, axes=None, norm=None):
+    return np.fft.ifft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
+
+
+def rfft2(a, s=None, axes=(-2, -1), norm=None):
+    half = np.fft.rfft(a, None if s is None else s[-1], axes[-1], norm)
+    return np.fft.fft2(half, None if s is None else s[:-1], axes[:-1], norm)
+
+
+def irfft2(a, s=None, axes=(-2, -1), norm=None):
+    part = np.fft.ifft2(a, None if s is None else s[:-1], axes[:-1], norm)
+    return np.fft.irfft(part, None if s is None else s[-1], axes[-1], norm)
+
+
+def rfftn(a, s=None, axes=None, norm=None):
+    return np.fft.rfft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
+
+
+def irfftn(a, s=None, axes=None, norm=None):
+    return np.fft.irfft2(a, s, tuple(range(a.ndim)) if axes is None else axes, norm)
 
 
 def fftfreq(n, d=1.0):
@@ -94,16 +137,6 @@ def select(condlist, choicelist, default=0):
     for k in range(len(condlist) - 1, -1, -1):
         out = np.where(condlist[k], choicelist[k], out)
     return out
-
-
-def median(a, axis=None):
-    if axis is not None and np.ndim(a) != 1:
-        raise ValueError("the median of rows")
-    ordered = np.sort(np.ravel(a))
-    n = ordered.shape[0]
-    middle = np.mean(ordered[(n - 1) // 2:n // 2 + 1])
-    # What is not a number comes last.
-    return np.nan if a.dtype.kind == "f" and np.isnan(ordered[n - 1]) else middle
 
 
 def nansum(a, axis=None, keepdims=False):

@@ -181,12 +181,24 @@ def _matmul(a: np.ndarray, b: np.ndarray, *scale: np.ndarray, conj_a: bool = Fal
 
 
 def _lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nothing but `solve` looks at factors: here a matrix stands for its own."""
+    """Nothing but `solve` and determinants look at factors: here a matrix stands for its own."""
     return a, np.arange(len(a), dtype=np.int32)
 
 
 def _solve(factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, adjoint: bool = False) -> np.ndarray:
     return np.linalg.solve(np.conj(factors).T if adjoint else factors, b)
+
+
+def _det(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    return np.linalg.det(factors)[None]
+
+
+def _logdet(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    return np.linalg.slogdet(factors)[1][None]
+
+
+def _detsign(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    return np.linalg.slogdet(factors)[0][None]
 
 
 def _trsolve(t: np.ndarray, b: np.ndarray, lower: bool, unit: bool = False) -> np.ndarray:
@@ -217,4 +229,5 @@ def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
 
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "det": _det, "logdet": _logdet, "detsign": _detsign,
     "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft, "seal": _seal, "unseal": _unseal})

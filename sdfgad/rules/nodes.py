@@ -98,6 +98,11 @@ def _sample_square(rng: np.random.Generator, draw: Callable[..., np.ndarray]) ->
     return {"ins": (draw(3, 3) + 3 * np.eye(3),), "attrs": {}}
 
 
+def _sample_factors(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    """A matrix, to be factorised first."""
+    return _sample_square(rng, draw)
+
+
 def _sample_triangle(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
     return {"ins": (draw(3, 3) + 3 * np.eye(3), draw(3, 2)), "attrs": {"lower": True, "unit": False}}
 
@@ -139,6 +144,38 @@ def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str
     factors, pivots, b = ins
     _solved(c, out, tangent, c.tangent_of(b), c.tangent_of(factors),
             lambda rhs: c.lib("solve", tangent, factors, pivots, rhs))
+
+
+@node_rule("det", _sample_factors)
+def det(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """d = det A with A as factors F, p:  d' = d tr(A^-1 F'), F' being A'"""
+    _trace_of_solution(c, ins, tangent, lambda e: Call("times", (load(out, (ix(0),)), e), out.dtype))
+
+
+@node_rule("logdet", _sample_factors)
+def logdet(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """l = log |det A| with real A as factors F, p:  l' = tr(A^-1 F'), F' being A'"""
+    _trace_of_solution(c, ins, tangent, lambda e: e)
+
+
+@node_rule("detsign", _sample_factors)
+def detsign(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """The sign of det A stays as it is: no tangent."""
+    c.each(tangent, lambda p: algebra.zero(tangent.dtype))
+
+
+def _trace_of_solution(c: Linearisation, ins: tuple[View, ...], tangent: View, scaled: Callable[[Expr], Expr]) -> None:
+    factors, pivots = ins
+    tf = c.tangent_of(factors)
+    if tf is None:
+        return
+    # The transposed solution is stored, not added: its right-hand side has to be a scratch of its own.
+    right = c.each(c.scratch(factors), lambda p: load(tf, p))
+    solved = c.lib("solve", c.scratch(factors), factors, pivots, right)
+    c.each(tangent, lambda p: algebra.zero(tangent.dtype))
+    row = Range("e0", ix(0), factors.shape[0])
+    element = scaled(load(solved, (ix(row.var), ix(row.var))))
+    c.linear.append(Map((row,), (Store(tangent.array, tangent.at((ix(0),)), element, "+"),), c.source))
 
 
 @node_rule("trsolve", _sample_triangle)

@@ -13,8 +13,8 @@ from sdfgad.rules import nodes, registry
 from tests.support.build import one, program
 from tests.support.oracle import execute, inner, program_gradient, program_tangent
 
-RULES = [r for r in registry.node_rules() if r.op != "lu"]
-"""Factors are opaque: what makes them is tested together with `solve`, which reads them."""
+RULES = [r for r in registry.node_rules() if r.op not in ("lu", "det", "logdet", "detsign")]
+"""Factors are opaque: what makes them is tested with those that read them, determinants in test_determinants."""
 REAL, COMPLEX = "real", "complex"
 
 

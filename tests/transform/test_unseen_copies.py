@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from sdfgad.analysis.access import Site, reads_of
 from sdfgad.ir.expr import Local
-from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.index import ix, mod
+from sdfgad.ir.program import Block, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.transform.unread import remove_unseen_copies
-from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
+from tests.codegen.build_programs import F8, I8, load, mapped, mul, num, program, span, store
+from tests.support.build import number_at
 from tests.support.oracle import check_same
 
 N = 6
@@ -78,3 +80,20 @@ def test_the_same_statement_at_two_places() -> None:
     copy = mapped([span("i", N)], store("x", (I,), load("a", 0, I)))
     use = mapped([span("i", N)], store("y", (I,), load("x", I), "+"))
     assert pruned(copy, use, copy)[1] == (copy, use)
+
+
+def test_what_the_indices_of_an_operand_look_at_stays() -> None:
+    rows = View("a", (ix(N), ix(N)), (mod(number_at("n", axis(0)), ix(N)), ix(axis(1))), F8)
+    x, y = (View(name, (ix(N),), (ix(axis(0)),), F8) for name in "xy")
+    body = (mapped([span("i", N)], store("n", (I,), load("m", I, dtype=I8))), Lib("matmul", (y,), (rows, x)))
+    made = program(body, {"a": ((N, N), F8), "x": ((N,), F8), "y": ((N,), F8), "m": ((N,), I8)}, {"n": ((N,), I8)})
+    assert remove_unseen_copies(made, ("y",)).body == made.body
+
+
+def test_an_operand_added_to_is_looked_at() -> None:
+    a, x, y = (View(n, (ix(N),) * k, tuple(ix(axis(d)) for d in range(k)), F8) for n, k in (
+        ("a", 2), ("x", 1), ("y", 1)))
+    plain = Lib("matmul", (y,), (a, x))
+    place = Site((), 0, 1)
+    assert {r.array for r in reads_of(plain, place)} == {"a", "x"}
+    assert {r.array for r in reads_of(replace(plain, attrs={"accumulate": True}), place)} == {"a", "x", "y"}

@@ -1,0 +1,115 @@
+"""NumPy functions that join, cut and choose, written in plain NumPy for the interpreter to run in place of a call."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+
+def vander(x, N=None, increasing=False):
+    base = np.asarray(x)
+    count = base.shape[0] if N is None else N
+    out = np.ones((base.shape[0], count), np.result_type(base.dtype, np.int64))
+    powers = out if increasing else out[:, ::-1]
+    for k in range(1, count):
+        powers[:, k] = powers[:, k - 1] * base
+    return out
+
+
+def block(arrays):
+    if not isinstance(arrays, list):
+        return np.asarray(arrays)
+    if not any(isinstance(row, list) for row in arrays):
+        return _side_by_side(arrays, 1)
+    if any(isinstance(part, list) for row in arrays for part in row):
+        raise ValueError("blocks of more than two dimensions")
+    return np.concatenate([_side_by_side(row, 2) for row in arrays], axis=-2)
+
+
+def _side_by_side(parts, ndim):
+    return np.concatenate([np.atleast_2d(p) if ndim == 2 else np.atleast_1d(p) for p in parts], axis=-1)
+
+
+def delete(arr, obj, axis=None):
+    rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
+    n = rows.shape[0]
+    gone = [obj % n] if isinstance(obj, int) else [k % n for k in obj]
+    kept = rows[[k for k in range(n) if k not in gone]]
+    return kept if axis is None else np.moveaxis(kept, 0, axis)
+
+
+def insert(arr, obj, values, axis=None):
+    if not isinstance(obj, int) or axis is not None and arr.ndim != 1:
+        raise ValueError("several places, or rows")
+    flat, new = np.ravel(arr), np.ravel(np.asarray(values))
+    return np.concatenate((flat[:obj], new.astype(flat.dtype), flat[obj:]))
+
+
+def diagflat(v, k=0):
+    return np.diag(np.ravel(np.asarray(v)), k)
+
+
+def piecewise(x, condlist, funclist):
+    out = np.zeros_like(x)
+    rest = np.ones_like(x, dtype=bool)
+    if len(funclist) not in (len(condlist), len(condlist) + 1):
+        raise ValueError("as many functions as conditions, or one more")
+    for k in range(len(condlist)):
+        rest = rest & ~condlist[k]
+    for k in range(len(funclist)):
+        chosen = condlist[k] if k < len(condlist) else rest
+        if callable(funclist[k]):
+            out[chosen] = funclist[k](x[chosen])
+        else:
+            out[chosen] = funclist[k]
+    return out
+
+
+def matrix_power(a, n):
+    if n < 0:
+        return np.linalg.matrix_power(np.linalg.inv(a), -n)
+    if n == 0:
+        return np.eye(a.shape[-1], dtype=a.dtype)
+    half = np.linalg.matrix_power(a, n // 2) if n > 1 else a
+    return a if n == 1 else half @ half if n % 2 == 0 else half @ half @ a
+
+
+def matrix_transpose(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def vecdot(x1, x2, axis=-1):
+    return np.sum(np.conj(x1) * x2, axis=axis)
+
+
+def trace_of_last(x, offset=0):
+    return np.sum(np.diagonal(x, offset, -2, -1), axis=-1)
+
+
+def diagonal_of_last(x, offset=0):
+    return np.diagonal(x, offset, -2, -1)
+
+
+def outer(x1, x2):
+    return np.outer(x1, x2)
+
+
+def matmul(x1, x2):
+    return x1 @ x2
+
+
+def tensordot(x1, x2, axes=2):
+    return np.tensordot(x1, x2, axes)
+
+
+def sliding_window_view(x, window_shape, axis=None):
+    shape = window_shape if isinstance(window_shape, tuple) else (window_shape,)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(shape) != len(axes):
+        raise ValueError("as many sizes of a window as axes")
+    out = x
+    for k in range(len(axes)):
+        where = axes[k] % x.ndim
+        starts = np.arange(out.shape[where] - shape[k] + 1)
+        out = np.moveaxis(np.take(out, starts[:, None] + np.arange(shape[k]), where), where + 1, -1)
+    return out

@@ -1,0 +1,128 @@
+"""NumPy functions that sort, search and rank, written in plain NumPy for the interpreter to run in place of a call."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+
+def argsort_rows(a, axis):
+    rows = np.moveaxis(a, axis, -1)
+    flat = np.reshape(rows, (-1, rows.shape[-1]))
+    order = np.empty(flat.shape, np.int64)
+    for k in range(flat.shape[0]):
+        order[k] = np.argsort(flat[k])
+    return np.moveaxis(np.reshape(order, rows.shape), -1, axis)
+
+
+def sort_rows(a, axis):
+    return np.take_along_axis(a, np.argsort(a, axis=axis), axis)
+
+
+def take_along_axis(arr, indices, axis=-1):
+    if axis is None:
+        return np.ravel(arr)[indices]
+    return arr[_places(arr, indices, axis)]
+
+
+def put_along_axis(arr, indices, values, axis):
+    arr[_places(arr, indices, axis)] = values
+
+
+def _places(arr, indices, axis):
+    """One index array for each axis: the given one, and every position of the others."""
+    last = arr.ndim - 1
+    return tuple([indices if k == axis % arr.ndim else np.reshape(np.arange(arr.shape[k]), (-1,) + (1,) * (last - k))
+                  for k in range(arr.ndim)])
+
+
+def quantile(a, q, axis=None, keepdims=False):
+    values = np.asarray(a) * 1.0
+    if isinstance(q, (tuple, list)):
+        return np.stack([quantile(values, p, axis, keepdims) for p in q])
+    if not isinstance(q, (int, float)) or not 0 <= q <= 1:
+        raise ValueError("quantiles other than fixed numbers from 0 to 1")
+    rows = np.ravel(values) if axis is None else np.moveaxis(values, axis, 0)
+    ordered = np.sort(rows, axis=0)
+    place = q * (ordered.shape[0] - 1)
+    low = int(place)
+    high = min(low + 1, ordered.shape[0] - 1)
+    found = ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    # What is not a number comes last.
+    found = np.where(np.isnan(ordered[-1]), np.nan, found)
+    if keepdims:
+        return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)
+    return found if axis is not None and values.ndim > 1 else found[()]
+
+
+def percentile(a, q, axis=None, keepdims=False):
+    share = [p / 100 for p in q] if isinstance(q, (tuple, list)) else q / 100
+    return np.quantile(a, share, axis, keepdims=keepdims)
+
+
+def median(a, axis=None, keepdims=False):
+    values = np.asarray(a)
+    rows = np.ravel(values) if axis is None else np.moveaxis(values, axis, 0)
+    ordered = np.sort(rows, axis=0)
+    n = ordered.shape[0]
+    middle = np.mean(ordered[(n - 1) // 2:n // 2 + 1], axis=0)
+    if values.dtype.kind == "f":
+        # What is not a number comes last.
+        middle = np.where(np.isnan(ordered[n - 1]), ordered[n - 1], middle)
+    if keepdims:
+        return np.reshape(middle, (1,) * values.ndim) if axis is None else np.expand_dims(middle, axis)
+    return middle if axis is not None and values.ndim > 1 else middle[()]
+
+
+def searchsorted(a, v, side="left"):
+    line, values = np.asarray(a), np.asarray(v)
+    behind = line < values[..., None] if side == "left" else line <= values[..., None]
+    # What is not a number comes last.
+    return np.sum(behind | np.isnan(values[..., None] * 1.0), axis=-1)
+
+
+def digitize(x, bins, right=False):
+    line = np.asarray(bins)
+    if right:
+        rising, falling = np.searchsorted(line, x), np.searchsorted(line[::-1], x)
+    else:
+        rising, falling = np.searchsorted(line, x, "right"), np.searchsorted(line[::-1], x, "right")
+    falling = line.shape[0] - falling
+    return np.where(line[0] <= line[-1], rising, falling)
+
+
+def unravel_index(indices, shape, order="C"):
+    if order != "C":
+        raise ValueError("another order than that of rows")
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if len(sizes) == 1:
+        return (indices % sizes[0],)
+    return unravel_index(indices // sizes[-1], sizes[:-1]) + (indices % sizes[-1],)
+
+
+def nanmax(a, axis=None, keepdims=False):
+    high = np.max(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
+    return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, high)[()]
+
+
+def nanmin(a, axis=None, keepdims=False):
+    low = np.min(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
+    return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, low)[()]
+
+
+def nanvar(a, axis=None, ddof=0, keepdims=False):
+    count = np.sum(np.where(np.isnan(a), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    away = np.where(np.isnan(a), 0.0, a - np.nanmean(a, axis=axis, keepdims=True))
+    return np.sum(away * away, axis=axis, keepdims=keepdims) / (count - ddof)
+
+
+def nanstd(a, axis=None, ddof=0, keepdims=False):
+    return np.sqrt(np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
+
+
+def nanprod(a, axis=None):
+    return np.prod(np.where(np.isnan(a), 1, a), axis=axis)
+
+
+def nancumsum(a, axis=None):
+    return np.cumsum(np.where(np.isnan(a), 0, a), axis=axis)

@@ -1,0 +1,159 @@
+"""NumPy functions of samples and lines, written in plain NumPy for the interpreter to run in place of a call."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+_range = range
+
+
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    values = np.asarray(a)
+    if weights is None:
+        mean = np.mean(values, axis=axis, keepdims=keepdims)
+        total = np.size(values, axis) * 1.0
+    else:
+        spread = _along(np.asarray(weights), values, axis)
+        total = np.sum(spread * np.ones_like(values), axis=axis, keepdims=keepdims)
+        mean = np.sum(values * spread, axis=axis, keepdims=keepdims) / total
+    return (mean, total * np.ones_like(mean)) if returned else mean
+
+
+def _along(weights, values, axis):
+    """Weights in the shape of the values, or ready to broadcast to it along one axis."""
+    if weights.shape == values.shape:
+        return weights
+    if not isinstance(axis, int) or weights.ndim != 1 or weights.shape[0] != values.shape[axis]:
+        raise ValueError("weights of another shape than the values are one vector along one axis")
+    return np.reshape(weights, (-1,) + (1,) * (values.ndim - 1 - axis % values.ndim))
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    values = np.asarray(f)
+    axes = range(values.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    same = len(varargs) == 1 and np.ndim(varargs[0]) == 0
+    if edge_order not in (1, 2) or not same and len(varargs) not in (0, len(axes)):
+        raise ValueError("another number of distances than of axes, or another order at the edges")
+    if values.dtype.kind not in "fc":
+        values = values.astype(np.float64)
+    slopes = []
+    for k in _range(len(axes)):
+        step = varargs[0] if same else varargs[k] if len(varargs) > 0 else 1.0
+        slopes.append(_slope(np.moveaxis(values, axes[k], 0), step, axes[k], edge_order))
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+
+
+def _slope(rows, step, axis, edge_order):
+    if rows.shape[0] < edge_order + 1:
+        raise ValueError("too few values for a slope")
+    out = np.empty(rows.shape, rows.dtype)
+    gaps = (step, step) if np.ndim(step) == 0 else step[1:] - step[:-1]
+    if np.ndim(step) == 0:
+        out[1:-1] = (rows[2:] - rows[:-2]) / (2.0 * step)
+    else:
+        wide = np.reshape(gaps, (rows.shape[0] - 1,) + (1,) * (rows.ndim - 1))
+        p, q = wide[:-1], wide[1:]
+        out[1:-1] = (p * p * rows[2:] + (q * q - p * p) * rows[1:-1] - q * q * rows[:-2]) / (p * q * (p + q))
+    if edge_order == 1:
+        out[0] = (rows[1] - rows[0]) / gaps[0]
+        out[-1] = (rows[-1] - rows[-2]) / gaps[-1]
+    else:
+        out[0] = _end_slope(rows[0], rows[1], rows[2], gaps[0], gaps[1])
+        out[-1] = -_end_slope(rows[-1], rows[-2], rows[-3], gaps[-1], gaps[-2])
+    return np.moveaxis(out, 0, axis)
+
+
+def _end_slope(a, b, c, p, q):
+    """The slope at `a` of the parabola through three values, `p` and `p + q` away from each other."""
+    return (b - a) * (p + q) / (p * q) - (c - a) * p / (q * (p + q))
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    rows = np.moveaxis(np.asarray(y), axis, 0)
+    if x is None:
+        return np.sum(dx * (rows[1:] + rows[:-1]) / 2.0, axis=0)
+    places = np.asarray(x)
+    if places.ndim == 1:
+        widths = np.reshape(places[1:] - places[:-1], (-1,) + (1,) * (rows.ndim - 1))
+    else:
+        across = np.moveaxis(places, axis, 0)
+        widths = across[1:] - across[:-1]
+    return np.sum(widths * (rows[1:] + rows[:-1]) / 2.0, axis=0)
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    data = np.atleast_2d(m)
+    if not rowvar and np.ndim(m) > 1:
+        data = data.T
+    if y is not None:
+        other = np.atleast_2d(y)
+        data = np.concatenate((data, other if rowvar or np.ndim(y) == 1 else other.T), axis=0)
+    less = (0 if bias else 1) if ddof is None else ddof
+    away = data - np.mean(data, axis=1, keepdims=True)
+    table = away @ np.conj(away.T) / (data.shape[1] - less)
+    return np.reshape(table, ()) if table.shape == (1, 1) else table
+
+
+def corrcoef(x, y=None, rowvar=True):
+    c = np.cov(x, y, rowvar)
+    if np.ndim(c) == 0:
+        return c / c
+    d = np.sqrt(np.real(np.diag(c)))
+    return c / d[:, None] / d[None, :]
+
+
+def histogram(a, bins=10, range=None, weights=None, density=None):
+    values = np.ravel(np.asarray(a))
+    if np.ndim(bins) == 0:
+        edges, places = _even_bins(values, bins, range)
+    else:
+        edges = np.asarray(bins)
+        places = np.sum((values[:, None] >= edges[None, :]).astype(np.int64), axis=1) - 1
+        places = np.where(values == edges[-1], edges.shape[0] - 2, places)
+    # What is out of range goes to a bin of its own.
+    last = edges.shape[0] - 1
+    places = np.where((edges[0] <= values) & (values <= edges[-1]), places, last)
+    counts = np.zeros(last + 1, np.int64 if weights is None else np.asarray(weights).dtype)
+    np.add.at(counts, places, 1 if weights is None else np.ravel(np.asarray(weights)))
+    if not density:
+        return counts[:-1], edges
+    return counts[:-1] / (edges[1:] - edges[:-1]) / np.sum(counts[:-1]), edges
+
+
+def _even_bins(values, bins, range):
+    low, high = (np.min(values), np.max(values)) if range is None else range
+    low, high = low * 1.0, high * 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, bins + 1)
+    k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    k = k - (values < edges[k])
+    return edges, k + ((values >= edges[k + 1]) & (k != bins - 1))
+
+
+def bincount(x, weights=None, minlength=0):
+    if minlength == 0:
+        raise ValueError("np.bincount without minlength: how long its result is depends on the data")
+    out = np.zeros(minlength, np.int64 if weights is None else np.float64)
+    np.add.at(out, x, 1 if weights is None else weights)
+    # With a larger index NumPy's result would be longer.
+    return out if weights is None else np.where(np.max(x) < minlength, out, np.nan)
+
+
+def interp(x, xp, fp, left=None, right=None):
+    flat, places, values = np.ravel(np.asarray(x)), np.asarray(xp), np.asarray(fp)
+    before, after = values[0] if left is None else left, values[-1] if right is None else right
+    out = np.empty(flat.shape, np.complex128 if values.dtype.kind == "c" else np.float64)
+    for n in _range(flat.shape[0]):
+        v = flat[n]
+        k = 0
+        for j in _range(1, places.shape[0] - 1):
+            if v >= places[j]:
+                k = j
+        t = (v - places[k]) / (places[k + 1] - places[k])
+        inside = values[k] + t * (values[k + 1] - values[k])
+        ends = values[0] if v == places[0] else values[-1]
+        out[n] = before if v < places[0] else after if v > places[-1] else (
+            ends if v == places[0] or v == places[-1] else inside)
+    return np.reshape(out, np.shape(x)) if np.ndim(x) else out[0]

@@ -1,0 +1,176 @@
+"""Functions that sort, search, join and choose, and transforms with sizes and scalings of their own."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.frontend import parse
+from tests.frontend.checking import check
+from tests.frontend.programs import A34, A44, I6, V4, V6, Z3, Case, collector
+
+CASES: list[Case] = []
+case = collector(CASES)
+C234 = np.sin(np.arange(24.0)).reshape(2, 3, 4)
+PARTLY = np.array([[0.5, np.nan, 2.0], [1.5, -0.5, 0.25]])
+
+
+@case(A44, C234, V6)
+def sorted_rows(A, C, x):
+    A = A.copy()
+    A.sort(axis=0)
+    y = x.copy()
+    y[1:5].sort()
+    return [np.sort(A), np.sort(C, axis=1), np.argsort(A, axis=0), np.sort(A, axis=None), A, y, np.argmax(A, axis=1,
+            keepdims=True), np.take_along_axis(A, np.argsort(A, axis=1), axis=1)]
+
+
+@case(A44, V6)
+def elements_along_an_axis(A, x):
+    B = A.copy()
+    best = np.argmin(A, axis=1)[:, None]
+    np.put_along_axis(B, best, 9.0, axis=1)
+    i, j = np.unravel_index(np.argmax(A), A.shape)
+    return [np.take_along_axis(A, best, axis=1), B, A[i, j], np.unravel_index(7, (2, 4)), A[np.ix_([0, 2], [1, 3])],
+            A[np.tril_indices(4)], np.unravel_index(I6, (2, 3))]
+
+
+@case(V6, A34, C234, np.array([0.5, np.nan, 1.0]))
+def quantiles(x, A, C, y):
+    return [np.quantile(x, 0.3), np.percentile(A, [10, 50], axis=0), np.quantile(C, 0.4, axis=1, keepdims=True),
+            np.median(A, axis=1), np.median(C, axis=2, keepdims=True), np.median(y), np.quantile(y, 0.5),
+            np.percentile(I6, 50), np.median(I6)]
+
+
+@case(V6, np.array([-0.3, 0.2, 0.6, 0.9]), np.array([0.2, np.nan, 5.0]))
+def places_in_a_line(x, line, y):
+    return [np.searchsorted(line, x), np.searchsorted(line, x, side="right"), np.digitize(x, line),
+            np.digitize(x, line[::-1]), np.digitize(x, line, right=True), np.searchsorted(line, 0.6),
+            np.searchsorted(line, y)]
+
+
+@case(PARTLY)
+def partly_missing(A):
+    return [np.nanmax(A), np.nanmin(A, axis=1), np.nanvar(A, axis=0, ddof=0), np.nanstd(A), np.nanprod(A, axis=1),
+            np.nancumsum(A, axis=1), np.nanmax(A[:1, 1:2])]
+
+
+@case(V6, A34, V4)
+def joins_and_cuts(x, A, v):
+    return [np.r_[x, 1.0, x], np.r_[A, A], np.c_[x, x], np.c_[A.T, v], np.block([[A, A], [A, 2 * A]]), np.block([x, x]),
+            np.delete(x, 1), np.delete(A, [0, -1], axis=1), np.insert(x, 2, 7.0), np.insert(x, 0, v), np.diagflat(A),
+            np.vander(x), np.vander(x, 3, increasing=True), np.vander(I6, 2), np.hanning(6) * x]
+
+
+@case(V6, A44)
+def windows(x, A):
+    view = np.lib.stride_tricks.sliding_window_view
+    return [view(x, 3), view(A, (2, 3)), view(A, 2, axis=0), view(A, (2, 2)).mean(axis=(2, 3))]
+
+
+@case(V6)
+def pieces(x):
+    return [np.piecewise(x, [x < 0, x > 0.5], [lambda a: a * a, lambda a: a ** 3]),
+            np.piecewise(x, [x < 0.5], [lambda a: np.exp(a), 2.0]), np.piecewise(x, [x < 0], [-1.0, 1.0])]
+
+
+@case(V6, V6 * 0.4 + 0.1, np.array([np.inf, -np.inf, 1.5]))
+def arithmetic(x, y, z):
+    return [np.fmod(x * 3, -0.7), np.modf(x * 3), np.modf(z), np.divmod(x, y), np.logical_xor(x > 0, y > 0),
+            np.logaddexp2(x, y), np.unwrap(x * 9), np.unwrap(np.outer(x, x) * 9, axis=0), np.diff(x, prepend=0.0),
+            np.diff(np.outer(x, y), axis=0, append=1.0), np.ediff1d(x, to_end=1.0, to_begin=[2.0, 3.0]),
+            np.angle(x * 1j, deg=True)]
+
+
+@case(A34, A34[:, :3] + 2 * np.eye(3), V4)
+def products(A, B, v):
+    return [np.kron(A, v), np.kron(v, A), np.kron(2.0, A), np.cross(A.T, A.T),
+            np.cross(A, A[::-1], axis=0), np.linalg.matrix_power(B, 5), np.linalg.matrix_power(B, -2),
+            np.linalg.matrix_power(B, 0), np.einsum("...j,j", A, v), np.einsum("i...->...", A),
+            np.einsum("...i,...i->...", A, A)]
+
+
+@case(np.stack((A44 + 4 * np.eye(4), A44 - 4 * np.eye(4))), A44[:, :2])
+def stacks_of_systems(A, b):
+    return [np.linalg.inv(A), np.linalg.solve(A, b), np.linalg.solve(A, np.stack((b, 2 * b))),
+            np.linalg.cholesky(A @ np.swapaxes(A, 1, 2)), np.linalg.solve(A[0], np.stack((b, b))[0])]
+
+
+@case(Z3, A34)
+def transforms_of_other_sizes(z, A):
+    return [np.fft.fft(z, 5), np.fft.fft(z, 2), np.fft.fft(z, norm="ortho"), np.fft.ifft(z, norm="forward"),
+            np.fft.rfft(A, n=6, norm="ortho"), np.fft.irfft(z, n=7), np.fft.irfft(z, n=3), np.fft.fft2(A, norm="ortho"),
+            np.fft.fft2(A, s=(5, 2), axes=(1, 0)), np.fft.rfft2(A), np.fft.irfft2(A * 1j, s=(3, 5)),
+            np.fft.rfftn(A, axes=(0, 1)), np.fft.irfftn(np.fft.rfftn(A))]
+
+
+@case(V6, np.abs(V6))
+def of_python(x, y):
+    return [math.log(y[0], 3.0), math.prod([x[0], x[1], 2]), math.dist([x[0], x[1]], [0.5, y[1]]), math.radians(x[2]),
+            math.comb(5, 2) * x[0]]
+
+
+@pytest.mark.parametrize("program, arguments", CASES, ids=[f.__name__ for f, _ in CASES])
+def test_program(program: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(program, *arguments)
+
+
+def ranked(x, A):
+    kept = np.sort(A, axis=0)[1:] @ np.vander(x[:4], 3)
+    return np.sum(np.take_along_axis(kept, np.argmax(kept, axis=1, keepdims=True), axis=1) ** 2) + np.quantile(
+        A, 0.3, axis=1) @ np.r_[x[0], x[1:3], 2.0] + np.sum(np.piecewise(x, [x < 0], [np.sin, lambda a: a ** 3]))
+
+
+def transformed(x, A):
+    spectrum = np.fft.rfft(x, n=8, norm="ortho")
+    power = np.linalg.solve(np.stack((A, A + np.eye(4))), x[:4, None])
+    windows = np.lib.stride_tricks.sliding_window_view(x, 3)
+    return np.sum(np.abs(spectrum) ** 2) + np.sum(power ** 2) + np.sum(np.einsum("...i,i->...", windows ** 2, x[:3]))
+
+
+def test_gradients_agree_with_differences():
+    sdfgad.check_grads(ranked, V6, A44)
+    sdfgad.check_grads(transformed, V6, A44 + 4 * np.eye(4))
+
+
+def picked(A, x):
+    order = np.empty((4, 4), np.int64)
+    for k in range(4):
+        order[k] = np.argsort(A[k])
+    return np.sum((A[np.arange(4)[:, None], order] @ np.outer(x[:4], x[:4])) ** 2)
+
+
+def test_rows_chosen_by_an_order_that_a_loop_made():
+    sdfgad.check_grads(picked, A44, V6)
+
+
+def test_functions_of_scipy():
+    special = pytest.importorskip("scipy.special")
+
+    def program(x, A):
+        return [special.expit(40 * x), special.logit(np.abs(x) / 2), special.logsumexp(A, axis=1),
+                special.logsumexp(A, axis=0, keepdims=True, b=np.abs(A)), special.softmax(A, axis=1),
+                special.log_softmax(A, axis=0), special.xlogy(x - x, np.abs(x)), special.entr(np.abs(x))]
+
+    def smooth(x):
+        return np.sum(special.expit(x) ** 2) + special.logsumexp(x) + np.sum(special.softmax(x) ** 2)
+
+    check(program, V6, A34)
+    sdfgad.check_grads(smooth, np.concatenate((V6, np.zeros(1))))
+
+
+@pytest.mark.parametrize("program, says", [
+    (lambda x: np.sum(np.quantile(x, x[0])), "fixed numbers"),
+    (lambda x: np.sum(np.insert(x, [0, 1], 2.0)), "several places"),
+    (lambda x: np.sum(np.abs(np.fft.fft(x, norm="other"))), "scaling"),
+    (lambda x: np.sum(np.r_["r", x]), "string"),
+    (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),
+    (lambda x: np.sum(np.block([[[x]]])), "more than two"),
+], ids=["quantile", "insert", "fft", "r_", "einsum", "block"])
+def test_refused(program, says):
+    with pytest.raises(sdfgad.UnsupportedError, match=says):
+        parse(program, (V6,), {})

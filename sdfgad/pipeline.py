@@ -78,6 +78,7 @@ from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.strip_lines import line_strips
 from sdfgad.transform.sum_nests import factorise_sums
+from sdfgad.transform.sum_pieces import sum_pieces
 from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
@@ -278,7 +279,10 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
     program = divide_kept_powers(join_updates(turn_sums(program)))
     # From here on sums that an assignment begins no longer change places with others.
-    program = line_up(alternate(remove_overwritten(assign_to_zeros(program)), keep))
+    program = remove_overwritten(assign_to_zeros(program))
+    pieces = sum_pieces(program)
+    program = program if pieces is program else join_pointwise(pieces, keep)
+    program = line_up(alternate(program, keep))
     return jam_sweeps(carry_values(block_loops(pack(program, keep))), keep)
 
 

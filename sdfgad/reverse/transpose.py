@@ -18,6 +18,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View
+from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
@@ -69,7 +70,7 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
         return _scatter_from_copy(stmt, store, terms, scope)
     prepared = factor_out(stmt, store, other) if store.op is None and not same else None
     first, other = ([prepared[0]], prepared[1]) if prepared else ([], other)
-    out, together = _spread(stmt, other)
+    out, together = _spread(stmt, store, other)
     if store.op is None:
         keep = same[0].expr if same else algebra.zero(store.expr.dtype)
         if not (same and keep == Load(store.array, store.index, store.expr.dtype)):
@@ -77,10 +78,10 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
     return [*first, *out, *([Map(stmt.domain, tuple(together), stmt.source)] if together else [])]
 
 
-def _spread(stmt: Map, terms: list[Term]) -> tuple[list[Stmt], list[Store]]:
+def _spread(stmt: Map, store: Store, terms: list[Term]) -> tuple[list[Stmt], list[Store]]:
     """Statements of their own for terms whose iterations collide, and stores that can share one map."""
     groups: dict[str, list[Term]] = {}
-    for t in terms:
+    for t in collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms):
         groups.setdefault(t.array, []).append(t)
     out: list[Stmt] = []
     together: list[Store] = []
@@ -113,7 +114,7 @@ def _scatter_from_copy(stmt: Map, store: Store, terms: list[Term], scope: Scope)
     g, copy = Load(store.array, store.index, store.expr.dtype), Load(held.name, at, held.dtype)
     clear_own = Store(store.array, store.index, algebra.zero(held.dtype))
     moved = [Term(t.array, t.index, rewrite(t.expr, lambda n: copy if n == g else None)) for t in terms]
-    out, together = _spread(stmt, moved)
+    out, together = _spread(stmt, replace(store, array=held.name, index=at), moved)
     tail = [Map(stmt.domain, tuple(together), stmt.source)] if together else []
     return [Map(stmt.domain, (Store(held.name, at, g), clear_own), stmt.source), *out, *tail]
 

@@ -65,7 +65,9 @@ def fill(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
     """A `Program.returns` tree with arrays in place of views; a scalar view gives a NumPy scalar."""
     if tree is None:
         return None
-    return extract(tree, memory) if isinstance(tree, View) else mapped(lambda t: extract(t, memory) if isinstance(t, View) else t, tree)
+    if isinstance(tree, View):
+        return extract(tree, memory)
+    return mapped(lambda t: extract(t, memory) if isinstance(t, View) else t, tree)
 
 
 def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:

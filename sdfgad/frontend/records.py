@@ -68,7 +68,7 @@ def put_item(ctx: Context, owner: Record, key: Value, value: Value) -> None:
 
 def is_guarded(form: type) -> bool:
     """Whether a class has its own idea of setting an attribute, as frozen dataclasses do."""
-    return inspect.getattr_static(form, "__setattr__") is not object.__setattr__
+    return form is not SimpleNamespace and inspect.getattr_static(form, "__setattr__") is not object.__setattr__
 
 
 def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
@@ -128,7 +128,7 @@ def construct(ctx: Context, form: Value, arguments: Sequence[Value], keywords: M
     except TypeError as error:
         raise ctx.refuse(f"this call of {form.__name__}: {error}", code="SG102") from error
     bound.apply_defaults()
-    items = {k: outside(ctx, v, k) for k, v in bound.arguments.items()}
+    items = {k: kept(ctx, outside(ctx, v, k)) for k, v in bound.arguments.items()}
     return assembled(form, items) if is_named(form) else Record(form, items, len(ctx.builder.regions))
 
 

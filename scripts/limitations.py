@@ -26,9 +26,14 @@ Taken: assignments of every form except starred ones, augmented assignments with
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
+Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
+arrays and floats are data, everything else is a constant, methods and properties run in place. Other objects are taken,
+too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
+method.
 
 Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
-dict and set values, growing lists inside loops that are not unrolled, arrays whose length depends on data (`x[mask]`
+sets, growing lists and setting items of dicts inside branches and loops that are not unrolled, attributes of other
+objects set, arrays whose length depends on data (`x[mask]`
 other than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition
 and then updating it in place.
 

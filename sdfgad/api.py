@@ -1,12 +1,14 @@
 """The public verbs. Reads as the table of contents of the pipeline: bind, derive, compile, call."""
 from __future__ import annotations
 
+import copy
 import functools
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
+from types import MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +24,7 @@ from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, prima
 from sdfgad.prospects import plans_on_front
 from sdfgad.results import Gradients
 from sdfgad.rules import registry
+from sdfgad.trees import paths
 
 _DEVICES = ("cpu",)
 _Made = TypeVar("_Made", Derivative, Primal, Pushforward)
@@ -48,15 +51,37 @@ class GradFunction:
         self._limit, self._plan = memory_limit, plan
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
+        self.of: GradFunction | None = None  # what it was made from for one object
+        self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._slot = f"_sdfgad_{name}"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> GradFunction:
+        """As a method: the gradient of the bound method, kept with the object where it has room for it."""
+        if instance is None:
+            return self
+        room = getattr(instance, "__dict__", {})
+        held = room.get(self._slot)
+        if held is None or held.made.of is not self or held.made.fn.__self__ is not instance:
+            held = room[self._slot] = _Kept(self._bound(instance))
+        found: GradFunction = held.made
+        return found
+
+    def _bound(self, instance: Any) -> GradFunction:
+        made = copy.copy(self)
+        made.of, made.fn = self, MethodType(self.fn, instance)
+        made._known, made._lock = {}, threading.Lock()
+        return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         bound = self._bind(args, keywords)
         derivative = self._derivative(bound, value=self._value)
         tree, grads = derivative.run(bound, self._donate)
-        gradient = self._shape(grads)
+        gradient = self._shape(grads, bound)
         return (_objective(tree, derivative), gradient) if self._value else gradient
 
     def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
@@ -64,7 +89,7 @@ class GradFunction:
         bound = self._bind(args, keywords)
         derivative = self._derivative(bound, value=True)
         tree, grads = derivative.run(bound, self._donate)
-        return _objective(tree, derivative), self._shape(grads)
+        return _objective(tree, derivative), self._shape(grads, bound)
 
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
@@ -104,9 +129,22 @@ class GradFunction:
                     self._plan, self._pins, self._spill)
         return derive(self.fn, bound, wish)
 
-    def _shape(self, grads: dict[str, Any]) -> Any:
+    def _shape(self, grads: dict[str, Any], bound: Bound) -> Any:
         single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(grads) == 1)
-        return next(iter(grads.values())) if single and len(grads) == 1 else Gradients(grads)
+        return _one_or_all(grads, bound, single)
+
+
+class _Kept:
+    """The gradient of a bound method, kept with its object; a copy of the object starts without."""
+
+    def __init__(self, made: GradFunction) -> None:
+        self.made = made
+
+    def __deepcopy__(self, memo: Any) -> None:
+        return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
 
 
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
@@ -175,7 +213,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     With several outputs pass one seed for each, as a tuple. The pullback keeps copies of the arguments and may be
     called any number of times.
     """
-    fn = getattr(fn, "fn", fn)
+    fn = fn.fn if isinstance(fn, GradFunction) else fn
     bound = bind(fn, args, {})
     check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
@@ -190,7 +228,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     def pullback(*seeds: Any) -> Any:
         given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
         _, grads = derivative.run(held, frozenset(), _seeds(derivative, given))
-        return next(iter(grads.values())) if single else Gradients(grads)
+        return _one_or_all(grads, bound, single)
 
     return out, pullback
 
@@ -201,7 +239,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
     output: as in `grad`, for functions that update an argument in place. keywords: arguments passed by name.
     """
-    fn = getattr(fn, "fn", fn)
+    fn = fn.fn if isinstance(fn, GradFunction) else fn
     bound = bind(fn, tuple(args), keywords)
     given = _given_tangents(bound, tangents)
     names = tuple(given)
@@ -212,7 +250,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
 def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function itself, compiled: same value, arguments left alone."""
-    fn = getattr(fn, "fn", fn)
+    fn = fn.fn if isinstance(fn, GradFunction) else fn
     known: dict[Any, list[Primal]] = {}
 
     @functools.wraps(fn)
@@ -255,6 +293,15 @@ def _objective(tree: Any, derivative: Derivative) -> Any:
     return tree[0] if wish.output is not None else tree
 
 
+def _one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:
+    """The only gradient when one was asked for; those of the arrays in a dict or an object always have their names."""
+    if single and len(grads) == 1:
+        (leaf, gradient), = grads.items()
+        if leaf in bound.values or not any(mark in leaf for mark in (".", "['", '["')):  # in tuples and lists alone
+            return gradient
+    return Gradients(grads, bound.values)
+
+
 def _snapshot(bound: Bound) -> Bound:
     leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
     return Bound(bound.values, leaves, bound.signature)
@@ -280,7 +327,8 @@ def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any]) -
             raise UsageError(f"{len(bound.values)} arguments, {len(tangents)} tangents", code="SG205")
         tangents = dict(zip(bound.values, tangents, strict=True))
     given = {}
-    for name, t in tangents.items():
+    spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
+    for name, t in spread:
         if t is None:
             continue
         if name not in bound.leaves or not is_differentiable(bound.leaves[name]):

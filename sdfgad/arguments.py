@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from math import prod
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import thread_count
 from sdfgad.errors import AliasError, DtypeError, UsageError
 from sdfgad.ir.program import Array
+from sdfgad.trees import contents, paths, step
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
 
 def _in_order(fn: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any] | None:
     """What `bind` finds for one argument per parameter, in a small part of the time; None in all other cases."""
-    names = _plain_parameters(fn)
+    # What is remembered of methods belongs to their functions: it would keep the objects alive.
+    names = (_plain_parameters(fn.__func__) or ())[1:] or None if type(fn) is MethodType else _plain_parameters(fn)
     return dict(zip(names, args, strict=True)) if names is not None and len(names) == len(args) else None
 
 
@@ -71,8 +74,12 @@ def _plain_parameters(fn: Callable[..., Any]) -> tuple[str, ...] | None:
     return tuple(parameters) if all(p.kind in plain for p in parameters.values()) else None
 
 
-@lru_cache(maxsize=256)
 def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(fn) if type(fn) is MethodType else _function_signature(fn)
+
+
+@lru_cache(maxsize=256)
+def _function_signature(fn: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(fn)
 
 
@@ -84,24 +91,34 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__
-    if isinstance(value, (tuple, list)):
-        return (type(value).__name__, *(_signature(f"{name}[{k}]", v, leaves) for k, v in enumerate(value)))
-    if callable(value):
-        return _Called(value)
-    return (type(value).__name__, repr(value))
+    if type(value) in _BY_VALUE:
+        return (type(value).__name__, repr(value))
+    inside = contents(value)
+    if inside is not None:
+        form = type(value)
+        return (form, *[(k, _signature(name + step(form, k), v, leaves)) for k, v in inside.items()])
+    if isinstance(value, (np.generic, np.dtype, range, slice)):
+        return (type(value).__name__, repr(value))
+    return _Itself(value)
+
+
+_BY_VALUE = frozenset({int, bool, str, type(None)})
 
 
 @dataclass(frozen=True, eq=False)
-class _Called:
-    """A function among the arguments: it alone, and it stays alive as long as what was compiled for it."""
+class _Itself:
+    """A function or object among the arguments: it alone, and it stays alive as long as what was compiled for it.
 
-    function: Callable[..., Any]
+    What is found in it is looked up at every call.
+    """
+
+    thing: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Called) and other.function is self.function
+        return isinstance(other, _Itself) and other.thing is self.thing
 
     def __hash__(self) -> int:
-        return id(self.function)
+        return id(self.thing)
 
 
 def is_differentiable(value: Any) -> bool:
@@ -118,7 +135,7 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
         found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
-                             help=f"the arguments are {', '.join(parameters)}")
+                             help=f"the arguments are {_told(bound)}")
         return found
     names = []
     for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
@@ -139,13 +156,37 @@ def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -
     return entry
 
 
+def _told(bound: Bound) -> str:
+    """Every argument with what it is, and what would make a floating array of it."""
+    return ", ".join(text for name, value in bound.values.items() for text in _kinds(name, value)) or "none"
+
+
+def _kinds(name: str, value: Any) -> list[str]:
+    if isinstance(value, list) and all(isinstance(v, (bool, int, float, list)) for v in value):
+        return [f"{name}: list (make it an array: np.asarray({name}))"]
+    return [f"{path}: {_kind(path, leaf)}" for path, leaf in paths(name, value)]
+
+
+def _kind(path: str, value: Any) -> str:
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        return type(value).__name__
+    kind = np.dtype(value.dtype)
+    if not value.shape:
+        return kind.name
+    return f"{kind.name} array" + (f" (make it floating: {path}.astype(float))" if kind.kind in "biu" else "")
+
+
 def _leaves_of(name: str, bound: Bound) -> list[str]:
-    found = [n for n in bound.leaves if n == name or (n.startswith(name + "[") and name not in bound.leaves)]
-    if not found or not all(is_differentiable(bound.leaves[n]) for n in found):
+    """The differentiable leaves of an argument: itself, or those in it."""
+    inside = (f"{name}[", f"{name}.")
+    found = [n for n, v in bound.leaves.items()
+             if (n == name or (n.startswith(inside) and name not in bound.leaves)) and is_differentiable(v)]
+    if not found:
         value = bound.values[name]
         kind = value.dtype.name if hasattr(value, "dtype") else type(value).__name__
         raise DtypeError(f"wrt={name!r}: an argument of type {kind} carries no gradient",
-                         help="only floating and complex arrays and numbers do")
+                         help="only floating and complex arrays and numbers do, alone or in a tuple, list, dict, "
+                              "namedtuple, dataclass or SimpleNamespace")
     return found
 
 

@@ -88,6 +88,7 @@ from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
 from sdfgad.transform.write_ahead import write_ahead
 from sdfgad.transform.zeroing import fold_zeroing
+from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, resolve_outputs
 
 _log = getLogger("sdfgad")
@@ -392,8 +393,8 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
 
 
 def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(_tangent_tree(t, view) for t in tree)
+    if contents(tree) is not None:
+        return mapped(lambda t: _tangent_tree(t, view), tree)
     if not isinstance(tree, View):
         return 0.0 if isinstance(tree, float) else None
     found = view(tree)

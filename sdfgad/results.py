@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,22 +10,31 @@ import numpy as np
 from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
+from sdfgad.trees import chosen, mapped
 
 
 class Gradients:
-    """Several gradients: `g.A`, `g["A"]`, and unpacking in argument order."""
+    """Several gradients: `g.A`, `g["A"]`, and unpacking in argument order.
 
-    def __init__(self, items: Mapping[str, Any]) -> None:
+    Those of the arrays in an argument `p` that is a container have the names `g["p['W']"]`, and `g.p` is such a
+    container of gradients: what has none is left out of dicts and None everywhere else.
+    """
+
+    def __init__(self, items: Mapping[str, Any], arguments: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._items = dict(items)
+        outer = {} if items.keys() <= arguments.keys() else {n: a for n, a in arguments.items() if n not in items}
+        self._trees = {n: chosen(n, a, items) for n, a in outer.items() if _holds(n, items)}
 
     def __getattr__(self, name: str) -> Any:
-        items = self.__dict__.get("_items", {})
+        items = {**self.__dict__.get("_items", {}), **self.__dict__.get("_trees", {})}
         if name not in items:
             raise AttributeError(f"no gradient for {name!r}; there are {', '.join(items)}")
         return items[name]
 
     def __getitem__(self, name: str | int) -> Any:
-        return list(self._items.values())[name] if isinstance(name, int) else self._items[name]
+        if isinstance(name, int):
+            return list(self._items.values())[name]
+        return self._items[name] if name in self._items else self._trees[name]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items.values())
@@ -41,19 +51,23 @@ class Gradients:
         return list(self._items.items())
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._items]
+        return [*super().__dir__(), *self._items, *self._trees]
 
     def __repr__(self) -> str:
         return "Gradients(" + ", ".join(f"{n}={v!r}" for n, v in self._items.items()) + ")"
 
 
+def _holds(name: str, items: Mapping[str, Any]) -> bool:
+    return any(n.startswith((f"{name}[", f"{name}.")) for n in items)
+
+
 def fill(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
     """A `Program.returns` tree with arrays in place of views; a scalar view gives a NumPy scalar."""
+    if tree is None:
+        return None
     if isinstance(tree, View):
         return extract(tree, memory)
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(fill(t, memory) for t in tree)
-    return tree
+    return mapped(lambda t: extract(t, memory) if isinstance(t, View) else t, tree)
 
 
 def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:

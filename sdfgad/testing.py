@@ -17,6 +17,7 @@ import numpy as np
 from sdfgad.api import jvp, value_and_grad, vjp
 from sdfgad.arguments import bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
+from sdfgad.trees import assembled, contents, leaves, sequence, step
 
 OK, BUG, KINK, NAN = "ok", "bug", "kink?", "nan"
 SCHEMA = "sdfgad.check/1"
@@ -169,7 +170,7 @@ class _Check:
                 outputs = [value]
             else:
                 out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output)
-                outputs, found = _parts(out), pullback(tuple(self.weights))
+                outputs, found = leaves(out), pullback(tuple(self.weights))
         weights = [1.0] if self.scalar or self.reduce is not None else self.weights
         outputs = [o for o in map(np.asarray, outputs) if o.dtype.kind in "fc"]
         grads = dict(found.items()) if hasattr(found, "items") else {self.names[0]: found}
@@ -233,7 +234,7 @@ class _Check:
         """The dot test: forward against reverse mode along the directions of all arguments."""
         tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
         out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents, output=self.output)
-        parts = zip(_parts(out), _parts(pushed), strict=True)
+        parts = zip(leaves(out), leaves(pushed), strict=True)
         moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"]
         total = sum(_inner(w, t) for w, t in zip(self.weights, moved, strict=True))
         scale = sum(float(np.sum(np.abs(grads[n]) * np.abs(d))) for n, d in directions.items())
@@ -268,24 +269,20 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _parts(tree: Any) -> list[Any]:
-    """The leaves of nested tuples and lists."""
-    return [p for t in tree for p in _parts(t)] if isinstance(tree, (tuple, list)) else [tree]
-
-
 def _chosen(returned: Any, values: Mapping[str, Any], output: Any) -> list[Any]:
     """What `output` selects, as in `grad`."""
     if output is None:
-        return _parts(returned)
-    parts = returned if isinstance(returned, (tuple, list)) else (returned,)
+        return leaves(returned)
+    parts = sequence(returned) or (returned,)
     entries = output if isinstance(output, (tuple, list)) else (output,)
     return [values[e] if isinstance(e, str) else parts[e] for e in entries]
 
 
 def _rebuilt(name: str, value: Any, moved: Mapping[str, np.ndarray]) -> Any:
     """An argument with moved leaves; arrays are copied, so that the function may write into them."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(_rebuilt(f"{name}[{k}]", v, moved) for k, v in enumerate(value))
+    inside = contents(value)
+    if inside is not None:
+        return assembled(type(value), {k: _rebuilt(name + step(type(value), k), v, moved) for k, v in inside.items()})
     if name not in moved:
         return value.copy() if isinstance(value, np.ndarray) else value
     held = moved[name]

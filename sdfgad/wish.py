@@ -10,6 +10,7 @@ from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import View
 from sdfgad.reverse.storage import views_of
+from sdfgad.trees import sequence
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,12 @@ def _one_output(parsed: Parsed, entry: Any) -> View:
     if isinstance(entry, str):
         if entry not in parsed.traced:
             raise OutputError(f"output={entry!r}: no array argument of this name", help=_candidates(parsed))
+        if any(entry == path or entry.startswith((f"{path}[", f"{path}.")) for path in parsed.replaced):
+            raise OutputError(f"output={entry!r}: the program puts another array in its place",
+                              help="return that array, or update the one of the argument in place")
         view = parsed.program.arrays[parsed.traced[entry]].whole
     else:
-        parts = returns if isinstance(returns, (tuple, list)) else (returns,)
+        parts = sequence(returns) or (returns,)
         if not isinstance(entry, int) or not -len(parts) <= entry < len(parts) or not isinstance(parts[entry], View):
             raise OutputError(f"output={entry!r}: no returned array at this position", help=_candidates(parsed))
         view = parts[entry]
@@ -60,7 +64,7 @@ def _one_output(parsed: Parsed, entry: Any) -> View:
 
 def _candidates(parsed: Parsed) -> str:
     names = [f"output={n!r} (updated in place)" for n, a in parsed.traced.items() if a in parsed.mutated]
-    returns = parsed.program.returns
-    if isinstance(returns, (tuple, list)):
+    returns = sequence(parsed.program.returns)
+    if returns is not None:
         names += [f"output={k} (returned)" for k, r in enumerate(returns) if isinstance(r, View)]
     return "candidates: " + (", ".join(names) or "none; return a value or update an argument in place")

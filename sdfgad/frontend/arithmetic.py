@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,22 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import same_mask
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Masked, Value, is_int, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Entries,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Record,
+    Value,
+    is_int,
+    is_number,
+)
 from sdfgad.frontend.views import remap
 from sdfgad.ir.expr import Const, call, const
 from sdfgad.ir.index import ix
+from sdfgad.trees import assembled, is_named
 
 _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
                                                        np.remainder: operator.mod})
@@ -80,6 +92,8 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
+    if any(isinstance(v, (Record, Entries)) for v in plain):
+        raise ctx.refuse("a comparison of dictionaries or objects", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
     odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
@@ -105,7 +119,9 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 
 
 def _has_run_time(value: Value) -> bool:
-    return isinstance(value, (ArrayValue, IntValue)) or (
+    """Whether a comparison cannot be made now, by Python's own operators."""
+    own = not isinstance(value, type) and isinstance(type(value).__eq__, FunctionType)
+    return own or isinstance(value, (ArrayValue, IntValue, ListValue, Record, Entries)) or (
         isinstance(value, (tuple, list)) and any(_has_run_time(v) for v in value))
 
 
@@ -155,7 +171,10 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
     if isinstance(value, ListValue):
         return bool(value.items)
-    return bool(value)
+    form = value.form if isinstance(value, Record) else type(value)
+    if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
+        raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
+    return bool(value.items) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
 
 
 def truth_value(ctx: Context, value: Value) -> ArrayValue:
@@ -193,9 +212,12 @@ def both(ctx: Context, first: Value, second: Value) -> Value:
 def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     """A value that may be used several times: results not stored yet are stored now."""
     if isinstance(value, tuple):
-        return tuple(kept(ctx, v, label) for v in value)
+        return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):
         value.items[:] = [kept(ctx, v, label) for v in value.items]
+        return value
+    if isinstance(value, Record):
+        value.items.update({k: kept(ctx, v, label) for k, v in value.items.items()})
         return value
     if isinstance(value, Masked):
         stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
@@ -203,6 +225,11 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
     return value
+
+
+def like(value: tuple, items: Sequence[Value]) -> tuple:
+    """A tuple of these items, a namedtuple when `value` is one."""
+    return assembled(type(value), dict(enumerate(items))) if is_named(type(value)) else tuple(items)
 
 
 def constant_of(value: Lazy) -> Value | None:
@@ -230,7 +257,9 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return list(value.items)
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
-    if isinstance(value, (zip, enumerate, reversed, map)):
+    if isinstance(value, Record) and issubclass(value.form, dict):
+        return list(value.items)
+    if isinstance(value, (zip, enumerate, reversed, map, dict, Entries)):
         return list(value)
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:
         if isinstance(value, Lazy):
@@ -246,4 +275,4 @@ def require_same(ctx: Context, a: ArrayValue, b: ArrayValue) -> None:
 
 
 __all__ = ("binary", "unary", "comparison", "on_masked", "known_truth", "truth_value", "negation", "both", "kept",
-           "constant_of", "items_of", "require_same", "is_int")
+           "constant_of", "like", "items_of", "require_same", "is_int")

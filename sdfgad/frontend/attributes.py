@@ -1,17 +1,21 @@
 """Attributes of values, methods of lists, and NumPy's subscripted helpers."""
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend import records
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Method, Value, is_number
+from sdfgad.frontend.surroundings import GONE, LIBRARIES
+from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Method, Record, Value, is_number
 from sdfgad.ir.expr import call, const
+from sdfgad.trees import is_named
 
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "index"})
 
@@ -27,6 +31,10 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         if rule is None and name not in ctx.methods:
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
+    if isinstance(owner, Record) or isinstance(owner, dict) and records.is_method(name):
+        return records.attribute(ctx, records.as_record(ctx, owner), name)
+    if is_named(type(owner)):
+        return _named(ctx, owner, name)
     if isinstance(owner, ListValue) and name in _LIST_METHODS:
         return Method(owner, name)
     if isinstance(owner, (IntValue, Function, ListValue)):
@@ -35,8 +43,38 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return Method(owner, name)
     if name.startswith("__") or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
-    found = getattr(owner, name)
-    return found_outside(ctx, owner, name, found)
+    if _runs_here(type(owner), name):
+        return records.of_class(ctx, owner, type(owner), name)
+    return found_outside(ctx, owner, name, getattr(owner, name))
+
+
+def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
+    """`hasattr(owner, name)`; that an object from outside lacks something is noted, too."""
+    if isinstance(owner, Record):
+        return name in owner.items and not issubclass(owner.form, dict) or hasattr(owner.form, name)
+    if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Function)):
+        raise ctx.refuse(f"a question for an attribute of {describe(owner)}", code="SG102")
+    found = getattr(owner, name, GONE)
+    ctx.surroundings.note(owner, name, found)
+    return found is not GONE
+
+
+def _named(ctx: Context, owner: Value, name: str) -> Value:
+    """An attribute of a namedtuple."""
+    if name in type(owner)._fields:
+        return getattr(owner, name)
+    if name == "_replace":
+        return Method(owner, name)
+    if name.startswith("_") or not hasattr(owner, name):
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
+    return records.of_class(ctx, owner, type(owner), name)
+
+
+def _runs_here(form: type, name: str) -> bool:
+    """Whether an attribute is a property in Python of the user's."""
+    held = inspect.getattr_static(form, name, None)
+    getter = held.fget if isinstance(held, property) else None
+    return isinstance(getter, FunctionType) and (getter.__module__ or "").split(".")[0] not in LIBRARIES
 
 
 def real(ctx: Context, value: Value) -> Value:

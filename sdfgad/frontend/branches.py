@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.arithmetic import kept, like
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
@@ -211,9 +211,9 @@ _ABSENT = object()
 
 def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Outcome],
          before: dict[str, Value]) -> Value:
-    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        return tuple(first[k] if same(first[k], second[k]) else
-                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, before) for k in range(len(first)))
+    if isinstance(first, tuple) and type(first) is type(second) and len(first) == len(second):
+        return like(first, [first[k] if same(first[k], second[k]) else
+                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, before) for k in range(len(first))])
     if (kind_of(first) is None or kind_of(second) is None) and not name.startswith(RESULT):
         return Maybe(None)
     try:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from types import FunctionType
+from types import FunctionType, MethodType
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from sdfgad.frontend.elementwise import as_array, constant_array, convert, descr
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
-from sdfgad.frontend.source import Code, code_of
+from sdfgad.frontend.records import construct, dict_method, of_class, replace
+from sdfgad.frontend.source import Code, code_of, method_of
 from sdfgad.frontend.values import (
     ArrayValue,
+    Entries,
     Function,
     IntValue,
     Lazy,
@@ -28,10 +30,13 @@ from sdfgad.frontend.values import (
     Masked,
     Maybe,
     Method,
+    Record,
     Value,
+    contained,
     is_number,
     load_names,
 )
+from sdfgad.trees import is_named
 
 MAX_DEPTH = 50
 
@@ -43,6 +48,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
                        callee.keyword_defaults, False)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
+    if isinstance(callee, MethodType):
+        return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     try:
@@ -65,6 +72,10 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    if isinstance(method.owner, Record):
+        return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
+    if is_named(type(method.owner)):
+        return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments])
     rule = METHODS.get(method.name)
@@ -149,8 +160,9 @@ def parameter_names(arguments: ast.arguments) -> list[str]:
 
 
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    function = getattr(callee, "fn", callee) if not isinstance(callee, FunctionType) else callee
-    function = inspect.unwrap(function) if callable(function) else function
+    if isinstance(callee, Record) or method_of(callee) is not None:
+        return _called(ctx, callee, arguments, keywords)
+    function = inspect.unwrap(callee) if callable(callee) else callee
     if not isinstance(function, FunctionType):
         return _constant_call(ctx, callee, arguments, keywords)
     package = (function.__module__ or "").split(".")[0]
@@ -171,12 +183,26 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     return _inline(ctx, _code(function), None, list(arguments), dict(keywords), defaults, keyword_defaults, False)
 
 
+def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """An object whose class makes it callable."""
+    form = callee.form if isinstance(callee, Record) else type(callee)
+    if form.__module__.split(".")[0] == "sdfgad":
+        raise ctx.refuse("a call of a derivative", "derivatives of derivatives are not supported; call the function "
+                         "itself", "SG121")
+    if inspect.getattr_static(form, "__call__", None) is None:
+        raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")
+    return invoke(ctx, of_class(ctx, callee, form, "__call__"), arguments, keywords)
+
+
 def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """A pure builtin on constants runs now; anything else is refused."""
-    arguments, values = [_plain(a) for a in arguments], [*arguments, *keywords.values()]
-    values = [_plain(v) for v in values]
-    plain = not any(isinstance(v, (ArrayValue, IntValue, ListValue, Masked, Function)) or isinstance(v, tuple)
-                    and any(isinstance(w, (ArrayValue, IntValue)) for w in v) for v in values)
+    """A pure builtin on constants runs now, a plain class makes an object; anything else is refused."""
+    made = construct(ctx, callee, [kept(ctx, a) for a in arguments], {k: kept(ctx, v) for k, v in keywords.items()})
+    if made is not None:
+        return made
+    arguments = [_plain(a) for a in arguments]
+    values = [*arguments, *map(_plain, keywords.values())]
+    run_time = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
+    plain = not any(isinstance(part, run_time) for v in values for part in contained(v))
     if plain and (callee in _PURE or getattr(callee, "__name__", "") in _OF_CONSTANTS):
         try:
             return _made_now(ctx, callee(*arguments, **keywords))
@@ -206,7 +232,7 @@ _OF_CONSTANTS = frozenset({
 _PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.gamma, math.lgamma, math.erfc, math.trunc,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
-         sorted, getattr, hasattr, type, slice, callable, any, all)
+         sorted, type, slice, callable, any, all)
 
 
 def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],
@@ -285,7 +311,7 @@ def _parameters(ctx: Context, code: Code, arguments: list[Value], keywords: dict
         raise ctx.refuse(f"the arguments {', '.join(sorted(twice or extra))} of {code.name}", code="SG102")
     names.update({k: v for k, v in keywords.items() if k in allowed})
     if signature.kwarg is not None:
-        names[signature.kwarg.arg] = extra
+        names[signature.kwarg.arg] = Record(dict, extra, len(ctx.builder.regions))
     missing = [n for n in allowed if n not in names]
     if missing:
         raise ctx.refuse(f"a call of {code.name} without {', '.join(sorted(missing))}", code="SG102")

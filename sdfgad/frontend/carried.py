@@ -10,7 +10,7 @@ from sdfgad.frontend.elementwise import int_value
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.sharing import Shared
-from sdfgad.frontend.values import IntValue, Maybe, Value, ViewValue, references
+from sdfgad.frontend.values import IntValue, Maybe, Value, ViewValue, contained, references
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import View
 
@@ -216,10 +216,11 @@ def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
 
 
 def _parts(value: Value) -> list[Ix]:
-    if isinstance(value, IntValue):
-        return [value.ix]
-    if isinstance(value, ViewValue):
-        return [*value.view.shape, *value.view.index]
-    if isinstance(value, tuple):
-        return [p for v in value for p in _parts(v)]
-    return []
+    """The indices in a value, and in what it holds."""
+    found: list[Ix] = []
+    for part in contained(value):
+        if isinstance(part, IntValue):
+            found.append(part.ix)
+        elif isinstance(part, ViewValue):
+            found += [*part.view.shape, *part.view.index]
+    return found

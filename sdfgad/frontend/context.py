@@ -12,7 +12,7 @@ from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import Code
 from sdfgad.frontend.surroundings import Surroundings
-from sdfgad.frontend.values import Function, Value
+from sdfgad.frontend.values import Function, ListValue, Record, Value, contained
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
@@ -66,6 +66,11 @@ class Context:
         finally:
             self.here = before
 
+    def changeable(self) -> list[tuple[ListValue | Record, Any]]:
+        """Every list and dict of the program with what is in it now."""
+        return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)
+                if isinstance(v, (ListValue, Record))]
+
     def values(self) -> Iterator[tuple[Frame, str, Value]]:
         """Every binding that may be read later, of enclosing functions too."""
         seen: set[int] = set()
@@ -79,3 +84,10 @@ class Context:
                     if isinstance(value, Function) and id(value.frame) not in seen:
                         waiting.append(value.frame)
                 chain = chain.enclosing
+
+
+def restore_contents(before: list[tuple[ListValue | Record, Any]]) -> None:
+    """Lists and dicts hold again what they did when `changeable` was asked."""
+    for value, items in before:
+        value.items.clear()
+        (value.items.extend if isinstance(value, ListValue) else value.items.update)(items)

@@ -18,6 +18,7 @@ from sdfgad.frontend.values import (
     Masked,
     Position,
     RangeValue,
+    Record,
     Shape,
     Value,
     is_int,
@@ -105,6 +106,8 @@ def describe(value: Value) -> str:
         return repr(value)
     if isinstance(value, ListValue):
         return "a list"
+    if isinstance(value, Record):
+        return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"
     if isinstance(value, Masked):
         return "data selected by a mask, whose length depends on the data,"
     name = getattr(value, "__name__", None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes
+from sdfgad.frontend import arithmetic, attributes, records
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -18,12 +18,14 @@ from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.values import (
     ArrayValue,
+    Entries,
     Function,
     IntValue,
     Lazy,
     ListValue,
     Masked,
     Maybe,
+    Record,
     SliceValue,
     Value,
     ViewValue,
@@ -156,7 +158,9 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
 
 
 def _membership(ctx: Context, left: Value, right: Value) -> bool:
-    items = right.items if isinstance(right, ListValue) else right
+    if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
+        raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
+    items = right.items if isinstance(right, (ListValue, Record)) else right
     constant = isinstance(items, (tuple, list, str, range, dict, set, frozenset))
     if isinstance(left, (ArrayValue, IntValue)) or not constant:
         raise ctx.refuse("a membership test on values only known at run time", code="SG102")
@@ -210,9 +214,11 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
     if isinstance(base, ArrayValue):
         return subscript(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base
+    if isinstance(base, Record):
+        return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):
         return _sequence_item(ctx, base, sequence, items)
-    if isinstance(sequence, dict) and not isinstance(items, (ArrayValue, IntValue)):
+    if isinstance(sequence, dict) and not isinstance(items, (ArrayValue, IntValue, ListValue, slice)):
         if items not in sequence:
             raise ctx.refuse(f"the key {items!r}, which is not in the dictionary", code="SG105")
         return outside(ctx, sequence[items], "constant")
@@ -261,21 +267,42 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         value = evaluate(ctx, keyword.value)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
-        elif isinstance(value, dict):
-            keywords.update(value)
+        elif records.is_dict(value):
+            keywords.update(records.as_record(ctx, value).items)
         else:
-            raise ctx.refuse("** arguments that are not a constant dictionary", code="SG102")
+            raise ctx.refuse("** arguments that are not a dictionary", code="SG102")
+    if not all(isinstance(k, str) for k in keywords):
+        raise ctx.refuse("** arguments whose names are no text", code="SG102")
     return ctx.invoke(ctx, callee, arguments, keywords)
 
 
+def _dict(ctx: Context, node: ast.Dict) -> Value:
+    found: list[tuple[Value, Value]] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            found += records.pairs(ctx, evaluate(ctx, value))
+        else:
+            found.append((evaluate(ctx, key), evaluate(ctx, value)))
+    return records.make_dict(ctx, found)
+
+
+def _dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
+    items = _unrolled(ctx, node.generators, lambda: (evaluate(ctx, node.key), evaluate(ctx, node.value)))
+    return records.make_dict(ctx, items)
+
+
 def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    """Unrolled: the iterables have to be known now."""
-    found: list[Value] = []
+    return ListValue(_unrolled(ctx, node.generators, lambda: evaluate(ctx, node.elt)), len(ctx.builder.regions))
+
+
+def _unrolled(ctx: Context, loops: Sequence[ast.comprehension], element: Callable[[], Any]) -> list[Any]:
+    """The elements of a comprehension: its iterables have to be known now."""
+    found: list[Any] = []
     before = dict(ctx.frame.names)
 
     def walk(generators: Sequence[ast.comprehension]) -> None:
         if not generators:
-            found.append(evaluate(ctx, node.elt))
+            found.append(element())
             return
         first = generators[0]
         for item in arithmetic.items_of(ctx, evaluate(ctx, first.iter)):
@@ -286,11 +313,11 @@ def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value
             if all(kept):
                 walk(generators[1:])
 
-    walk(node.generators)
+    walk(loops)
     for name in ctx.frame.names.keys() - before.keys():
         del ctx.frame.names[name]
     ctx.frame.names.update(before)
-    return ListValue(found, len(ctx.builder.regions))
+    return found
 
 
 def bind_target(ctx: Context, target: ast.expr, item: Value) -> None:
@@ -321,9 +348,9 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
+    ast.Dict: _dict, ast.DictComp: _dict_comprehension,
     ast.ListComp: _comprehension, ast.GeneratorExp: _comprehension, ast.JoinedStr: _joined})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.NamedExpr: "assign on a line of its own", ast.Dict: "use separate variables or a tuple",
-    ast.Set: "use a tuple", ast.DictComp: "use separate variables or a tuple", ast.SetComp: "use a tuple",
+    ast.NamedExpr: "assign on a line of its own", ast.Set: "use a tuple", ast.SetComp: "use a tuple",
     ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",
     ast.Starred: "list the arguments one by one"})

@@ -9,13 +9,13 @@ from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Exchanged, Trial, after_loop, close_carry, fixpoint, open_carry, restore
-from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
+from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context, restore_contents
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, RangeValue, Rows, Value
+from sdfgad.frontend.values import ArrayValue, Entries, IntValue, ListValue, RangeValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
@@ -57,8 +57,9 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
     iterable = ctx.evaluate(ctx, stmt.iter)
-    if isinstance(iterable, (ListValue, tuple, list, str)):
-        _unroll(ctx, stmt, items_of(ctx, iterable), lambda item: bind(stmt.target, item))
+    if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
+        items = iterable if isinstance(iterable, Entries) else items_of(ctx, iterable)
+        _unroll(ctx, stmt, items, lambda item: bind(stmt.target, item))
         return
     rows = rows_of(ctx, iterable)
     if rows is None:
@@ -106,6 +107,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
     """
     ctx.builder.flush()
     snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
+    changeable = ctx.changeable()
     refusal: UnsupportedError | None = None
     reasons = {""}
     key = ("form", stmt, frames)
@@ -128,6 +130,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
             reasons = (reasons | found) - {""}
         del ctx.frames[frames:]
         ctx.builder.rollback(snapshot)
+        restore_contents(changeable)
         ctx.frame.names, ctx.here = dict(names), here
         if hinted:
             hinted, reasons = False, {""}

@@ -1,6 +1,7 @@
 """Which rule handles which function: NumPy's, Python's and those of `math`."""
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -10,7 +11,7 @@ import numpy as np
 
 from sdfgad.frontend import creation, diagonals, linalg, reductions, shaping
 from sdfgad.frontend.arithmetic import binary, items_of, known_truth, truth_value
-from sdfgad.frontend.attributes import imag, real
+from sdfgad.frontend.attributes import attribute, has_attribute, imag, real
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -32,6 +33,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.indexing import accumulate_at
 from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.masking import check_cast
+from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
@@ -39,6 +41,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     RangeValue,
+    Record,
     Rows,
     SliceValue,
     Value,
@@ -256,8 +259,16 @@ def _tuple(ctx: Context, items: Value = ()) -> Value:
     return tuple(items_of(ctx, items))
 
 
+def _getattr(ctx: Context, owner: Value, name: Value, *default: Value) -> Value:
+    if default and not has_attribute(ctx, owner, name):
+        return default[0]
+    return attribute(ctx, owner, name)
+
+
 def _isinstance(ctx: Context, value: Value, classes: Value) -> bool:
     wanted = classes if isinstance(classes, tuple) else (classes,)
+    if isinstance(value, Record):
+        return any(issubclass(value.form, c) for c in wanted)
     sample: Any = value
     if isinstance(value, IntValue):
         sample = 0 if value.dtype is None else value.dtype.type(0)
@@ -358,7 +369,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
     any: _quantifier(any, np.any), all: _quantifier(all, np.all), reversed: reversed_, list: _list, tuple: _tuple,
-    isinstance: _isinstance, slice: _slice, callable: _callable,
+    isinstance: _isinstance, slice: _slice, callable: _callable, dict: dict_, getattr: _getattr,
+    hasattr: has_attribute, dataclasses.replace: replace,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

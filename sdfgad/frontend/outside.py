@@ -8,6 +8,7 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import constant_array
 from sdfgad.frontend.values import Value, contained
+from sdfgad.trees import assembled, is_named
 
 
 def outside(ctx: Context, value: Any, label: str) -> Value:
@@ -16,7 +17,8 @@ def outside(ctx: Context, value: Any, label: str) -> Value:
         ctx.surroundings.arrays[id(value)] = value
         return constant_array(ctx, value, label)
     if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in contained(value)):
-        return tuple(outside(ctx, v, label) for v in value)
+        items = {k: outside(ctx, v, label) for k, v in enumerate(value)}
+        return assembled(type(value) if is_named(type(value)) else tuple, items)
     return value
 
 

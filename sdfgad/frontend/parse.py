@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,23 @@ from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import settle_contents
 from sdfgad.frontend.sharing import refuse_sharing
-from sdfgad.frontend.source import Code, code_of
+from sdfgad.frontend.source import Code, code_of, method_of
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
-from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Maybe, Value
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Entries,
+    Function,
+    IntValue,
+    ListValue,
+    Masked,
+    Maybe,
+    Record,
+    Value,
+)
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Program
+from sdfgad.trees import assembled, contents, is_named, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
 RESTARTS = 200
@@ -46,7 +58,8 @@ class Parsed:
 
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
     containers the program writes. `accesses` are indices that depend on integer arguments. `surroundings` tells whether
-    a translation now would find what this one found.
+    a translation now would find what this one found. `replaced` are the paths of items of arguments that the program
+    has put something else in the place of.
     """
 
     program: Program
@@ -55,6 +68,7 @@ class Parsed:
     mutated: frozenset[str]
     surroundings: Surroundings = field(default_factory=Surroundings)
     accesses: tuple[Access, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
@@ -72,12 +86,14 @@ class Parsed:
 
 def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Parsed:
     """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value."""
+    fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
     code = code_of(fn)
     bound = _bind(fn, code, arguments, keywords or {})
+    owner = (fn.__self__,) if isinstance(fn, MethodType) else ()
     fragile: frozenset[str] = frozenset()
     for _ in range(RESTARTS):
         try:
-            return _translate(code, bound, fragile)
+            return _translate(code, bound, owner, fragile)
         except Restart as again:
             fragile = fragile | {again.container}
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
@@ -86,19 +102,22 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
 def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
     try:
-        return inspect.signature(inspect.unwrap(fn)).bind(*arguments, **keywords)
+        plain = fn if isinstance(fn, MethodType) else inspect.unwrap(fn)
+        return inspect.signature(plain).bind(*arguments, **keywords)
     except TypeError as error:
         raise UsageError(f"{code.name}: {error}", code="SG205") from error
 
 
-def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str]) -> Parsed:
+def _translate(code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...],
+               fragile: frozenset[str]) -> Parsed:
     builder = Builder(fragile=fragile)
     builder.source = code.at(code.node)
     ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS))
     ctx.here = builder.source
     parameters = tuple(bound.signature.parameters)
-    values, traced = _arguments(ctx, bound)
-    result = run_top(ctx, code, values)
+    taken = _Taken()
+    values = _arguments(ctx, bound, taken)
+    result = run_top(ctx, code, {**_owner(code, owner), **values})
     tree = _returned(ctx, result)
     live = settle_contents(ctx)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
@@ -108,41 +127,80 @@ def _translate(code: Code, bound: inspect.BoundArguments, fragile: frozenset[str
         arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
         live=live)
-    return Parsed(program, parameters, MappingProxyType(traced), frozenset(builder.mutated),
-                  ctx.surroundings, accesses)
+    return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
+                  ctx.surroundings, accesses, taken.replaced)
 
 
-def _arguments(ctx: Context, bound: inspect.BoundArguments) -> tuple[dict[str, Value], dict[str, str]]:
-    """Values of all parameters, and the containers of those that are data."""
-    traced: dict[str, str] = {}
+@dataclass(eq=False)
+class _Taken:
+    """What the arguments have become: containers by path, and every place of a list, dict or object with its value."""
+
+    traced: dict[str, str] = field(default_factory=dict)
+    places: list[tuple[ListValue | Record, Any, Value, str]] = field(default_factory=list)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        return tuple(path for holder, key, value, path in self.places if not _has(holder, key, value))
+
+
+def _has(holder: ListValue | Record, key: Any, value: Value) -> bool:
+    if isinstance(holder, ListValue):
+        return key < len(holder.items) and holder.items[key] is value
+    return holder.items.get(key) is value
+
+
+def _owner(code: Code, owner: tuple[Any, ...]) -> dict[str, Value]:
+    """The first parameter of a bound method."""
+    if not owner:
+        return {}
+    names = [a.arg for a in (*code.node.args.posonlyargs, *code.node.args.args)]
+    if not names:
+        raise unsupported(code.at(code.node), f"the method {code.name!r}, which names no parameter for its object",
+                          "write def method(self, ...)", "SG106")
+    return {names[0]: owner[0]}
+
+
+def _arguments(ctx: Context, bound: inspect.BoundArguments, taken: _Taken) -> dict[str, Value]:
+    """Values of all parameters."""
     values: dict[str, Value] = {}
     for name, parameter in bound.signature.parameters.items():
         if name in bound.arguments:
-            values[name] = _argument(ctx, name, bound.arguments[name], traced)
+            values[name] = _argument(ctx, name, bound.arguments[name], taken)
         elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             values[name] = ()
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            values[name] = {}
+            values[name] = Record(dict, {}, 0)
         else:
             values[name] = parameter.default
-    return values, traced
+    return values
 
 
-def _argument(ctx: Context, path: str, value: Any, traced: dict[str, str]) -> Value:
-    if isinstance(value, (tuple, list)):
-        items = [_argument(ctx, f"{path}[{k}]", v, traced) for k, v in enumerate(value)]
-        return tuple(items) if isinstance(value, tuple) else ListValue(items, 0)
-    if isinstance(value, dict) and not value:
-        return value
+def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
     number = _as_number(value)
     if number is not None:
-        return _container(ctx, path, (), number, traced, weak=not isinstance(value, np.generic), scalar=True)
+        return _container(ctx, path, (), number, taken.traced, weak=not isinstance(value, np.generic), scalar=True)
+    inside = contents(value)
+    if inside is not None:
+        return _inside(ctx, path, value, inside, taken)
     if isinstance(value, _CONSTANTS) or callable(value):
         return value
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return _container(ctx, path, tuple(int(n) for n in value.shape), np.dtype(value.dtype), traced)
-    raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}",
-                     "pass arrays, numbers, booleans, strings, None, or tuples and lists of them", "SG108")
+        return _container(ctx, path, tuple(int(n) for n in value.shape), np.dtype(value.dtype), taken.traced)
+    if hasattr(value, "__dict__") and not isinstance(value, (Mapping, Sequence, Set)):
+        return value  # an object: what is asked of it is looked up
+    raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", "pass arrays, numbers, booleans, strings "
+                     "or None, or tuples, lists, dicts, namedtuples and dataclasses of them", "SG108")
+
+
+def _inside(ctx: Context, path: str, value: Any, inside: Mapping[Any, Any], taken: _Taken) -> Value:
+    """A container of data, with a value for each item."""
+    form = type(value)
+    items = {k: _argument(ctx, path + step(form, k), v, taken) for k, v in inside.items()}
+    if isinstance(value, tuple):
+        return assembled(form if is_named(form) else tuple, items)
+    made = ListValue(list(items.values()), 0) if isinstance(value, list) else Record(form, items, 0)
+    taken.places += [(made, k, v, path + step(form, k)) for k, v in items.items()]
+    return made
 
 
 def _as_number(value: Any) -> np.dtype | None:
@@ -154,7 +212,7 @@ def _as_number(value: Any) -> np.dtype | None:
 
 def _container(ctx: Context, path: str, shape: tuple[int, ...], dtype: np.dtype, traced: dict[str, str],
                weak: bool = False, scalar: bool = False) -> Value:
-    label = path.replace("[", "_").replace("]", "")
+    label = path if path.isidentifier() else re.sub(r"\W+", "_", path).rstrip("_")
     array = ctx.builder.declare(tuple(ix(n) for n in shape), dtype, label, "argument")
     ctx.builder.arguments.append(array.name)
     traced[path] = array.name
@@ -167,22 +225,17 @@ def _leaves(parameters: Sequence[str], arguments: Sequence[Any],
     if len(arguments) > len(parameters):
         given[parameters[-1]] = tuple(arguments[len(parameters) - 1:])
 
-    def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, (tuple, list)):
-            for k, item in enumerate(value):
-                yield from walk(f"{path}[{k}]", item)
-        else:
-            yield path, value
-
     for name, value in given.items():
-        yield from walk(name, value)
+        yield from paths(name, value)
 
 
 def _returned(ctx: Context, value: Value) -> Any:
     """The value of the call as a tree of views and constants."""
     value = kept(ctx, value, "result")
     if isinstance(value, (tuple, list)):
-        return type(value)(_returned(ctx, v) for v in value)
+        return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
+    if isinstance(value, Record):
+        return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})
     if isinstance(value, ListValue):
         return [_returned(ctx, v) for v in value.items]
     if isinstance(value, IntValue):
@@ -193,7 +246,7 @@ def _returned(ctx: Context, value: Value) -> Any:
             raise refuse_sharing(ctx.here, "a result that is one of several arrays depending on the path, after one of "
                                  "them was updated", "copy the array before the branch")
         return view
-    if isinstance(value, (Maybe, Masked, Function)) or callable(value) and not isinstance(value, type):
+    if isinstance(value, (Maybe, Masked, Function, Entries)) or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     return value

@@ -25,7 +25,18 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.masking import over_mask
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
-from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Masked, Value, ViewValue, is_int, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Entries,
+    IntValue,
+    ListValue,
+    Masked,
+    Record,
+    Value,
+    ViewValue,
+    is_int,
+    is_number,
+)
 from sdfgad.ir.expr import Expr, const
 from sdfgad.ir.index import Ix, ix
 
@@ -268,8 +279,8 @@ def length(ctx: Context, value: Value) -> Value:
         if value.values.ndim > value.mask.ndim:
             raise ctx.refuse("the length of rows selected by a mask", "use np.sum(mask)", "SG105")
         return size_of(ctx, value)
-    if isinstance(value, ListValue):
-        return len(value.items)
+    if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
+        return len(items_of(ctx, value))
     if isinstance(value, (tuple, list, str, range, dict)):
         return len(value)
     raise ctx.refuse(f"the length of {describe(value)}", code="SG102")

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from sdfgad.errors import SourceLine, unsupported
@@ -53,7 +53,7 @@ class Code:
 
 def code_of(fn: Callable[..., Any]) -> Code:
     """The source of a Python function, decorators left out; refused when there is none."""
-    function = inspect.unwrap(fn)
+    function = inspect.unwrap(fn.__func__ if isinstance(fn, MethodType) else fn)
     if not isinstance(function, FunctionType):
         raise unsupported(None, f"{getattr(fn, '__name__', fn)!r} is not a Python function with source code",
                           "pass a function written in Python", "SG106")
@@ -69,6 +69,12 @@ def code_of(fn: Callable[..., Any]) -> Code:
     _check_fresh(function, node)
     return Code(node, function.__code__.co_filename, function.__name__, first - 1, shift,
                 function.__globals__, _cells(function))
+
+
+def method_of(thing: Any) -> MethodType | None:
+    """What a call of an object runs, when its class says so in Python."""
+    rule = inspect.getattr_static(type(thing), "__call__", None)
+    return MethodType(rule, thing) if isinstance(rule, FunctionType) else None
 
 
 def _check_fresh(function: FunctionType, node: FunctionNode) -> None:

@@ -11,18 +11,17 @@ import numpy as np
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
-from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
-from sdfgad.frontend.elementwise import as_array, describe, expand, to_ix
+from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context, restore_contents
+from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
-from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
-from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
+from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
-    ArrayValue,
     Function,
     IntValue,
     Lazy,
@@ -31,7 +30,6 @@ from sdfgad.frontend.values import (
     Value,
     ViewValue,
     contained,
-    is_number,
 )
 from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Expr
@@ -121,7 +119,7 @@ def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt
 def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt]) -> None:
     """The branches meet before the rest of the block; where that would mix up arrays, the rest is run in each."""
     snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
-    lists = [(v, list(v.items)) for _, _, value in ctx.values() for v in contained(value) if isinstance(v, ListValue)]
+    changeable = ctx.changeable()
     try:
         _branch(ctx, stmt, condition, (), (False, False))
         _rest(ctx, stmt, rest)
@@ -131,8 +129,7 @@ def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence
         del ctx.frames[frames:]
         ctx.builder.rollback(snapshot)
         ctx.frame.names, ctx.here = names, here
-        for value, items in lists:
-            value.items[:] = items
+        restore_contents(changeable)
         ctx.splits += 1
         try:
             _branch(ctx, stmt, condition, rest, (True, True))
@@ -173,23 +170,17 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
         base = evaluate(ctx, target.value)
         items = evaluate(ctx, target.slice)
         with ctx.at(target):
-            _store_item(ctx, base, items, value)
+            store_item(ctx, base, items, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(ctx, target, value)
+    elif isinstance(target, ast.Attribute):
+        owner = evaluate(ctx, target.value)
+        with ctx.at(target):
+            put_attribute(ctx, owner, target.attr, value)
     else:
         with ctx.at(target):
             raise ctx.refuse(f"an assignment to this target ({type(target).__name__})",
                              "assign to a name or to elements of an array", "SG102")
-
-
-def _store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
-    if isinstance(base, ListValue):
-        if base.depth != len(ctx.builder.regions) or isinstance(items, (slice, IntValue, ArrayValue)):
-            raise ctx.refuse("a list changed inside a loop or branch, or at a position only known at run time",
-                             "use an array", "SG102")
-        base.items[items] = kept(ctx, value)
-        return
-    write(ctx, base, items, value)
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
@@ -234,29 +225,18 @@ def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
 
 
 def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
-    ufunc = operator_of(stmt.op)
-    if isinstance(stmt.target, ast.Name):
-        old = evaluate(ctx, ast.copy_location(ast.Name(stmt.target.id, ast.Load()), stmt.target))
+    ufunc, target = operator_of(stmt.op), stmt.target
+    if isinstance(target, ast.Name):
+        old = evaluate(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target))
         value = evaluate(ctx, stmt.value)
-        _update_name(ctx, stmt.target.id, old, ufunc, value)
+        _update_name(ctx, target.id, old, ufunc, value)
         return
-    if not isinstance(stmt.target, ast.Subscript):
-        raise ctx.refuse("an update of this target", "update a name or elements of an array", "SG102")
-    base = evaluate(ctx, stmt.target.value)
-    items = _settled(ctx, evaluate(ctx, stmt.target.slice))
-    if not isinstance(base, ArrayValue):
-        if not isinstance(base, ListValue):
-            raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
-        old = base.items[items]
-        _store_item(ctx, base, items, arithmetic.binary(ctx, ufunc, old, evaluate(ctx, stmt.value)))
+    base = evaluate(ctx, target.value)
+    if isinstance(target, ast.Attribute):
+        update_attribute(ctx, base, target.attr, ufunc, lambda: evaluate(ctx, stmt.value))
         return
-    _update_items(ctx, base, items, ufunc, evaluate(ctx, stmt.value))
-
-
-def _settled(ctx: Context, items: Value) -> Value:
-    """Index expressions evaluated once although they are used twice."""
-    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
-    return tuple(parts) if isinstance(items, tuple) else parts[0]
+    items = settled(ctx, evaluate(ctx, target.slice))
+    update_items(ctx, base, items, ufunc, lambda: evaluate(ctx, stmt.value))
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
@@ -269,34 +249,6 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         update(ctx, old, ufunc, value)
         return
     bind(ctx, name, arithmetic.binary(ctx, ufunc, old, value))
-
-
-def update(ctx: Context, target: ViewValue, ufunc: np.ufunc, value: Value) -> None:
-    """`target op= value` for an array: in place, in the target's dtype."""
-    result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
-    _check_update(ctx, result, target)
-    ctx.builder.assign(target, expand(ctx, result, target.shape))
-    ctx.builder.consume(result)
-
-
-def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:
-    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-        raise ctx.refuse(f"an update that stores {result.dtype} in an array of dtype {target.dtype}",
-                         "NumPy refuses this cast too", "SG104")
-    check_cast(ctx, result, target)
-
-
-def _update_items(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufunc, value: Value) -> None:
-    old = subscript(ctx, base, items)
-    if isinstance(old, ViewValue) and not old.scalar:
-        update(ctx, old, ufunc, value)
-        return
-    parts = expand_items(ctx, base, items)
-    result = arithmetic.binary(ctx, ufunc, old, value)
-    data = result.values if isinstance(result, Masked) else result
-    if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
-        _check_update(ctx, data, base)
-    write(ctx, base, items, result)
 
 
 # the rest

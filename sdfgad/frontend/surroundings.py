@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-_LIBRARIES = frozenset({"numpy", "scipy", "sdfgad", "dace", "builtins"})
+LIBRARIES = frozenset({"numpy", "scipy", "sdfgad", "dace", "builtins"})
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
-_GONE = object()
+GONE = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Cells(Mapping[str, Any]):
         return (n for n in self._cells if n in self)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._cells and self.get(name, _GONE) is not _GONE
+        return isinstance(name, str) and name in self._cells and self.get(name, GONE) is not GONE
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -80,9 +80,9 @@ class _Look:
     def again(self) -> bool:
         """Whether the same is found now."""
         if isinstance(self.place, Mapping):
-            now = self.place.get(self.name, _GONE)
+            now = self.place.get(self.name, GONE)
         else:
-            now = getattr(self.place, self.name, _GONE)
+            now = getattr(self.place, self.name, GONE)
         return (self.fixed and now is self.value) or _form(now) == self.form
 
 
@@ -111,7 +111,7 @@ class Surroundings:
 def _settled(place: Any) -> bool:
     """Whether nobody changes what is found there: parts of the libraries, numbers, types of data."""
     if isinstance(place, ModuleType):
-        return place.__name__.split(".")[0] in _LIBRARIES | sys.stdlib_module_names
+        return place.__name__.split(".")[0] in LIBRARIES | sys.stdlib_module_names
     if isinstance(place, (Mapping, type, FunctionType)):
         return False
-    return type(place).__module__.split(".")[0] in _LIBRARIES
+    return type(place).__module__.split(".")[0] in LIBRARIES

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -150,6 +151,28 @@ class ListValue:
     depth: int
 
 
+@dataclass(eq=False)
+class Record:
+    """A dict, or an object that is what its attributes say, of the class `form`; `depth` is the region it was made in.
+    """
+
+    form: type
+    items: dict[Any, Value]
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """`keys()`, `values()` or `items()` of a dict: what it has now, whenever that is asked."""
+
+    owner: Record
+    kind: str
+
+    def __iter__(self) -> Iterator[Value]:
+        for key in list(self.owner.items):
+            yield {"keys": key, "values": self.owner.items[key], "items": (key, self.owner.items[key])}[self.kind]
+
+
 @dataclass(frozen=True)
 class Maybe:
     """A name bound in only some of the ways to this point; reading it is refused.
@@ -189,13 +212,21 @@ class SliceValue:
 
 
 def contained(value: Value) -> Iterator[Value]:
-    """The value and everything inside tuples and lists."""
+    """The value and everything inside tuples, lists, dicts and objects."""
     yield value
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from contained(item)
     elif isinstance(value, ListValue):
         for item in value.items:
+            yield from contained(item)
+    elif isinstance(value, Record):
+        for item in value.items.values():
+            yield from contained(item)
+    elif isinstance(value, Entries):
+        yield from contained(value.owner)
+    elif isinstance(value, partial):
+        for item in (*value.args, *value.keywords.values()):
             yield from contained(item)
     elif isinstance(value, Maybe):
         yield from contained(value.value)

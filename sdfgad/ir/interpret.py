@@ -14,6 +14,7 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
+from sdfgad.trees import contents, mapped
 
 
 def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None,
@@ -48,9 +49,7 @@ def returned(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
             here = {f"_{k}": p for k, p in enumerate(position)}
             out[position] = memory[tree.array][tuple(i.evaluate(here) for i in tree.index)]
         return out if shape else out[()]
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(returned(t, memory) for t in tree)
-    return tree
+    return tree if contents(tree) is None else mapped(lambda t: returned(t, memory), tree)
 
 
 def _poison(dtype: np.dtype) -> Any:

@@ -12,6 +12,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Map, Range, Stmt, Store, View
 from sdfgad.ir.walk import statements, writes
 from sdfgad.reverse.naming import Names
+from sdfgad.trees import mapped
 
 _WIDE = np.dtype(np.float64)
 
@@ -22,8 +23,6 @@ def keep_results(returns: Any, backward: Block, names: Names) -> tuple[Any, list
     copies: list[Stmt] = []
 
     def visit(tree: Any) -> Any:
-        if isinstance(tree, (tuple, list)):
-            return type(tree)(visit(t) for t in tree)
         if not isinstance(tree, View) or tree.array not in changed:
             return tree
         kept = names.declare(f"result_{tree.array}", tuple(n.const or 0 for n in tree.shape), tree.dtype)
@@ -31,7 +30,7 @@ def keep_results(returns: Any, backward: Block, names: Names) -> tuple[Any, list
         copies.append(Map(domain, (Store(kept.name, tuple(ix(r.var) for r in domain), element),)))
         return kept.whole
 
-    return visit(returns), copies
+    return mapped(visit, returns), copies
 
 
 def sum_outputs(outputs: Sequence[View], names: Names) -> tuple[tuple[View, ...], list[Stmt]]:

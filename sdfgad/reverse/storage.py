@@ -19,6 +19,7 @@ from sdfgad.reverse.decisions import bits_of, with_decisions
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
 from sdfgad.transform.expand import expand, iteration_slots
+from sdfgad.trees import leaves
 
 FEW = 1000
 """Iterations a loop of unknown length is taken to have."""
@@ -283,6 +284,4 @@ def ends_of_blocks(program: Program, rebuild: Mapping[str, BlockLocal]) -> dict[
 
 def views_of(tree: Any) -> list[View]:
     """Every view in a `Program.returns` tree."""
-    if isinstance(tree, View):
-        return [tree]
-    return [v for t in tree for v in views_of(t)] if isinstance(tree, (tuple, list)) else []
+    return [v for v in leaves(tree) if isinstance(v, View)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.interpret import run
+from sdfgad.trees import contents, step
 
 
 def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywords: Any) -> Parsed:
@@ -31,10 +32,12 @@ def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywor
 
 def same(ours: Any, expected: Any, rtol: float, where: str = "value") -> None:
     """Equal structure, dtype, shape and numbers."""
-    if isinstance(expected, (tuple, list)):
-        assert type(ours) is type(expected) and len(ours) == len(expected), (where, ours, expected)
-        for k, (a, b) in enumerate(zip(ours, expected, strict=True)):
-            same(a, b, rtol, f"{where}[{k}]")
+    inside = contents(expected)
+    if inside is not None:
+        found = contents(ours)
+        assert type(ours) is type(expected) and list(found) == list(inside), (where, ours, expected)
+        for k, b in inside.items():
+            same(found[k], b, rtol, f"{where}{step(type(ours), k)}")
     elif expected is None or isinstance(expected, str):
         assert ours is None and expected is None or ours == expected, (where, ours, expected)
     else:

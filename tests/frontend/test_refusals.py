@@ -71,10 +71,9 @@ def walrus(x):
     return (y := x + 1) * y
 
 
-@refused(1, "Dict", X)
-def dictionary(x):
-    d = {"a": x}
-    return d["a"]
+@refused(1, "Set", X)
+def a_set(x):
+    return x[len({1, 2})]
 
 
 @refused(1, "a starred target", X)

@@ -1,0 +1,227 @@
+"""Dicts and objects made of data: reading and setting items and attributes, methods of dicts, methods of the class."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import partial
+from types import FunctionType, MappingProxyType, MemberDescriptorType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.values import Entries, Method, Record, Value
+from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
+
+_UPDATE = "update the array in place (d[key][...] = ...), or keep it under a name of its own"
+_ABSENT = object()
+
+
+def is_dict(value: Value) -> bool:
+    """Whether a value is a dict that is translated, or one from outside."""
+    return issubclass(value.form, dict) if isinstance(value, Record) else isinstance(value, dict)
+
+
+def is_method(name: str) -> bool:
+    """Whether dicts have such a method here."""
+    return name in _METHODS
+
+
+def as_record(ctx: Context, value: Value) -> Record:
+    """A dict from outside as one of the program, which has its items now."""
+    if isinstance(value, Record):
+        return value
+    return Record(dict, {k: outside(ctx, v, str(k)) for k, v in value.items()}, -1)
+
+
+def item(ctx: Context, owner: Record, key: Value) -> Value:
+    """`owner[key]` of a dict."""
+    found = owner.items.get(_key(ctx, owner, key), _ABSENT)
+    if found is _ABSENT:
+        raise ctx.refuse(f"the key {key!r}, which is not in the dictionary", code="SG105")
+    return found
+
+
+def _key(ctx: Context, owner: Record, key: Value) -> Any:
+    if not is_dict(owner):
+        raise ctx.refuse(f"a subscript of {describe(owner)}", code="SG105")
+    if not isinstance(key, (str, int, np.integer)):
+        raise ctx.refuse("a key of a dictionary that is no constant text or integer", code="SG105")
+    return key
+
+
+def put(ctx: Context, owner: Record, key: Value, value: Value) -> None:
+    """`owner[key] = value`, or `owner.key = value` of an object."""
+    if owner.depth != len(ctx.builder.regions):
+        raise ctx.refuse("a dictionary or object changed inside a loop or branch", _UPDATE, "SG102")
+    owner.items[key] = kept(ctx, value)
+
+
+def put_item(ctx: Context, owner: Record, key: Value, value: Value) -> None:
+    """`owner[key] = value` of a dict."""
+    put(ctx, owner, _key(ctx, owner, key), value)
+
+
+def is_guarded(form: type) -> bool:
+    """Whether a class has its own idea of setting an attribute, as frozen dataclasses do."""
+    return form is not SimpleNamespace and inspect.getattr_static(form, "__setattr__") is not object.__setattr__
+
+
+def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`, where that is an attribute and nothing more."""
+    if not isinstance(owner, Record) or is_dict(owner):
+        raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}",
+                         "pass what changes as an argument and return it", "SG102")
+    held = inspect.getattr_static(owner.form, name, None)
+    if is_guarded(owner.form) or isinstance(held, property) or hasattr(held, "__set__") and not isinstance(
+            held, MemberDescriptorType):
+        raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}, which is more than that",
+                         "use another name", "SG102")
+    put(ctx, owner, name, value)
+
+
+# attributes
+
+def attribute(ctx: Context, owner: Record, name: str) -> Value:
+    """`owner.name`."""
+    if is_dict(owner):
+        if name not in _METHODS:
+            raise ctx.refuse(f"the method {name!r} of a dictionary", code="SG102")
+        return Method(owner, name)
+    held = inspect.getattr_static(owner.form, name, _ABSENT)
+    if name in owner.items and not isinstance(held, property):
+        return owner.items[name]
+    if held is _ABSENT or name.startswith("__") and name != "__call__":
+        raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
+    return of_class(ctx, owner, owner.form, name)
+
+
+def of_class(ctx: Context, owner: Value, form: type, name: str) -> Value:
+    """What the class of `owner` has under this name: a method with its owner, the value of a property, or a constant.
+    """
+    held = inspect.getattr_static(form, name)
+    found = found_outside(ctx, form, name, getattr(form, name))
+    if isinstance(held, FunctionType):
+        return partial(held, owner)
+    if isinstance(held, property) and isinstance(held.fget, FunctionType):
+        return ctx.invoke(ctx, held.fget, [owner], {})
+    if isinstance(held, (staticmethod, classmethod, type)) or not hasattr(held, "__get__"):
+        return found
+    raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}, which its class computes",
+                     "use a property or a method", "SG102")
+
+
+# making objects
+
+def construct(ctx: Context, form: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    """`form(...)` of a namedtuple, of a dataclass whose fields are all that is set, or of SimpleNamespace."""
+    if not isinstance(form, type) or not (form is SimpleNamespace or _is_generated(form)):
+        return None
+    if form is SimpleNamespace:
+        return None if arguments else Record(form, dict(keywords), len(ctx.builder.regions))
+    try:
+        bound = inspect.signature(form).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise ctx.refuse(f"this call of {form.__name__}: {error}", code="SG102") from error
+    bound.apply_defaults()
+    items = {k: kept(ctx, outside(ctx, v, k)) for k, v in bound.arguments.items()}
+    return assembled(form, items) if is_named(form) else Record(form, items, len(ctx.builder.regions))
+
+
+def _is_generated(form: type) -> bool:
+    """Whether making an instance does nothing but setting what it is given."""
+    if is_named(form):
+        own = inspect.getattr_static(form, "__init__") is not object.__init__
+        return not own and _is_text(form.__new__)
+    if not is_plain_dataclass(form) or hasattr(form, "__post_init__"):
+        return False
+    plain = all(f.init and f.default_factory is MISSING for f in fields(form))
+    made = inspect.getattr_static(form, "__new__") is object.__new__
+    return plain and made and _is_text(inspect.getattr_static(form, "__init__"))
+
+
+def _is_text(function: Any) -> bool:
+    """Whether the standard library wrote the function."""
+    return isinstance(function, FunctionType) and function.__code__.co_filename == "<string>"
+
+
+def replace(ctx: Context, owner: Value, /, **changes: Value) -> Value:
+    """`dataclasses.replace(owner, ...)`, and `owner._replace(...)` of a namedtuple."""
+    form = owner.form if isinstance(owner, Record) else type(owner)
+    before = owner.items if isinstance(owner, Record) else contents(owner)
+    if not _is_generated(form) or before is None or not changes.keys() <= before.keys():
+        raise ctx.refuse(f"a changed copy of {describe(owner)}", "make it with its class", "SG102")
+    return construct(ctx, form, (), {**before, **changes})
+
+
+# methods of dicts
+
+def dict_method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A method of a dict; what changes it obeys the rule of `put`."""
+    rule = _METHODS[method.name]
+    try:
+        inspect.signature(rule).bind(ctx, method.owner, *arguments, **keywords)
+    except TypeError as error:
+        raise ctx.refuse(f"this call of {method.name!r} of a dictionary: {error}", code="SG102") from error
+    return rule(ctx, method.owner, *arguments, **keywords)
+
+
+def _get(ctx: Context, owner: Record, key: Value, default: Value = None, /) -> Value:
+    return owner.items.get(_key(ctx, owner, key), default)
+
+
+def _setdefault(ctx: Context, owner: Record, key: Value, default: Value = None, /) -> Value:
+    if _key(ctx, owner, key) not in owner.items:
+        put_item(ctx, owner, key, default)
+    return item(ctx, owner, key)
+
+
+def _pop(ctx: Context, owner: Record, key: Value, default: Value = _ABSENT, /) -> Value:
+    if default is not _ABSENT and _key(ctx, owner, key) not in owner.items:
+        return default
+    found = item(ctx, owner, key)
+    put_item(ctx, owner, key, found)
+    return owner.items.pop(key)
+
+
+def _update(ctx: Context, owner: Record, other: Value = (), /, **keywords: Value) -> None:
+    for key, value in (*pairs(ctx, other), *keywords.items()):
+        put_item(ctx, owner, key, value)
+
+
+def _copy(ctx: Context, owner: Record) -> Value:
+    return Record(owner.form, dict(owner.items), len(ctx.builder.regions))
+
+
+def pairs(ctx: Context, value: Value) -> list[tuple[Value, Value]]:
+    """Keys and values of a dict, or of a sequence of pairs."""
+    if is_dict(value):
+        return list(as_record(ctx, value).items.items())
+    found = [items_of(ctx, p) for p in items_of(ctx, value)]
+    if any(len(p) != 2 for p in found):
+        raise ctx.refuse("a dictionary made of what are no pairs", code="SG102")
+    return [(p[0], p[1]) for p in found]
+
+
+def make_dict(ctx: Context, items: Sequence[tuple[Value, Value]]) -> Record:
+    """A dict with these items."""
+    made = Record(dict, {}, len(ctx.builder.regions))
+    for key, value in items:
+        put_item(ctx, made, key, value)
+    return made
+
+
+def dict_(ctx: Context, items: Value = (), /, **keywords: Value) -> Value:
+    """`dict(...)`."""
+    return make_dict(ctx, [*pairs(ctx, items), *keywords.items()])
+
+
+_METHODS: Mapping[str, Callable[..., Value]] = MappingProxyType({
+    "keys": lambda ctx, owner: Entries(owner, "keys"), "values": lambda ctx, owner: Entries(owner, "values"),
+    "items": lambda ctx, owner: Entries(owner, "items"), "get": _get, "setdefault": _setdefault, "pop": _pop,
+    "update": _update, "copy": _copy})
+

@@ -1,0 +1,113 @@
+"""Storing into and updating elements of arrays, items of lists and dicts, and attributes."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sdfgad.frontend import arithmetic
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.attributes import attribute
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, describe, expand
+from sdfgad.frontend.indexing import expand_items, subscript, write
+from sdfgad.frontend.masking import check_cast
+from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Masked, Record, Value, ViewValue, is_number
+from sdfgad.frontend.views import to_int
+
+
+def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
+    """`base[items] = value`."""
+    if isinstance(base, Record):
+        put_item(ctx, base, items, value)
+        return
+    if isinstance(base, dict):
+        raise ctx.refuse("an item of a dictionary from outside set", "pass the dictionary as an argument", "SG102")
+    if isinstance(base, ListValue):
+        base.items[_place(ctx, base, items)] = kept(ctx, value)
+        return
+    write(ctx, base, items, value)
+
+
+def _place(ctx: Context, base: ListValue, items: Value) -> int:
+    if base.depth != len(ctx.builder.regions) or isinstance(items, (slice, IntValue, ArrayValue)):
+        raise ctx.refuse("a list changed inside a loop or branch, or at a position only known at run time",
+                         "use an array", "SG102")
+    k = to_int(ctx, items)
+    if isinstance(k, IntValue) or not -len(base.items) <= k < len(base.items):
+        raise ctx.refuse(f"item {describe(k)} of a list of {len(base.items)}", code="SG105")
+    return int(k)
+
+
+def settled(ctx: Context, items: Value) -> Value:
+    """Index expressions evaluated once although they are used twice."""
+    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
+    return tuple(parts) if isinstance(items, tuple) else parts[0]
+
+
+def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
+    """`base[items] op= value`; the value is evaluated after the item has been read."""
+    if isinstance(base, ArrayValue):
+        _update_elements(ctx, base, items, ufunc, value())
+        return
+    if isinstance(base, Record):
+        old = item(ctx, base, items)
+    elif isinstance(base, ListValue):
+        old = base.items[_known_place(ctx, base, items)]
+    else:
+        raise ctx.refuse(f"an update of {describe(base)}", code="SG105")
+    if not _in_place(ctx, old, ufunc, value):
+        store_item(ctx, base, items, arithmetic.binary(ctx, ufunc, old, value()))
+
+
+def _known_place(ctx: Context, base: ListValue, items: Value) -> int:
+    if isinstance(items, (slice, IntValue, ArrayValue)):
+        raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
+    return _place(ctx, ListValue(base.items, len(ctx.builder.regions)), items)
+
+
+def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, value: Callable[[], Value]) -> None:
+    """`owner.name op= value`."""
+    old = attribute(ctx, owner, name) if isinstance(owner, Record) else None
+    frozen = isinstance(owner, Record) and is_guarded(owner.form)
+    if frozen or not _in_place(ctx, old, ufunc, value):
+        put_attribute(ctx, owner, name, None if old is None else arithmetic.binary(ctx, ufunc, old, value()))
+
+
+def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Value]) -> bool:
+    """An array stays where it is and changes; whether `old` is one."""
+    if isinstance(old, (ListValue, Record)):
+        raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
+    if not isinstance(old, ViewValue) or old.scalar:
+        return False
+    update(ctx, old, ufunc, value())
+    return True
+
+
+def update(ctx: Context, target: ViewValue, ufunc: np.ufunc, value: Value) -> None:
+    """`target op= value` for an array: in place, in the target's dtype."""
+    result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
+    _check_update(ctx, result, target)
+    ctx.builder.assign(target, expand(ctx, result, target.shape))
+    ctx.builder.consume(result)
+
+
+def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise ctx.refuse(f"an update that stores {result.dtype} in an array of dtype {target.dtype}",
+                         "NumPy refuses this cast too", "SG104")
+    check_cast(ctx, result, target)
+
+
+def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufunc, value: Value) -> None:
+    old = subscript(ctx, base, items)
+    if isinstance(old, ViewValue) and not old.scalar:
+        update(ctx, old, ufunc, value)
+        return
+    parts = expand_items(ctx, base, items)
+    result = arithmetic.binary(ctx, ufunc, old, value)
+    data = result.values if isinstance(result, Masked) else result
+    if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
+        _check_update(ctx, data, base)
+    write(ctx, base, items, result)

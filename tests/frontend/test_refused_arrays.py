@@ -235,7 +235,7 @@ def flat_attribute(x):
     x.flat[2] = 1.0
 
 
-@refused(1, "an assignment to this target (Attribute)", X)
+@refused(1, "an assignment to the attribute 'shape'", X)
 def attribute_target(x):
     x.shape = (2, 3)
 

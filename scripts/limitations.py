@@ -50,6 +50,7 @@ and then updating it in place.
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
   arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones
   count from the end, modulo the length.
+* Decorators written in Python run with the function, as in any call; `f.__wrapped__` is the function without them.
 * Numbers, functions, lists and attributes from outside the function are looked up at every call, as Python does; what
   has changed is compiled anew. Floating-point arrays from outside may change their elements freely.
 * Devices: CPU.

@@ -17,7 +17,7 @@ from sdfgad.arguments import Bound, Spec, bind, check_aliases, is_differentiable
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import settings
-from sdfgad.errors import OutputError, UsageError
+from sdfgad.errors import OutputError, UnsupportedError, UsageError
 from sdfgad.memory import parse_bytes
 from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
@@ -213,7 +213,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     With several outputs pass one seed for each, as a tuple. The pullback keeps copies of the arguments and may be
     called any number of times.
     """
-    fn = fn.fn if isinstance(fn, GradFunction) else fn
+    _refuse_gradients(fn)
     bound = bind(fn, args, {})
     check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
@@ -239,9 +239,9 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
     output: as in `grad`, for functions that update an argument in place. keywords: arguments passed by name.
     """
-    fn = fn.fn if isinstance(fn, GradFunction) else fn
+    _refuse_gradients(fn)
     bound = bind(fn, tuple(args), keywords)
-    given = _given_tangents(bound, tangents)
+    given = _given_tangents(bound, tangents, len(args))
     names = tuple(given)
     code: Pushforward = _once(fn, ("jvp", bound.signature, names, repr(output)),
                               lambda: pushforward(fn, bound, names, output))
@@ -273,9 +273,16 @@ def stop_gradient(x: Any) -> Any:
     return x
 
 
+def _refuse_gradients(fn: Any) -> None:
+    if isinstance(fn, GradFunction):
+        raise UnsupportedError("the derivative of a derivative", code="SG123",
+                               help="the function itself is the attribute fn of its gradient")
+
+
 def _check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
+    _refuse_gradients(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
     if device not in _DEVICES:
@@ -321,12 +328,13 @@ def _seeds(derivative: Derivative, given: Sequence[Any]) -> tuple[np.ndarray, ..
     return tuple(seeds)
 
 
-def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int) -> dict[str, np.ndarray]:
+    """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well."""
     if not isinstance(tangents, Mapping):
-        if len(tangents) != len(bound.values):
-            raise UsageError(f"{len(bound.values)} arguments, {len(tangents)} tangents", code="SG205")
-        tangents = dict(zip(bound.values, tangents, strict=True))
-    given = {}
+        if len(tangents) not in (given, len(bound.values)):
+            raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
+        tangents = dict(zip(bound.values, tangents, strict=False))
+    found = {}
     spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
     for name, t in spread:
         if t is None:
@@ -336,10 +344,10 @@ def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any]) -
         if np.shape(t) != np.shape(bound.leaves[name]):
             raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
                              f"{np.shape(bound.leaves[name])}", code="SG205")
-        given[name] = np.asarray(t)
-    if not given:
+        found[name] = np.asarray(t)
+    if not found:
         raise UsageError("no tangent was given", code="SG205")
-    return given
+    return found
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
-from sdfgad.frontend.source import Code, code_of, method_of
+from sdfgad.frontend.source import Code, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -162,7 +162,7 @@ def parameter_names(arguments: ast.arguments) -> list[str]:
 def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     if isinstance(callee, Record) or method_of(callee) is not None:
         return _called(ctx, callee, arguments, keywords)
-    function = inspect.unwrap(callee) if callable(callee) else callee
+    function = undecorated(callee)
     if not isinstance(function, FunctionType):
         return _constant_call(ctx, callee, arguments, keywords)
     package = (function.__module__ or "").split(".")[0]
@@ -178,9 +178,13 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
                          "this library function has no compiled form yet", "SG121")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
-    defaults = tuple(outside(ctx, d, "default") for d in function.__defaults__ or ())
-    keyword_defaults = {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()}
-    return _inline(ctx, _code(function), None, list(arguments), dict(keywords), defaults, keyword_defaults, False)
+    return _inline(ctx, _code(function), None, list(arguments), dict(keywords), *_defaults(ctx, function), False)
+
+
+def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The defaults of parameters, and of those that are given by name alone."""
+    return (tuple(outside(ctx, d, "default") for d in function.__defaults__ or ()),
+            {k: outside(ctx, v, k) for k, v in (function.__kwdefaults__ or {}).items()})
 
 
 def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -270,6 +274,13 @@ def _run(ctx: Context, frame: Frame) -> Value:
     ctx.builder.source, ctx.here = source, here
     result = frame.names.get(RESULT)
     return result.value if isinstance(result, Maybe) else result
+
+
+def run_wrapper(ctx: Context, function: FunctionType, code: Code, arguments: list[Value],
+                keywords: dict[str, Value]) -> Value:
+    """Run a wrapper around the function that is being translated."""
+    defaults, more = _defaults(ctx, function)
+    return run_top(ctx, code, _parameters(ctx, code, arguments, keywords, defaults, more))
 
 
 def run_top(ctx: Context, code: Code, names: dict[str, Value]) -> Value:

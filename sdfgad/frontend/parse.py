@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType, MethodType, ModuleType
@@ -15,14 +16,14 @@ from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import Access, check_known
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Builder, Restart
-from sdfgad.frontend.calls import invoke, run_top
+from sdfgad.frontend.calls import invoke, run_top, run_wrapper
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import settle_contents
 from sdfgad.frontend.sharing import refuse_sharing
-from sdfgad.frontend.source import Code, code_of, method_of
+from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import (
@@ -93,7 +94,7 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     fragile: frozenset[str] = frozenset()
     for _ in range(RESTARTS):
         try:
-            return _translate(code, bound, owner, fragile)
+            return _translate(fn, code, bound, owner, fragile)
         except Restart as again:
             fragile = fragile | {again.container}
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
@@ -108,7 +109,7 @@ def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
         raise UsageError(f"{code.name}: {error}", code="SG205") from error
 
 
-def _translate(code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...],
+def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...],
                fragile: frozenset[str]) -> Parsed:
     builder = Builder(fragile=fragile)
     builder.source = code.at(code.node)
@@ -117,7 +118,7 @@ def _translate(code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...]
     parameters = tuple(bound.signature.parameters)
     taken = _Taken()
     values = _arguments(ctx, bound, taken)
-    result = run_top(ctx, code, {**_owner(code, owner), **values})
+    result = _run(ctx, fn, code, bound, owner, values)
     tree = _returned(ctx, result)
     live = settle_contents(ctx)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
@@ -129,6 +130,18 @@ def _translate(code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...]
         live=live)
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
                   ctx.surroundings, accesses, taken.replaced)
+
+
+def _run(ctx: Context, fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments,
+         owner: tuple[Any, ...], values: dict[str, Value]) -> Value:
+    """A wrapper gets the arguments as the call gives them, as its own parameters may be others than those it shows."""
+    function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
+    if not is_wrapper(function):
+        return run_top(ctx, code, {**_owner(code, owner), **values})
+    given = inspect.BoundArguments(bound.signature, OrderedDict(
+        (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
+        for n, p in bound.signature.parameters.items() for v in (values[n],)))
+    return run_wrapper(ctx, function, code, [*owner, *given.args], given.kwargs)
 
 
 @dataclass(eq=False)

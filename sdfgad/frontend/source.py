@@ -52,13 +52,13 @@ class Code:
 
 
 def code_of(fn: Callable[..., Any]) -> Code:
-    """The source of a Python function, decorators left out; refused when there is none."""
-    function = inspect.unwrap(fn.__func__ if isinstance(fn, MethodType) else fn)
+    """The source of the Python function that a call runs; refused when there is none."""
+    function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
     if not isinstance(function, FunctionType):
         raise unsupported(None, f"{getattr(fn, '__name__', fn)!r} is not a Python function with source code",
                           "pass a function written in Python", "SG106")
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(function.__code__)  # of the function itself, whatever it wraps
     except (OSError, TypeError) as error:
         raise unsupported(None, f"the source of {function.__qualname__!r} cannot be read ({error})",
                           "define the function in a file or a notebook cell", "SG106") from error
@@ -69,6 +69,22 @@ def code_of(fn: Callable[..., Any]) -> Code:
     _check_fresh(function, node)
     return Code(node, function.__code__.co_filename, function.__name__, first - 1, shift,
                 function.__globals__, _cells(function))
+
+
+def undecorated(fn: Any) -> Any:
+    """The function that a call of `fn` runs.
+
+    What compiles a function or remembers its results is left out; a wrapper in Python may change them and stays.
+    """
+    while hasattr(fn, "__wrapped__") and not is_wrapper(fn):
+        fn = fn.__wrapped__
+    return fn
+
+
+def is_wrapper(fn: Any) -> bool:
+    """Whether a function in Python, not one of sdfgad's own, stands in front of another one."""
+    return isinstance(fn, FunctionType) and hasattr(fn, "__wrapped__") and \
+        not fn.__globals__.get("__name__", "").startswith("sdfgad.")
 
 
 def method_of(thing: Any) -> MethodType | None:
@@ -113,9 +129,10 @@ def _cells(function: FunctionType) -> Mapping[str, Any]:
 def _find(function: FunctionType, text: str, first: int) -> FunctionNode:
     """The node of `function` in its own lines; a lambda is told from its neighbours by its code."""
     tree = _parse_lines(function, text)
-    if function.__name__ != "<lambda>":
+    name = function.__code__.co_name  # its own, whatever it is called by now
+    if name != "<lambda>":
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
                 return node
     lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _same_code(n, function)]
     if len(lambdas) == 1 or (lambdas and len({ast.dump(n) for n in lambdas}) == 1):

@@ -55,9 +55,11 @@ def bad_reshape(x):
     return x.reshape(4, 2)
 
 
-@refused(1, "index 7, which is out of bounds", X)
+@refused(2, "index 7, which is out of bounds", X)
 def out_of_bounds(x):
-    return x[7]
+    if x[0] > 100:
+        return x[7]
+    return x[0]
 
 
 @refused(1, "2 indices for an array", X)

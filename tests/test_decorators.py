@@ -1,0 +1,134 @@
+"""What stands in front of a function runs with it, or is refused; a gradient is not taken for the function itself."""
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+
+X = np.array([0.5, 1.0, 2.0])
+
+
+def doubled(fn):
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        return 2 * fn(*args, **kwargs)
+
+    return wrapper
+
+
+def with_scale(fn):
+    @functools.wraps(fn)
+    def wrapper(x, *more, scale=3.0):
+        return scale * fn(x, *more)
+
+    return wrapper
+
+
+def timed(fn):
+    @functools.wraps(fn)
+    def wrapper(*args):
+        began = time.time()
+        result = fn(*args)
+        return result, time.time() - began
+
+    return wrapper
+
+
+@doubled
+def powers(x, k=3):
+    return np.sum(x**k)
+
+
+@with_scale
+def scaled(x, k):
+    return np.sum(x**k)
+
+
+@doubled
+@with_scale
+def twice(x, k):
+    return np.sum(x**k)
+
+
+def calls_others(x):
+    return powers(x) + scaled(x, 2) + powers(x, k=2)
+
+
+@functools.lru_cache
+def remembered(n):
+    return n * 2.0
+
+
+def uses_remembered(x):
+    return np.sum(x * x) * remembered(3)
+
+
+class Model:
+    factor = 3.0
+
+    @doubled
+    def cost(self, x, k=2):
+        return np.sum(x**k) * self.factor
+
+    @sdfgad.grad
+    @doubled
+    def gradient(self, x, k=2):
+        return np.sum(x**k) * self.factor
+
+
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
+    (powers, (X,), {}), (powers, (X, 2), {}), (powers, (X,), {"k": 2}), (scaled, (X, 3), {}), (twice, (X, 3), {}),
+    (calls_others, (X,), {}), (uses_remembered, (X,), {}), (Model().cost, (X,), {}), (Model().cost, (X, 3), {}),
+    (powers.__wrapped__, (X,), {})]
+
+
+@pytest.mark.parametrize(("fn", "arguments", "keywords"), CALLS)
+def test_what_a_call_computes_is_differentiated(fn, arguments, keywords):
+    value, gradient = sdfgad.value_and_grad(fn)(*arguments, **keywords)
+    slope = [(fn(X + h, *arguments[1:], **keywords) - fn(X - h, *arguments[1:], **keywords)) / 2e-6
+             for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(value, fn(*arguments, **keywords), rtol=1e-14)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-7)
+    tangents = (np.ones(3), *[None] * (len(arguments) - 1))
+    np.testing.assert_allclose(sdfgad.jvp(fn, arguments, tangents, **keywords)[1], gradient.sum(), rtol=1e-12)
+    np.testing.assert_allclose(sdfgad.forward(fn)(*arguments, **keywords), value, rtol=1e-14)
+
+
+def test_a_decorated_method_of_a_class():
+    np.testing.assert_allclose(Model().gradient(X), 12.0 * X)
+
+
+@timed
+def measured(x):
+    return np.sum(x)
+
+
+def test_a_wrapper_that_does_more_than_numpy_is_refused():
+    with pytest.raises(sdfgad.UnsupportedError, match="time"):
+        sdfgad.grad(measured)(X)
+    np.testing.assert_allclose(sdfgad.grad(measured.__wrapped__)(X), np.ones(3))
+
+
+@sdfgad.grad
+def loss(x):
+    return np.sum(x**3)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: sdfgad.grad(loss), lambda: sdfgad.value_and_grad(loss), lambda: sdfgad.vjp(loss, X),
+    lambda: sdfgad.jvp(loss, (X,), (X,))])
+def test_derivatives_of_derivatives_are_refused(call):
+    with pytest.raises(sdfgad.UnsupportedError, match="derivative of a derivative"):
+        call()
+
+
+def test_the_function_behind_a_gradient():
+    np.testing.assert_allclose(sdfgad.grad(loss.fn)(X), 3 * X**2)
+    np.testing.assert_allclose(sdfgad.forward(loss)(X), np.sum(X**3))
+    np.testing.assert_allclose(sdfgad.grad(sdfgad.forward(loss.fn))(X), 3 * X**2)

@@ -35,7 +35,7 @@ MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict
 TOO_GENERAL = {"Exception", "BaseException"}
 VAGUE_WORDS = {"new", "utils", "util", "manager", "helper", "helpers"}
 # Names of mathematics that end in 2.
-NUMPY_NAMES = {"atan2", "arctan2", "log2", "exp2", "norm2"}
+NUMPY_NAMES = {"atan2", "arctan2", "log2", "exp2", "norm2", "logaddexp2", "rfft2", "irfft2"}
 
 
 @dataclass(frozen=True)

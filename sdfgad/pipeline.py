@@ -26,6 +26,7 @@ from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
+from sdfgad.passes import optimise, prepare_program, tidy
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.prospects import told
 from sdfgad.results import extract, fill
@@ -36,58 +37,7 @@ from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.spill import on_disk
-from sdfgad.transform.alternate import alternate
-from sdfgad.transform.block_loops import block_loops
-from sdfgad.transform.bounds import bound_loops
-from sdfgad.transform.broadcasts import propagate_broadcasts
-from sdfgad.transform.carry_values import carry_values
-from sdfgad.transform.clear_behind import clear_behind
-from sdfgad.transform.clear_first import clear_first
-from sdfgad.transform.collapse import collapse_equal_rows
-from sdfgad.transform.collect import collect_sums
-from sdfgad.transform.contract import contract
-from sdfgad.transform.dead import remove_dead_code
-from sdfgad.transform.direct_sums import sum_directly
-from sdfgad.transform.distribute import distribute_sweeps
-from sdfgad.transform.fuse import fuse_pointwise
-from sdfgad.transform.hoist import hoist_invariants
-from sdfgad.transform.jam_sweeps import jam_sweeps
-from sdfgad.transform.join_pointwise import join_pointwise
-from sdfgad.transform.join_updates import join_updates
-from sdfgad.transform.joined_sums import join_sums
-from sdfgad.transform.kept_powers import divide_kept_powers
-from sdfgad.transform.known_zeros import assign_to_zeros
-from sdfgad.transform.lines import line_up
-from sdfgad.transform.made_matrices import multiply_as_made
-from sdfgad.transform.masked_products import guard_masked_products
-from sdfgad.transform.masks import inline_masks, number_scalars
-from sdfgad.transform.merge_products import merge_products
-from sdfgad.transform.name_versions import name_versions
-from sdfgad.transform.normalise import normalise
-from sdfgad.transform.orient import orient_temporaries
-from sdfgad.transform.overwritten import remove_overwritten
-from sdfgad.transform.pack import pack
-from sdfgad.transform.parallelise import parallelise
-from sdfgad.transform.part_versions import part_versions
-from sdfgad.transform.product_sums import sum_products
-from sdfgad.transform.ragged import merge_ragged
-from sdfgad.transform.row_sums import split_with_sums
-from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.share_factors import share_factors
-from sdfgad.transform.shared_values import share_values
-from sdfgad.transform.streams import stream_products
-from sdfgad.transform.strip_lines import line_strips
-from sdfgad.transform.sum_nests import factorise_sums
-from sdfgad.transform.sum_pieces import sum_pieces
-from sdfgad.transform.sums_in_place import sum_in_place
-from sdfgad.transform.tables import tabulate
-from sdfgad.transform.tabulate_rows import tabulate_rows
-from sdfgad.transform.thin_products import write_out_products
-from sdfgad.transform.triangles import narrow_triangles
-from sdfgad.transform.turn_sums import turn_sums
-from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
-from sdfgad.transform.write_ahead import write_ahead
-from sdfgad.transform.zeroing import fold_zeroing
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -247,44 +197,6 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
         raise MemoryLimitError(f"the plan needs {format_bytes(found.peak)}, the limit is {format_bytes(choice.limit)}",
                                minimum_bytes=found.peak, limit_bytes=choice.limit)
     return found, plan
-
-
-def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
-    """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
-    seen = {v.array for v in (*outputs, *views_of(program.returns))}
-    program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
-    program = inline_masks(fuse_pointwise(program, seen), seen)
-    program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
-    program = narrow_triangles(part_versions(share_values(fuse_pointwise(program, seen), seen), seen), seen)
-    return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
-
-
-def tidy(program: Program, keep: tuple[str, ...]) -> Program:
-    """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
-    program = fold_zeroing(write_out_products(remove_unread_stores(remove_dead_code(program, keep), keep)), keep)
-    program = remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep)
-    return optimise(write_ahead(program, keep), keep)
-
-
-def optimise(program: Program, keep: tuple[str, ...]) -> Program:
-    """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
-    program = name_versions(fuse_pointwise(write_out_products(tabulate(program, keep)), keep), keep)
-    program = contract(fold_scales(remove_dead_code(program, keep), keep))
-    program = stream_products(guard_masked_products(merge_products(program)))
-    program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
-    program = fuse_pointwise(sum_products(program, keep), keep)
-    program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
-    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
-    program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
-    program = join_sums(split_with_sums(program, keep))
-    program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
-    program = divide_kept_powers(join_updates(turn_sums(program)))
-    # From here on sums that an assignment begins no longer change places with others.
-    program = remove_overwritten(assign_to_zeros(program))
-    pieces = sum_pieces(program)
-    program = program if pieces is program else join_pointwise(pieces, keep)
-    program = line_up(alternate(program, keep))
-    return jam_sweeps(carry_values(block_loops(pack(program, keep))), keep)
 
 
 def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:

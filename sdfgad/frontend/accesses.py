@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, product
 
 import numpy as np
@@ -32,11 +33,20 @@ class Access:
     domain: tuple[Range, ...]
     source: SourceLine | None
 
-    @property
+    @cached_property
     def arrays(self) -> frozenset[str]:
         """Integer arrays the index and the ranges read."""
         parts = (self.index, *(i for r in self.domain for i in (r.start, r.stop)))
         return frozenset(e.array for i in parts for e in i.elems)
+
+    @cached_property
+    def element(self) -> tuple[str, int, int] | None:
+        """`(array, factor, offset)` of an index that is a multiple of one element and a number, else None."""
+        elems = {a for a in self.index.atoms if isinstance(a, Elem)}
+        plain = self.index.rebuild(lambda a: ix(_ELEMENT) if isinstance(a, Elem) else None).affine
+        if len(elems) != 1 or plain is None or plain[0].keys() != {_ELEMENT}:
+            return None
+        return elems.pop().array, plain[0][_ELEMENT], plain[1]
 
     def check(self, arrays: Mapping[str, np.ndarray]) -> None:
         """OutOfBoundsError if the index is known to leave the array somewhere; `arrays` by name of container."""
@@ -83,11 +93,10 @@ def _corners(domain: tuple[Range, ...], index: Ix) -> Iterator[int]:
 
 def _every_element_inside(access: Access, arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether any element of the array that decides the index would do: one pass over it, whatever the loops."""
-    elems = {a for a in access.index.atoms if isinstance(a, Elem)}
-    plain = access.index.rebuild(lambda a: ix(_ELEMENT) if isinstance(a, Elem) else None).affine
-    if len(elems) != 1 or plain is None or plain[0].keys() != {_ELEMENT}:
+    if access.element is None:
         return False
-    array, factor, offset = arrays[elems.pop().array], plain[0][_ELEMENT], plain[1]
+    name, factor, offset = access.element
+    array = arrays[name]
     if array.dtype.kind == "i" and array.flags.c_contiguous:
         # As numbers without sign negative ones are huge: one pass tells that there are none.
         array = array.view(array.dtype.str.replace("i", "u"))

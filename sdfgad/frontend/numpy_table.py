@@ -1,7 +1,6 @@
 """Which rule handles which function: NumPy's, Python's and those of `math`."""
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import creation, diagonals, linalg, reductions, shaping
-from sdfgad.frontend.arithmetic import binary, items_of, known_truth, truth_value
-from sdfgad.frontend.attributes import attribute, has_attribute, imag, real
+from sdfgad.frontend import builtin_rules, creation, diagonals, linalg, reductions, shaping
+from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
+from sdfgad.frontend.attributes import imag, real
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -31,27 +30,18 @@ from sdfgad.frontend.elementwise import (
     lift,
 )
 from sdfgad.frontend.indexing import accumulate_at
-from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.masking import check_cast
-from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.values import (
     ArrayValue,
-    Function,
     IntValue,
     Lazy,
-    ListValue,
-    RangeValue,
-    Record,
-    Rows,
-    SliceValue,
     Value,
     ViewValue,
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import named_int, to_int
+from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import call
-from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
@@ -176,121 +166,6 @@ def _pow(ctx: Context, a: Value, b: Value) -> Value:
 
 # iteration
 
-def range_(ctx: Context, *ends: Value) -> Value:
-    numbers = [to_int(ctx, e) for e in ends]
-    if not any(isinstance(n, IntValue) for n in numbers):
-        return range(*(int(n) for n in numbers))
-    start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
-    step = numbers[2] if len(numbers) == 3 else 1
-    if isinstance(step, IntValue) or step == 0:
-        raise ctx.refuse("a range with a step that is zero or only known at run time", "use a fixed step", "SG107")
-    return RangeValue(int_ix(start), int_ix(stop), int(step))
-
-
-def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
-    rows = rows_of(ctx, iterable)
-    if rows is None:
-        return tuple((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
-    return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)))
-
-
-def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
-    rows = [rows_of(ctx, i) for i in iterables]
-    if any(r is None for r in rows):
-        return tuple(zip(*(items_of(ctx, i) for i in iterables), strict=False))
-    count = rows[0].count  # type: ignore[union-attr]
-    for other in rows[1:]:
-        count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
-    return Rows(count, lambda k: tuple(r.item(k) for r in rows))  # type: ignore[union-attr]
-
-
-def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
-    calls = zip(*(items_of(ctx, i) for i in iterables), strict=False)
-    return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in calls], len(ctx.builder.regions))
-
-
-def ndindex(ctx: Context, *shape: Value) -> Value:
-    given = items_of(ctx, shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, ListValue)) else shape
-    extents = [int_ix(to_int(ctx, n)) for n in given]
-
-    def item(k: Ix) -> Value:
-        found: list[Value] = []
-        for extent in reversed(extents):
-            found.insert(0, int_value(mod(k, extent)))
-            k = floordiv(k, extent)
-        return tuple(found)
-
-    return Rows(math.prod(extents, start=ix(1)), item)
-
-
-def sorted_(ctx: Context, iterable: Value, *, reverse: Value = False) -> Value:
-    items = items_of(ctx, iterable)
-    if not all(is_number(i) for i in items):
-        raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
-    return ListValue(sorted(items, reverse=bool(reverse)), len(ctx.builder.regions))
-
-
-def _quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
-    """`any` or `all`."""
-
-    def rule(ctx: Context, iterable: Value) -> Value:
-        items = items_of(ctx, iterable)
-        if all(isinstance(i, (bool, np.bool_)) for i in items):
-            return known(items)
-        return ctx.invoke(ctx, ufunc, [tuple(items)], {})
-
-    return rule
-
-
-def reversed_(ctx: Context, sequence: Value) -> Value:
-    if isinstance(sequence, range):
-        return sequence[::-1]
-    rows = rows_of(ctx, sequence)
-    if rows is None:
-        return tuple(items_of(ctx, sequence)[::-1])
-    return Rows(rows.count, lambda k: rows.item(rows.count - 1 - k))
-
-
-def _list(ctx: Context, items: Value = ()) -> Value:
-    return ListValue(items_of(ctx, items), len(ctx.builder.regions))
-
-
-def _tuple(ctx: Context, items: Value = ()) -> Value:
-    return tuple(items_of(ctx, items))
-
-
-def _getattr(ctx: Context, owner: Value, name: Value, *default: Value) -> Value:
-    if default and not has_attribute(ctx, owner, name):
-        return default[0]
-    return attribute(ctx, owner, name)
-
-
-def _isinstance(ctx: Context, value: Value, classes: Value) -> bool:
-    wanted = classes if isinstance(classes, tuple) else (classes,)
-    if isinstance(value, Record):
-        return any(issubclass(value.form, c) for c in wanted)
-    sample: Any = value
-    if isinstance(value, IntValue):
-        sample = 0 if value.dtype is None else value.dtype.type(0)
-    elif isinstance(value, ArrayValue):
-        number = value.dtype.type(0)
-        sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
-    elif isinstance(value, ListValue):
-        sample = []
-    return isinstance(sample, wanted)
-
-
-def _callable(ctx: Context, value: Value) -> bool:
-    return isinstance(value, Function) or callable(value)
-
-
-def _slice(ctx: Context, *ends: Value) -> Value:
-    if any(isinstance(e, (IntValue, ArrayValue)) for e in ends):
-        start, stop, step = (None, ends[0], None) if len(ends) == 1 else (*ends, *([None] * (3 - len(ends))))
-        return SliceValue(start, stop, step)
-    return slice(*ends)
-
-
 def _ndim(ctx: Context, a: Value) -> int:
     return as_array(ctx, a).ndim
 
@@ -367,10 +242,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
-    any: _quantifier(any, np.any), all: _quantifier(all, np.all), reversed: reversed_, list: _list, tuple: _tuple,
-    isinstance: _isinstance, slice: _slice, callable: _callable, dict: dict_, getattr: _getattr,
-    hasattr: has_attribute, dataclasses.replace: replace,
+    **builtin_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType, MethodType, ModuleType
 from typing import Any
 
@@ -80,9 +81,16 @@ class Parsed:
         """OutOfBoundsError if an index array among the arguments, by path, points beside what it indexes."""
         if not self.accesses:
             return
-        given = {container: np.asarray(leaves[path]) for path, container in self.traced.items()}
+        given = {container: np.asarray(leaves[path]) for path, container in self._index_arrays}
+        arrays = {**self.program.constants, **given}
         for access in self.accesses:
-            access.check({**self.program.constants, **given})
+            access.check(arrays)
+
+    @cached_property
+    def _index_arrays(self) -> tuple[tuple[str, str], ...]:
+        """Paths and containers of the arguments that decide indices."""
+        needed = frozenset(n for a in self.accesses for n in a.arrays)
+        return tuple(item for item in self.traced.items() if item[1] in needed)
 
 
 def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Parsed:

@@ -70,12 +70,12 @@ UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "outer": ufuncs.outer, "accumulate": ufuncs.accumulate})
 """Methods that one body serves for all of NumPy's elementwise functions, which get the function first."""
 
-_RECENT: Mapping[str, Callable[..., Any]] = {
+_RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
     "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
     "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
-    "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot}
+    "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot})
 
 
 def _found(name: str) -> Any:

@@ -14,7 +14,8 @@ from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Loop, Map, Store, While
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, prepare_program, resolve_outputs, tidy
+from sdfgad.passes import prepare_program, tidy
+from sdfgad.pipeline import Wish, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 

@@ -11,7 +11,7 @@ from sdfgad.ir import algebra, interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import tidy
+from sdfgad.passes import tidy
 from sdfgad.reverse.sweeps import Gradient
 from tests.reverse.test_loop_modes import afresh_in_every_iteration, burgers, data, derived, offered, until_settled
 

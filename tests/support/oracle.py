@@ -14,7 +14,7 @@ from sdfgad.analysis.inverse import inversions
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
-from sdfgad.pipeline import prepare_program, tidy
+from sdfgad.passes import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dead import remove_dead_code

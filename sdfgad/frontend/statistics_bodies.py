@@ -106,14 +106,15 @@ def corrcoef(x, y=None, rowvar=True):
 def histogram(a, bins=10, range=None, weights=None, density=None):
     values = np.ravel(np.asarray(a))
     if np.ndim(bins) == 0:
-        edges, places = _even_bins(values, bins, range)
+        edges, places, low, high = _even_bins(values, bins, range)
     else:
         edges = np.asarray(bins)
+        low, high = edges[0], edges[-1]
         places = np.sum((values[:, None] >= edges[None, :]).astype(np.int64), axis=1) - 1
-        places = np.where(values == edges[-1], edges.shape[0] - 2, places)
+        places = np.where(values == high, edges.shape[0] - 2, places)
     # What is out of range goes to a bin of its own.
     last = edges.shape[0] - 1
-    places = np.where((edges[0] <= values) & (values <= edges[-1]), places, last)
+    places = np.where((low <= values) & (values <= high), places, last)
     counts = np.zeros(last + 1, np.int64 if weights is None else np.asarray(weights).dtype)
     np.add.at(counts, places, 1 if weights is None else np.ravel(np.asarray(weights)))
     if not density:
@@ -129,7 +130,7 @@ def _even_bins(values, bins, range):
     edges = np.linspace(low, high, bins + 1)
     k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
     k = k - (values < edges[k])
-    return edges, k + ((values >= edges[k + 1]) & (k != bins - 1))
+    return edges, k + ((values >= edges[k + 1]) & (k != bins - 1)), low, high
 
 
 def bincount(x, weights=None, minlength=0):

@@ -16,7 +16,7 @@ from sdfgad.codegen.bands import join_bands
 from sdfgad.codegen.constants import constants_ahead
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region, Scheduler
+from sdfgad.codegen.schedule import Group, Item, Kernel, Scheduler, pieces
 from sdfgad.codegen.steps import steps_of
 from sdfgad.codegen.together import keep_together
 from sdfgad.codegen.tuned import tuned
@@ -99,7 +99,7 @@ def footprint(program: Program, results: Iterable[str] = ()) -> Footprint:
 
 def footprint_of(made: Scheduled, passed: Container[str]) -> Footprint:
     """What the code of a scheduled program holds beside what is passed."""
-    rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in _pieces(made.items)]
+    rooms = [(isinstance(p, Kernel), library_bytes(p.body)) for p in pieces(made.items)]
     return Footprint(own_arrays(made, passed), lifetimes(steps_of(made.items, made.arrays, made.program.arrays)),
                      thread_bytes(made.items, made.arrays), max((b for k, b in rooms if not k), default=0),
                      max((b for k, b in rooms if k), default=0))
@@ -118,15 +118,15 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
 def own_arrays(made: Scheduled, passed: Container[str]) -> dict[str, Array]:
     """The arrays the code keeps for itself; numbers live in registers or next to the code, and what tapes take shows as
     the program runs."""
-    pieces = list(_pieces(made.items))
-    private = {n for p in pieces for n in private_arrays(p)}
-    used = {n for p in pieces for n in all_reads(p.body) | all_writes(p.body)} - private
+    parts = list(pieces(made.items))
+    private = {n for p in parts for n in private_arrays(p)}
+    used = {n for p in parts for n in all_reads(p.body) | all_writes(p.body)} - private
     return {n: a for n in sorted(used) if n not in passed and (a := made.arrays[n]).shape and a.role != "tape"}
 
 
 def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:
     """The most that arrays of one iteration take on the stack of a thread."""
-    sizes = (sum(arrays[n].bytes for n in private_arrays(p) if arrays[n].shape) for p in _pieces(items))
+    sizes = (sum(arrays[n].bytes for n in private_arrays(p) if arrays[n].shape) for p in pieces(items))
     return max(sizes, default=0)
 
 
@@ -139,15 +139,6 @@ def private_arrays(piece: Group | Kernel) -> set[str]:
 def library_bytes(block: Block) -> int:
     """The most that a library routine called by the block takes for itself."""
     return max((_ROOMS[s.op](s) for s in statements(block) if isinstance(s, Lib) and s.op in _ROOMS), default=0)
-
-
-def _pieces(items: tuple[Item, ...]) -> Iterator[Group | Kernel]:
-    for item in items:
-        if isinstance(item, Region):
-            for part in item.parts:
-                yield from _pieces(part)
-        else:
-            yield item
 
 
 def _largest(extent: Ix) -> int:

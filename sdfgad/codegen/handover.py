@@ -4,14 +4,14 @@ Loops are looked at in the middle of those around them.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import TypeAlias
 
 from sdfgad.analysis.rows import touches
 from sdfgad.codegen.cost import UNKNOWN_TRIPS, expr_work
-from sdfgad.codegen.schedule import Extent, Group, Item, Kernel, Region
+from sdfgad.codegen.schedule import Extent, Group, Kernel
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Range
 from sdfgad.ir.walk import children
@@ -241,13 +241,3 @@ class Caches:
         elif part > 0.5:
             self.held[t.array] = [(b, owners | mine) for b, owners in held]
         return waits
-
-
-def pieces(items: Iterable[Item]) -> Iterator[Group | Kernel]:
-    """Everything that runs, whatever control flow is around it."""
-    for item in items:
-        if isinstance(item, Region):
-            for part in item.parts:
-                yield from pieces(part)
-        else:
-            yield item

@@ -4,7 +4,7 @@ This is the target-neutral half of lowering: everything is still in terms of the
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -178,3 +178,13 @@ def assigned(name: str, value: Expr) -> Map:
 def kernel_frame(frame: Frame, kernel: Kernel) -> Frame:
     """The frame of a kernel's body."""
     return frame.inside([e.var for e in kernel.extents])
+
+
+def pieces(items: Iterable[Item]) -> Iterator[Group | Kernel]:
+    """Everything that runs, whatever control flow is around it."""
+    for item in items:
+        if isinstance(item, Region):
+            for part in item.parts:
+                yield from pieces(part)
+        else:
+            yield item

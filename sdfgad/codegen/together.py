@@ -7,8 +7,8 @@ from math import prod
 
 from sdfgad.analysis.cost import NEAR_BYTES
 from sdfgad.codegen import schedule
-from sdfgad.codegen.handover import Caches, Facts, Middle, enter, facts, pieces
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region
+from sdfgad.codegen.handover import Caches, Facts, Middle, enter, facts
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, pieces
 from sdfgad.ir.program import Array, If, Loop, Map, Store
 from sdfgad.ir.walk import statements
 

@@ -9,8 +9,8 @@ import pytest
 
 from sdfgad.codegen import bands, schedule, together
 from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.handover import ALL, ANY, LINE, ONE, Caches, Facts, Owner, Touched, apart, facts, pieces
-from sdfgad.codegen.schedule import Extent, Group, Kernel
+from sdfgad.codegen.handover import ALL, ANY, LINE, ONE, Caches, Facts, Owner, Touched, apart, facts
+from sdfgad.codegen.schedule import Extent, Group, Kernel, pieces
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Like, ix, minimum
 from sdfgad.ir.program import Array, If, Loop, Map, Program, Range, Stmt

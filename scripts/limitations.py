@@ -45,7 +45,8 @@ and then updating it in place.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor.
 * `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
-* `np.bincount` needs `minlength`, which has to be larger than every index.
+* `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
+  where it is not.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
 * An index that leaves its array raises `OutOfBoundsError`, an `IndexError`, when it depends on loops and on integer
   arrays among the arguments. One that a branch guards or that is computed from data is not checked: negative ones

@@ -155,6 +155,20 @@ def test_variables_of_enclosing_functions():
     assert g(X)[0] == 4.0
 
 
+def scaled(v):
+    return v * NUMBER
+
+
+def test_what_numpy_functions_call(monkeypatch):
+    def in_pieces(x):
+        return np.sum(np.piecewise(x, [x > 1], [scaled, lambda v: v]))
+
+    g = sdfgad.grad(in_pieces)
+    np.testing.assert_array_equal(g(X), np.where(X > 1, 3.0, 1.0))
+    monkeypatch.setitem(globals(), "NUMBER", 5.0)
+    np.testing.assert_array_equal(g(X), np.where(X > 1, 5.0, 1.0))
+
+
 def test_a_list_changed_in_place():
     weights = [1.0, 2.0]
 

@@ -170,7 +170,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
     if (package, function.__name__) in polyfills.OUTSIDE_BODIES:
         return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES[package, function.__name__], arguments, keywords)
-    if package == "numpy" and function.__name__ in _OF_CONSTANTS:
+    if _is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
@@ -207,7 +207,7 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
     values = [*arguments, *map(_plain, keywords.values())]
     run_time = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
     plain = not any(isinstance(part, run_time) for v in values for part in contained(v))
-    if plain and (callee in _PURE or getattr(callee, "__name__", "") in _OF_CONSTANTS):
+    if plain and (callee in _PURE or _is_of_constants(callee)):
         try:
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
@@ -232,6 +232,12 @@ _OF_CONSTANTS = frozenset({
     "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
     "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
 """Functions of NumPy that are run now, when all that they get is known."""
+
+
+def _is_of_constants(callee: Value) -> bool:
+    module = getattr(callee, "__module__", None) or ""
+    return module.split(".")[0] == "numpy" and getattr(callee, "__name__", "") in _OF_CONSTANTS
+
 
 _PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.gamma, math.lgamma, math.erfc, math.trunc,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,

@@ -187,6 +187,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         builder = ctx.builder
         span = Range(builder.symbol(names.loop_variable(label)), start, stop, step)
         open_carry(ctx, carry)
+        noted = len(builder.accesses)
         with builder.region() as block:
             builder.scope.ranges.append(span)
             for k in range(copies):
@@ -196,6 +197,8 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
                     ctx.frame.names[CONTINUE] = False
             until = leave_flag(ctx)
             after = close_carry(ctx, stmt, carry)
+        if until:  # data decide which iterations there are
+            del builder.accesses[noted:]
         builder.source = source
         sure = (span.trips or 0) > 0 or builder.scope.nonnegative(rows.count - copies)
         last = None if until else stop - 1 if step == 1 else start + (rows.count - 1) * step

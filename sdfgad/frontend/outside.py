@@ -24,8 +24,7 @@ def outside(ctx: Context, value: Any, label: str) -> Value:
 
 def found_outside(ctx: Context, place: Any, name: str, value: Any) -> Value:
     """`value`, found in a scope or object outside under `name`, which later calls look up again."""
-    if not ctx.frame.quiet:
-        ctx.surroundings.note(place, name, value)
+    ctx.surroundings.note(place, name, value)
     return outside(ctx, value, name)
 
 

@@ -136,10 +136,14 @@ def _even_bins(values, bins, range):
 def bincount(x, weights=None, minlength=0):
     if minlength == 0:
         raise ValueError("np.bincount without minlength: how long its result is depends on the data")
+    places = np.asarray(x)
     out = np.zeros(minlength, np.int64 if weights is None else np.float64)
-    np.add.at(out, x, 1 if weights is None else weights)
-    # With a larger index NumPy's result would be longer.
-    return out if weights is None else np.where(np.max(x) < minlength, out, np.nan)
+    if places.size == 0:
+        return out
+    np.add.at(out, places, 1 if weights is None else weights)
+    # With a larger index NumPy's result would be longer, and a negative one is an error: neither looks like a count.
+    spoilt = np.iinfo(np.int64).min if weights is None else np.nan
+    return np.where((np.max(places) < minlength) & (np.min(places) >= 0), out, spoilt)
 
 
 def interp(x, xp, fp, left=None, right=None):

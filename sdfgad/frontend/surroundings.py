@@ -112,6 +112,8 @@ def _settled(place: Any) -> bool:
     """Whether nobody changes what is found there: parts of the libraries, numbers, types of data."""
     if isinstance(place, ModuleType):
         return place.__name__.split(".")[0] in LIBRARIES | sys.stdlib_module_names
-    if isinstance(place, (Mapping, type, FunctionType)):
+    if isinstance(place, Mapping):  # what NumPy's functions are written with here is sdfgad's own
+        return str(place.get("__name__", "")).split(".")[0] in LIBRARIES
+    if isinstance(place, (type, FunctionType)):
         return False
     return type(place).__module__.split(".")[0] in LIBRARIES

@@ -194,7 +194,44 @@ def taken_in_modes(x, p):
     return np.take(x, p, mode="clip") * np.take(x, p, mode="wrap") + x.reshape(2, 3).take(p, axis=1, mode="clip")
 
 
-@pytest.mark.parametrize("fn", [guarded, chosen, made_to_fit, periodic, left_in_time, never_run, taken_in_modes])
+def left_when_large(x, p):
+    s = 0.0
+    for i in range(9):
+        s += x[i]
+        if s > 5:
+            break
+    return s
+
+
+def returned_when_large(x, p):
+    s = 0.0
+    for i in range(9):
+        for j in range(3):
+            s += x[i + j]
+            if s > 5:
+                return s * 2
+    return s
+
+
+def left_by_place(x, p):
+    s = 0.0
+    for i in range(p.size):
+        if p[i] > 50:
+            break
+        s += x[p[i]]
+    return s
+
+
+def carried_counter(x, p):
+    s, k = 0.0, 5
+    for i in range(9):
+        s += x[k]
+        k = k - 1 if k > 0 else 5
+    return s
+
+
+@pytest.mark.parametrize("fn", [guarded, chosen, made_to_fit, periodic, left_in_time, never_run, taken_in_modes,
+                                left_when_large, returned_when_large, left_by_place, carried_counter])
 def test_what_numpy_takes_is_taken(fn):
     parsed = check(fn, X.copy(), np.array([1, 99, 40]))
     parsed.check_indices({"x": X, "p": np.array([1, 99, 40])})

@@ -130,6 +130,17 @@ def test_an_index_that_is_counted_past_the_end_leaves_no_number():
     assert np.isnan(sdfgad.forward(counted)(V4, np.array([2, 1, 1, 0])))
 
 
+@pytest.mark.parametrize("place", [3, -1])
+def test_counts_of_what_is_no_place_are_no_counts(place):
+    def counted(x, n):
+        return np.bincount(np.where(x > 0, n, 0), minlength=3)
+
+    right = np.array([2, 1, 1, 0])
+    np.testing.assert_array_equal(sdfgad.forward(counted)(V4, right), counted(V4, right))
+    wrong = np.full(4, place)
+    assert np.all(sdfgad.forward(counted)(np.abs(V4) + 1.0, wrong) == np.iinfo(np.int64).min)
+
+
 @pytest.mark.parametrize("program, says", [
     (lambda x: np.sum(np.split(x, 4)[0]), "unequal"),
     (lambda x: np.sum(np.bincount(np.array([0, 1]), weights=x[:2])), "minlength"),

@@ -93,8 +93,7 @@ def _parts(e: Expr, g: Load) -> Parts:
             return _joined(_parts(e.args[0], g), _parts(e.args[1], g), 1 if e.fn == "add" else -1)
         if e.fn == "mul" and inside.count(True) == 1:
             part, factor = e.args if inside[0] else e.args[::-1]
-            if not isinstance(factor, Const) or _is_finite(factor):
-                return {p: c.times(factor) for p, c in _parts(part, g).items()}
+            return {p: c.times(factor) for p, c in _parts(part, g).items()}
     return {e: _ONE}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import pipeline
+from sdfgad import passes
 from sdfgad.codegen import schedule
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.algebra import Term
@@ -389,6 +389,6 @@ def relaxed(u, steps):
 def test_the_gradient_of_sweeps(steps, monkeypatch):
     u = np.random.default_rng(3).standard_normal((24, 14))
     made = sdfgad.grad(relaxed)(u.copy(), steps)
-    monkeypatch.setattr(pipeline, "jam_sweeps", lambda program, keep: program)
+    monkeypatch.setattr(passes, "jam_sweeps", lambda program, keep: program)
     plain = sdfgad.grad(relaxed)(u.copy(), steps)
     np.testing.assert_array_equal(made, plain)

@@ -224,6 +224,8 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
         return outside(ctx, sequence[items], "constant")
     if hasattr(base, "__getitem__") and type(base).__module__.startswith("numpy.lib"):
         return attributes.index_trick(ctx, base, items)
+    if isinstance(base, IntValue) and isinstance(items, tuple) and not items:
+        return base  # a number of NumPy's, as an array without axes
     raise ctx.refuse(f"a subscript of {describe(base)}", code="SG105")
 
 

@@ -76,9 +76,16 @@ def median(a, axis=None, keepdims=False):
 
 def searchsorted(a, v, side="left"):
     line, values = np.asarray(a), np.asarray(v)
-    behind = line < values[..., None] if side == "left" else line <= values[..., None]
-    # What is not a number comes last.
-    return np.sum(behind | np.isnan(values[..., None] * 1.0), axis=-1)
+    n = line.shape[0]
+    found = np.zeros(values.shape, np.int64)
+    for step in [1 << k for k in range(62, -1, -1) if 1 << k <= n]:
+        ahead = found + step
+        last = line[np.minimum(ahead, n) - 1]
+        # What is not a number comes last.
+        behind = (last < values if side == "left" else last <= values) | (
+            (values != values) & (last == last if side == "left" else True))
+        found = np.where((ahead <= n) & behind, ahead, found)
+    return found[()]
 
 
 def digitize(x, bins, right=False):

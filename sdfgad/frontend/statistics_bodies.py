@@ -147,18 +147,14 @@ def bincount(x, weights=None, minlength=0):
 
 
 def interp(x, xp, fp, left=None, right=None):
-    flat, places, values = np.ravel(np.asarray(x)), np.asarray(xp), np.asarray(fp)
+    v, places, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
     before, after = values[0] if left is None else left, values[-1] if right is None else right
-    out = np.empty(flat.shape, np.complex128 if values.dtype.kind == "c" else np.float64)
-    for n in _range(flat.shape[0]):
-        v = flat[n]
-        k = 0
-        for j in _range(1, places.shape[0] - 1):
-            if v >= places[j]:
-                k = j
-        t = (v - places[k]) / (places[k + 1] - places[k])
-        inside = values[k] + t * (values[k + 1] - values[k])
-        ends = values[0] if v == places[0] else values[-1]
-        out[n] = before if v < places[0] else after if v > places[-1] else (
-            ends if v == places[0] or v == places[-1] else inside)
-    return np.reshape(out, np.shape(x)) if np.ndim(x) else out[0]
+    if places.shape[0] == 1:
+        inside = values[0]
+    else:
+        k = np.searchsorted(places[1:-1], v, "right")
+        slope = (values[k + 1] - values[k]) / (places[k + 1] - places[k])
+        inside = slope * (v - places[k]) + values[k]
+    # The ends as they stand: beside an infinity, or equal places, the formula gives no number.
+    inside = np.where(v == places[0], values[0], np.where(v == places[-1], values[-1], inside))
+    return np.where(v < places[0], before, np.where(v > places[-1], after, inside))[()] * 1.0

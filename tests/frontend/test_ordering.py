@@ -53,6 +53,18 @@ def places_in_a_line(x, line, y):
             np.searchsorted(line, y)]
 
 
+@case(np.array([-1.0, 0.0, 0.25, 0.3, 1.75, 2.0, 2.1, 8.0, np.nan, np.inf]), 0.25 * np.arange(9))
+def places_in_lines_of_every_length(x, line):
+    found = [np.searchsorted(line[:n], x, side) for n in range(10) for side in ("left", "right")]
+    return found + [np.interp(x, line[:n], line[:n] ** 2, left=-3.0) for n in range(1, 10)]
+
+
+@case(np.array([0.0, 0.5, 1.0, 1.5, np.nan]), np.array([0.0, 1.0, 1.0, 1.0, 2.0]), np.array([0.0, 1.0, np.nan]))
+def places_among_equals_and_what_is_no_number(x, line, holed):
+    return [np.searchsorted(line, x), np.searchsorted(line, x, side="right"), np.searchsorted(holed, x),
+            np.searchsorted(holed, x, side="right"), np.interp(x, line, np.sin(line)), np.interp(0.5, line, line)]
+
+
 @case(PARTLY)
 def partly_missing(A):
     return [np.nanmax(A), np.nanmin(A, axis=1), np.nanvar(A, axis=0, ddof=0), np.nanstd(A), np.nanprod(A, axis=1),

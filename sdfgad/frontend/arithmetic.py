@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -22,11 +22,13 @@ from sdfgad.frontend.elementwise import (
     shape_text,
     truth,
 )
+from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import same_mask
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -35,15 +37,15 @@ from sdfgad.frontend.values import (
     Value,
     is_int,
     is_number,
+    like,
 )
 from sdfgad.frontend.views import remap
 from sdfgad.ir.expr import Const, call, const
 from sdfgad.ir.index import ix
-from sdfgad.trees import assembled, is_named
 
 _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.multiply: operator.mul,
                                                        np.remainder: operator.mod})
-_TEXT = (str, tuple, list, ListValue)
+_TEXT = (str, tuple, list, ListValue, Grown)
 
 
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
@@ -69,8 +71,9 @@ def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
         return None
     if isinstance(left, IntValue) or isinstance(right, IntValue):
         raise ctx.refuse("a list, tuple or text whose length is only known at run time", code="SG103")
-    lists = isinstance(left, ListValue) or isinstance(right, ListValue)
-    plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
+    plain = [items(ctx, v) if isinstance(v, Grown) else v.items if isinstance(v, ListValue) else v
+             for v in (left, right)]
+    lists = any(isinstance(v, (ListValue, Grown)) for v in (left, right))
     try:
         result = rule(*plain)
     except TypeError:
@@ -92,8 +95,8 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
-    if any(isinstance(v, (Record, Entries)) for v in plain):
-        raise ctx.refuse("a comparison of dictionaries or objects", "compare what they hold", "SG102")
+    if any(isinstance(v, (Record, Entries, Grown)) for v in plain):
+        raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
     odd = any(v is None or isinstance(v, (str, tuple)) for v in plain)
@@ -121,7 +124,7 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def _has_run_time(value: Value) -> bool:
     """Whether a comparison cannot be made now, by Python's own operators."""
     own = not isinstance(value, type) and isinstance(type(value).__eq__, FunctionType)
-    return own or isinstance(value, (ArrayValue, IntValue, ListValue, Record, Entries)) or (
+    return own or isinstance(value, (ArrayValue, IntValue, ListValue, Grown, Record, Entries)) or (
         isinstance(value, (tuple, list)) and any(_has_run_time(v) for v in value))
 
 
@@ -171,6 +174,8 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
         raise ctx.refuse("the truth of data selected by a mask", "use .any() or .all()", "SG105")
     if isinstance(value, ListValue):
         return bool(value.items)
+    if isinstance(value, Grown):
+        return finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
@@ -227,11 +232,6 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
     return value
 
 
-def like(value: tuple, items: Sequence[Value]) -> tuple:
-    """A tuple of these items, a namedtuple when `value` is one."""
-    return assembled(type(value), dict(enumerate(items))) if is_named(type(value)) else tuple(items)
-
-
 def constant_of(value: Lazy) -> Value | None:
     """The number a scalar stands for, when it is known now."""
     if value.shape or value.stored is not None:
@@ -255,6 +255,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
     if isinstance(value, ListValue):
         return list(value.items)
+    if isinstance(value, Grown):
+        return items(ctx, value)
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
     if isinstance(value, Record) and issubclass(value.form, dict):
@@ -275,4 +277,4 @@ def require_same(ctx: Context, a: ArrayValue, b: ArrayValue) -> None:
 
 
 __all__ = ("binary", "unary", "comparison", "on_masked", "known_truth", "truth_value", "negation", "both", "kept",
-           "constant_of", "like", "items_of", "require_same", "is_int")
+           "constant_of", "items_of", "require_same", "is_int")

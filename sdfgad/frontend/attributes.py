@@ -13,7 +13,18 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
-from sdfgad.frontend.values import ArrayValue, Function, IntValue, ListValue, Masked, Method, Record, Value, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Function,
+    Grown,
+    IntValue,
+    ListValue,
+    Masked,
+    Method,
+    Record,
+    Value,
+    is_number,
+)
 from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
@@ -35,9 +46,9 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return records.attribute(ctx, records.as_record(ctx, owner), name)
     if is_named(type(owner)):
         return _named(ctx, owner, name)
-    if isinstance(owner, ListValue) and name in _LIST_METHODS:
+    if isinstance(owner, (ListValue, Grown)) and name in _LIST_METHODS:
         return Method(owner, name)
-    if isinstance(owner, (IntValue, Function, ListValue)):
+    if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
@@ -52,7 +63,7 @@ def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
     """`hasattr(owner, name)`; that an object from outside lacks something is noted, too."""
     if isinstance(owner, Record):
         return name in owner.items and not issubclass(owner.form, dict) or hasattr(owner.form, name)
-    if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Function)):
+    if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Grown, Function)):
         raise ctx.refuse(f"a question for an attribute of {describe(owner)}", code="SG102")
     found = getattr(owner, name, GONE)
     ctx.surroundings.note(owner, name, found)

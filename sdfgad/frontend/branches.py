@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sdfgad.frontend.arithmetic import kept, like
+from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
 from sdfgad.frontend.merge import Kind, container_value, declare, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.sharing import Shared
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number, like
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt

@@ -169,8 +169,10 @@ class Builder:
         if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
             raise Restart(array)
         if self.shared.links.get(array):
-            raise refuse_sharing(self.source, f"an update of {self.label(array)}, which is one of several arrays "
-                                 "depending on the path taken", "copy the array before updating it")
+            why = "which a list holds" if self.shared.in_list(array) else (
+                "which is one of several arrays depending on the path taken")
+            raise refuse_sharing(self.source, f"an update of {self.label(array)}, {why}",
+                                 "copy the array before updating it")
         if self.arrays[array].role == "constant":
             raise unsupported(self.source, f"an update of {self.label(array)}, an array from outside the function",
                               "pass it as an argument or copy it first", "SG102")

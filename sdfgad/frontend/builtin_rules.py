@@ -18,6 +18,7 @@ from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
+    Grown,
     IntValue,
     ListValue,
     RangeValue,
@@ -132,7 +133,7 @@ def isinstance_(ctx: Context, value: Value, classes: Value) -> bool:
     elif isinstance(value, ArrayValue):
         number = value.dtype.type(0)
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
-    elif isinstance(value, ListValue):
+    elif isinstance(value, (ListValue, Grown)):
         sample = []
     return isinstance(sample, wanted)
 

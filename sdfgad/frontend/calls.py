@@ -15,6 +15,7 @@ from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
@@ -24,6 +25,7 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
     Function,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -76,6 +78,11 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
+    if isinstance(method.owner, Grown) and method.owner.begun is not None and method.name == "append":
+        append(ctx, method.owner, [kept(ctx, a) for a in arguments])
+        return None
+    if isinstance(method.owner, Grown):
+        method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments])
     rule = METHODS.get(method.name)

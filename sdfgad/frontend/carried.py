@@ -10,7 +10,7 @@ from sdfgad.frontend.elementwise import int_value
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.sharing import Shared
-from sdfgad.frontend.values import IntValue, Maybe, Value, ViewValue, contained, references
+from sdfgad.frontend.values import Grown, IntValue, Maybe, Value, ViewValue, contained, references
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import View
 
@@ -164,7 +164,8 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
     for name in assigned(stmt.body):
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
-        elif name in carry.live and name in carry.before and not same(names.get(name), carry.before[name]):
+        elif name in carry.live and name in carry.before and not (
+                same(names.get(name), carry.before[name]) or isinstance(names.get(name), Grown)):
             before = kind_of(carry.before[name])
         else:
             continue

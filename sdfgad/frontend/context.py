@@ -66,6 +66,20 @@ class Context:
         finally:
             self.here = before
 
+    def mark(self) -> Callable[[], None]:
+        """A way back to this point, for a trial that fails."""
+        self.builder.flush()
+        snapshot, names, here, frames = self.builder.snapshot(), dict(self.frame.names), self.here, len(self.frames)
+        contents = self.changeable()
+
+        def back() -> None:
+            del self.frames[frames:]
+            self.builder.rollback(snapshot)
+            restore_contents(contents)
+            self.frame.names, self.here = dict(names), here
+
+        return back
+
     def changeable(self) -> list[tuple[ListValue | Record, Any]]:
         """Every list and dict of the program with what is in it now."""
         return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)

@@ -24,9 +24,11 @@ from sdfgad.frontend.elementwise import (
     lift,
     promote,
 )
+from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.values import (
     ArrayValue,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -163,6 +165,8 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     if isinstance(object, Masked):
         raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
     kind = None if dtype is None else dtype_of(ctx, dtype)
+    if isinstance(object, Grown):
+        object, copy = stacked(ctx, object), True
     if isinstance(object, ArrayValue) and not object.scalar and not copy and kind in (None, object.dtype):
         if object.ndim >= ndmin:
             return object

@@ -12,6 +12,7 @@ from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
     ArrayValue,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -77,7 +78,7 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
         return Lazy((), dtype, lambda _: e, frozenset(), not strong)
     if isinstance(value, np.ndarray):
         return constant_array(ctx, value)
-    if isinstance(value, (list, tuple, ListValue)):
+    if isinstance(value, (list, tuple, ListValue, Grown)):
         return ctx.invoke(ctx, np.array, (value,), {})
     if isinstance(value, (range, RangeValue)):
         ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
@@ -104,7 +105,7 @@ def describe(value: Value) -> str:
         return "an integer known only at run time"
     if value is None or isinstance(value, (str, bool, int, float, complex)):
         return repr(value)
-    if isinstance(value, ListValue):
+    if isinstance(value, (ListValue, Grown)):
         return "a list"
     if isinstance(value, Record):
         return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"

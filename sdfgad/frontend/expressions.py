@@ -13,6 +13,7 @@ from sdfgad.frontend import arithmetic, attributes, records
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.sharing import refuse_sharing
@@ -20,6 +21,7 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
     Function,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -214,6 +216,8 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
     if isinstance(base, ArrayValue):
         return subscript(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base
+    if isinstance(base, Grown):
+        return item_at(ctx, base, items)
     if isinstance(base, Record):
         return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):

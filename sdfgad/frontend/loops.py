@@ -9,13 +9,16 @@ from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Exchanged, Trial, after_loop, close_carry, fixpoint, open_carry, restore
-from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context, restore_contents
+from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
+from sdfgad.frontend.growing import may_grow, run_growing
+from sdfgad.frontend.grown import walked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.liveness import assigned, has_exit
+from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
 from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.values import ArrayValue, Entries, IntValue, ListValue, RangeValue, Record, Rows, Value
+from sdfgad.frontend.values import ArrayValue, Entries, Grown, IntValue, ListValue, RangeValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
@@ -41,6 +44,8 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
     """What a loop walks over when that is no fixed list of items."""
     if isinstance(iterable, Rows):
         return iterable
+    if isinstance(iterable, Grown):
+        return walked(ctx, iterable)
     if isinstance(iterable, (range, RangeValue)):
         start, stop, step = ix(iterable.start), ix(iterable.stop), iterable.step
         gap = stop - start if step > 0 else start - stop
@@ -64,7 +69,35 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
     rows = rows_of(ctx, iterable)
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
-    _run_rows(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+
+    _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+
+
+def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
+    """A loop over rows, in pieces where it appends to lists now and then."""
+    grows = may_grow(ctx, stmt, rows, UNROLL_TRIPS)
+    rhythm = rhythm_of(ctx, stmt) if grows else None
+    cut = pieces(rows, rhythm) if rhythm is not None else None
+    if not grows or cut is None or rhythm is None:
+        _grown(ctx, stmt, rows, bind, UNROLL_TRIPS)
+        return
+
+    def one(k: Ix) -> None:
+        bind(rows.item(k))
+        ctx.execute(ctx, stmt.body)
+        ctx.frame.names[CONTINUE] = False
+
+    for first, last, whole in cut:
+        if whole:
+            _grown(ctx, stmt, *blocks(rows, first, last, rhythm, one, lambda r: _grown(ctx, stmt, r, bind),
+                                      lambda k: bind(rows.item(k))))
+        else:
+            _grown(ctx, stmt, part(rows, first, last), bind)
+
+
+def _grown(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, least: int = 0) -> None:
+    if not run_growing(ctx, stmt, rows, least, lambda r: _run_rows(ctx, stmt, r, bind)):
+        _run_rows(ctx, stmt, rows, bind)
 
 
 def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
@@ -105,9 +138,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
 
     The form that worked the last time, in a trial of an outer loop, comes first.
     """
-    ctx.builder.flush()
-    snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
-    changeable = ctx.changeable()
+    back, frames = ctx.mark(), len(ctx.frames)
     refusal: UnsupportedError | None = None
     reasons = {""}
     key = ("form", stmt, frames)
@@ -128,10 +159,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
             refusal = refusal if refusal is not None and error.code == UNROLL_CODE else error
             found = {"refusal", "sharing"} if isinstance(error, SharingRefusal) else {"refusal"}
             reasons = (reasons | found) - {""}
-        del ctx.frames[frames:]
-        ctx.builder.rollback(snapshot)
-        restore_contents(changeable)
-        ctx.frame.names, ctx.here = dict(names), here
+        back()
         if hinted:
             hinted, reasons = False, {""}
     raise refusal if refusal is not None else ctx.refuse("names that exchange their arrays in this loop",

@@ -127,7 +127,10 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
         stale = base in builder.shared.stale
         if builder.arrays[base].role != "transient" or _seen(ctx, base, name, names):
             origins.add(base)
+        origins |= builder.shared.listed(base)
     builder.shared = builder.shared.copied(array, (), stale=False)
+    if not _seen(ctx, array, name, names):
+        builder.shared = builder.shared.rebound(array)
     fill(ctx, array, kind, value)
     builder.shared = builder.shared.copied(array, origins, stale)
 

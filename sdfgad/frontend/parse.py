@@ -15,7 +15,7 @@ import numpy as np
 from sdfgad import names
 from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import Access, check_known
-from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.builder import Builder, Restart
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper
 from sdfgad.frontend.context import Context
@@ -31,6 +31,7 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
     Function,
+    Grown,
     IntValue,
     ListValue,
     Masked,
@@ -257,8 +258,8 @@ def _returned(ctx: Context, value: Value) -> Any:
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):
         return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})
-    if isinstance(value, ListValue):
-        return [_returned(ctx, v) for v in value.items]
+    if isinstance(value, (ListValue, Grown)):
+        return [_returned(ctx, v) for v in items_of(ctx, value)]
     if isinstance(value, IntValue):
         return _returned(ctx, ctx.builder.fresh_copy(as_array(ctx, value), "result"))
     if isinstance(value, ArrayValue):

@@ -23,11 +23,13 @@ from sdfgad.frontend.elementwise import (
     select,
     truth,
 )
+from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.masking import over_mask
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
+    Grown,
     IntValue,
     ListValue,
     Masked,
@@ -230,10 +232,11 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
 
     def rule(ctx: Context, *values: Value) -> Value:
         if len(values) == 1:
-            if isinstance(values[0], ArrayValue):
-                if values[0].ndim != 1:
+            sequence = stacked(ctx, values[0]) if isinstance(values[0], Grown) else values[0]
+            if isinstance(sequence, ArrayValue):
+                if sequence.ndim != 1:
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
-                return reducer(ctx, values[0])
+                return reducer(ctx, sequence)
             values = tuple(items_of(ctx, values[0]))
         best = values[0]
         for other in values[1:]:
@@ -259,6 +262,8 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    if isinstance(iterable, Grown):
+        iterable = stacked(ctx, iterable)
     if isinstance(iterable, ArrayValue):
         total: Value = sum_(ctx, iterable, 0)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
@@ -279,6 +284,8 @@ def length(ctx: Context, value: Value) -> Value:
         if value.values.ndim > value.mask.ndim:
             raise ctx.refuse("the length of rows selected by a mask", "use np.sum(mask)", "SG105")
         return size_of(ctx, value)
+    if isinstance(value, Grown):
+        return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
     if isinstance(value, (tuple, list, str, range, dict)):

@@ -23,7 +23,7 @@ from sdfgad.frontend.elementwise import (
     shape_text,
 )
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Shape, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value, ViewValue
 from sdfgad.frontend.views import remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -255,6 +255,8 @@ def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
 # joins
 
 def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = None) -> Value:
+    if isinstance(arrays, (ArrayValue, Grown)):
+        return _joined_rows(ctx, as_array(ctx, arrays), axis, dtype)
     parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
     if axis is None:
         parts, axis = [reshaped(ctx, p, (_product(p.shape),)) for p in parts], 0
@@ -278,7 +280,21 @@ def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = Non
     return target
 
 
+def _joined_rows(ctx: Context, rows: ArrayValue, axis: Value, dtype: Value) -> Value:
+    """The items of an array one behind the other along an axis of theirs."""
+    if rows.ndim < 2:
+        raise ctx.refuse("numbers joined as if they were arrays", "use np.stack", "SG103")
+    where = 0 if axis is None else axis_number(ctx, axis, rows.ndim - 1)
+    moved = ctx.invoke(ctx, np.moveaxis, [rows, 0, where], {})
+    shape = moved.shape if axis is not None else (_product(moved.shape),)
+    if axis is not None:
+        shape = (*shape[:where], shape[where] * shape[where + 1], *shape[where + 2:])
+    return ctx.builder.fresh_copy(reshaped(ctx, moved, shape), ctx.label or "joined", dtype and np.dtype(dtype))
+
+
 def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
+    if isinstance(arrays, (ArrayValue, Grown)):
+        return ctx.invoke(ctx, np.copy, [ctx.invoke(ctx, np.moveaxis, [as_array(ctx, arrays), 0, axis], {})], {})
     parts = [as_array(ctx, v) for v in items_of(ctx, arrays)]
     where = axis_number(ctx, axis, parts[0].ndim + 1)
     return concatenate(ctx, tuple(expand_dims(ctx, p, where) for p in parts), where)

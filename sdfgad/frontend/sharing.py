@@ -14,6 +14,7 @@ from typing import TypeAlias
 from sdfgad.errors import SourceLine, UnsupportedError
 
 Links: TypeAlias = Mapping[str, frozenset[str]]
+IN_LIST = "%list"  # an origin of every container that holds items of a list
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,19 @@ class Shared:
         """`array` has been updated in place."""
         old = {copy for copy, origins in self.links.items() if array in origins}
         return Shared(self.links, self.stale | old) if old else self
+
+    def rebound(self, array: str) -> Shared:
+        """The data of `array`, which nothing but copies in lists still knows, is about to be replaced."""
+        return Shared({c: o - {array} if IN_LIST in o else o for c, o in self.links.items()}, self.stale)
+
+    def listed(self, array: str) -> frozenset[str]:
+        """The containers of lists that hold `array`: what is a copy of it, is one of theirs."""
+        return frozenset(c for c, origins in self.links.items() if IN_LIST in origins and array in origins)
+
+    def in_list(self, array: str) -> bool:
+        """Whether `array` holds items of a list, or is a copy of one."""
+        origins = self.links.get(array, frozenset())
+        return any(IN_LIST in self.links.get(o, ()) for o in {array, *origins})
 
     def joined(self, other: Shared) -> Shared:
         """After two paths that meet."""

@@ -15,6 +15,7 @@ from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context, restore_con
 from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
+from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.merge import kind_of, private
@@ -23,6 +24,7 @@ from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
     Function,
+    Grown,
     IntValue,
     Lazy,
     ListValue,
@@ -218,7 +220,7 @@ def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
     if alone and old is not None and kind_of(old) == kind_of(value) and not isinstance(old, IntValue):
         container = private(ctx, ctx.frame, name)
         if container is not None and ctx.builder.inner(container):
-            ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False)
+            ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False).rebound(container)
             ctx.builder.assign(old, value)
             return old
     return ctx.builder.materialise(value, name)
@@ -240,6 +242,12 @@ def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
+    if isinstance(old, Grown) and old.begun is None:
+        old = as_list(ctx, old)
+    if isinstance(old, Grown) and ufunc is np.add:
+        for item in items_of(ctx, kept(ctx, value)):
+            append(ctx, ctx.frame.names[name], [item])
+        return
     if isinstance(old, ListValue):
         if ufunc is not np.add or old.depth != len(ctx.builder.regions):
             raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")

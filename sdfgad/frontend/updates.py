@@ -10,10 +10,11 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attributes import attribute
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
+from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
-from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Masked, Record, Value, ViewValue, is_number
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, Masked, Record, Value, ViewValue, is_number
 from sdfgad.frontend.views import to_int
 
 
@@ -24,6 +25,8 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         return
     if isinstance(base, dict):
         raise ctx.refuse("an item of a dictionary from outside set", "pass the dictionary as an argument", "SG102")
+    if isinstance(base, Grown):
+        base = as_list(ctx, base)
     if isinstance(base, ListValue):
         base.items[_place(ctx, base, items)] = kept(ctx, value)
         return
@@ -53,7 +56,8 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
         return
     if isinstance(base, Record):
         old = item(ctx, base, items)
-    elif isinstance(base, ListValue):
+    elif isinstance(base, (ListValue, Grown)):
+        base = as_list(ctx, base) if isinstance(base, Grown) else base
         old = base.items[_known_place(ctx, base, items)]
     else:
         raise ctx.refuse(f"an update of {describe(base)}", code="SG105")

@@ -6,7 +6,7 @@ NumPy's view semantics, `Lazy` a result that has not been stored yet and is used
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +16,7 @@ import numpy as np
 from sdfgad.ir.expr import Expr, Load, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import View, axis
+from sdfgad.trees import assembled, is_named
 
 if TYPE_CHECKING:
     from sdfgad.frontend.context import Frame
@@ -151,6 +152,21 @@ class ListValue:
     depth: int
 
 
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A list that a loop of the program makes longer: item k is `form` with row k of `rows` in place of their numbers.
+
+    While the loop is translated `begun` is the length at the head of the iteration, and `loop` says which loop it is.
+    """
+
+    rows: tuple[ViewValue, ...]
+    form: Value
+    length: Ix
+    depth: int
+    begun: Ix | None = None
+    loop: object = None
+
+
 @dataclass(eq=False)
 class Record:
     """A dict, or an object that is what its attributes say, of the class `form`; `depth` is the region it was made in.
@@ -223,6 +239,8 @@ def contained(value: Value) -> Iterator[Value]:
     elif isinstance(value, Record):
         for item in value.items.values():
             yield from contained(item)
+    elif isinstance(value, Grown):
+        yield from value.rows
     elif isinstance(value, Entries):
         yield from contained(value.owner)
     elif isinstance(value, partial):
@@ -236,6 +254,11 @@ def contained(value: Value) -> Iterator[Value]:
         yield from contained(value.owner)
     elif isinstance(value, SliceValue):
         yield from (value.start, value.stop, value.step)
+
+
+def like(value: tuple, items: Sequence[Value]) -> tuple:
+    """A tuple of these items, a namedtuple when `value` is one."""
+    return assembled(type(value), dict(enumerate(items))) if is_named(type(value)) else tuple(items)
 
 
 def references(value: Value) -> set[str]:

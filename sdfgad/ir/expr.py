@@ -23,6 +23,11 @@ class _Node:
     def _hash(self) -> int:
         return hash(self.key)
 
+    @property
+    def size(self) -> int:
+        """How many nodes it has when it is written out, shared ones as often as they are used."""
+        return 1
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -90,6 +95,10 @@ class Call(_Node):
     @cached_property
     def key(self) -> tuple:
         return (self.fn, self.args, self.dtype.str)
+
+    @cached_property
+    def size(self) -> int:
+        return 1 + sum(a.size for a in self.args)
 
 
 Expr: TypeAlias = Const | Index | Load | Local | Call

@@ -10,6 +10,10 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
 
+# How large an expression may get in which a value stands more than once: a chain of such values doubles at every link,
+# as `select(a > b, a, b)` does.
+MOST_NODES = 1000
+
 
 def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
     """map i: t[i] = f(i) ; map j: y[j] = g(t[j])   ->   map j: y[j] = g(f(j))
@@ -88,7 +92,14 @@ def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Ma
 
     body = tuple(Let(p.name, put(p.expr)) if isinstance(p, Let) else Store(p.array, p.index, put(p.expr), p.op)
                  for p in stmt.body)
+    if any(_too_large(old.expr, new.expr, e) for old, new in zip(stmt.body, body, strict=True)):
+        return None
     return Map(stmt.domain, body, stmt.source)
+
+
+def _too_large(old: Expr, new: Expr, put: Expr) -> bool:
+    """Whether an expression in which `put` stands more than once has become too long to write out."""
+    return new.size > MOST_NODES and new.size > old.size + put.size - 1
 
 
 def in_indices(stmt: Map, name: str) -> bool:

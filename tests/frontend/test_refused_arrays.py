@@ -121,11 +121,12 @@ def list_in_branch(x):
     return out
 
 
-@refused(3, "a list changed inside a loop", np.ones(200))
-def list_in_long_loop(x):
+@refused(4, "a list changed inside a branch", np.ones(200))
+def list_that_grows_as_data_say(x):
     out = []
     for i in range(200):
-        out.append(x[i])
+        if x[i] > 0:
+            out.append(x[i])
     return out
 
 

@@ -1,0 +1,24 @@
+"""Values that stand several times in what reads them are computed there only while it stays short enough."""
+from __future__ import annotations
+
+import numpy as np
+
+import sdfgad
+from sdfgad.frontend import parse
+from sdfgad.ir.walk import statements
+from sdfgad.transform.fuse import MOST_NODES, fuse_pointwise
+from tests.support.oracle import check_same
+
+
+def largest(u):
+    return max([u[k] * k for k in range(40)])
+
+
+def test_a_chain_of_choices_does_not_double_at_every_link():
+    u = np.sin(np.arange(40.0))
+    before = parse(largest, (u,)).program
+    after = fuse_pointwise(before, {before.returns.array})
+    assert len(list(statements(after.body))) < len(list(statements(before.body))) / 2
+    assert all(part.expr.size <= MOST_NODES for s in statements(after.body) for part in s.body)
+    check_same(before, after, {"u": u})
+    np.testing.assert_array_equal(sdfgad.grad(largest)(u), np.arange(40.0) * (np.arange(40) == 39))

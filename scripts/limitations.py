@@ -43,7 +43,10 @@ and then updating it in place.
 * `abs` has slope 0 at 0; ties of `maximum`, `minimum`, `max`, `min` share equally.
 * A partial derivative that is infinite where its cotangent is exactly zero counts as zero.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
-* Not differentiable: the complex Cholesky factor.
+* Not differentiable: the complex Cholesky factor, complex singular vectors.
+* Eigenvectors and singular vectors of equal values have no derivative: a gradient through them is not finite, one that
+  does not use them is. The eigenvectors of a complex matrix are known up to a phase: gradients are those of functions
+  that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
 * `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
 * `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
   where it is not.

@@ -244,19 +244,23 @@ def _total(sizes: dict[str, Ix], letters: Sequence[str]) -> Ix:
 
 # linear systems
 
-def _system_dtype(dtype: np.dtype) -> np.dtype:
+def system_dtype(dtype: np.dtype) -> np.dtype:
+    """What NumPy computes in."""
     return np.dtype(np.float64) if dtype.kind not in "fc" else dtype
 
 
-def _square(ctx: Context, value: ArrayValue, what: str) -> None:
+def square(ctx: Context, value: ArrayValue, what: str) -> None:
+    """Refuse what is not one square matrix."""
     if value.ndim != 2 or not same_size(ctx, *value.shape):
         raise ctx.refuse(f"{what} of {describe(value)}", "one square matrix at a time", "SG103")
 
 
-def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind: np.dtype,
+def library(ctx: Context, op: str, shape: Sequence[Ix | int], ins: Sequence[ViewValue], kind: np.dtype,
              **attrs: object) -> ViewValue:
-    array = ctx.builder.declare(shape, kind, ctx.label or op)
-    result = ctx.builder.view(array, shape)
+    """The result of a library operation of one output."""
+    extents = tuple(ix(n) for n in shape)
+    array = ctx.builder.declare(extents, kind, ctx.label or op)
+    result = ctx.builder.view(array, extents)
     ctx.builder.library(op, (result.view,), tuple(v.view for v in ins), **attrs)
     return result
 
@@ -266,12 +270,12 @@ def solve(ctx: Context, a: Value, b: Value) -> Value:
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.solve_each, [matrix, right], {})
-    _square(ctx, matrix, "a linear system")
+    square(ctx, matrix, "a linear system")
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
-    kind = _system_dtype(promote(ctx, (matrix, right)))
+    kind = system_dtype(promote(ctx, (matrix, right)))
     factors = _factorised(ctx, stored(ctx, matrix, kind))
-    return _library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
+    return library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
 
 
 def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
@@ -286,53 +290,56 @@ def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
 def det(ctx: Context, a: Value) -> Value:
     """`np.linalg.det`: the product of the diagonal of the factors."""
     matrix = as_array(ctx, a)
-    _square(ctx, matrix, "the determinant")
-    kind = _system_dtype(matrix.dtype)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.det_each, [matrix], {})
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
     factors = _factorised(ctx, stored(ctx, matrix, kind))
-    return subscript(ctx, _library(ctx, "det", (ix(1),), factors, kind), 0)
+    return subscript(ctx, library(ctx, "det", (ix(1),), factors, kind), 0)
 
 
 def slogdet(ctx: Context, a: Value) -> Value:
-    """`np.linalg.slogdet`: the sign, which has no derivative, and the logarithm of the absolute value."""
+    """`np.linalg.slogdet`: the sign, which turns only where the matrix is complex, and the logarithm of the absolute
+    value."""
     matrix = as_array(ctx, a)
-    _square(ctx, matrix, "the determinant")
-    kind = _system_dtype(matrix.dtype)
-    if kind.kind == "c":
-        raise ctx.refuse("np.linalg.slogdet of complex numbers", "use np.linalg.det", "SG104")
+    if matrix.ndim > 2:
+        return tuple(ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
     factors = _factorised(ctx, stored(ctx, matrix, kind))
-    sign, size = (subscript(ctx, _library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
-    return sign, size
+    sign, size = (subscript(ctx, library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
+    return sign, ctx.invoke(ctx, np.real, [size], {})
 
 
 def inverse(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.inv, matrix], {})
-    _square(ctx, matrix, "the inverse")
-    kind = _system_dtype(matrix.dtype)
-    return _library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
+    square(ctx, matrix, "the inverse")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
 
 
 def cholesky(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.cholesky, matrix], {})
-    _square(ctx, matrix, "the Cholesky factor")
-    kind = _system_dtype(matrix.dtype)
-    return _library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
+    square(ctx, matrix, "the Cholesky factor")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
 
 
 def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: bool = False,
                      unit_diagonal: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Value:
     """`scipy.linalg.solve_triangular`."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
-    _square(ctx, matrix, "a triangular system")
+    square(ctx, matrix, "a triangular system")
     if trans in (1, "T"):
         matrix, lower = permuted(ctx, matrix, (1, 0)), not lower
     elif trans not in (0, "N"):
         raise ctx.refuse(f"trans={trans!r}", code="SG101")
-    kind = _system_dtype(promote(ctx, (matrix, right)))
-    return _library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
+    kind = system_dtype(promote(ctx, (matrix, right)))
+    return library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
                     lower=bool(lower), unit=bool(unit_diagonal))
 
 
@@ -346,14 +353,14 @@ def transform(inverse_: bool) -> Callable[..., Value]:
         if n is not None or norm is not None:
             scaled = signal_bodies.scaled_ifft if inverse_ else signal_bodies.scaled_fft
             return ctx.invoke(ctx, scaled, [value, n, axis, norm], {})
-        kind = np.result_type(_system_dtype(value.dtype), np.complex64)
+        kind = np.result_type(system_dtype(value.dtype), np.complex64)
         moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
         rows = ix(1)
         for m in moved.shape[:-1]:
             rows = rows * m
         shape = moved.shape if moved.ndim <= 2 else (rows, moved.shape[-1])
         source = stored(ctx, reshaped(ctx, moved, shape), kind)
-        result = _library(ctx, "fft", shape, [source], kind, inverse=inverse_)
+        result = library(ctx, "fft", shape, [source], kind, inverse=inverse_)
         return ctx.invoke(ctx, np.moveaxis, [reshaped(ctx, result, moved.shape), -1, axis], {})
 
     return rule
@@ -369,7 +376,7 @@ def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable
     if value.ndim > 1:
         return ctx.invoke(ctx, order_bodies.argsort_rows, [value, axis], {})
     source = ctx.builder.materialise(value, "operand")
-    result = _library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
+    result = library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
     size = source.shape[0].const
     ctx.builder.know(result.view.array, (0, None if size is None else max(size - 1, 0)))
     return result

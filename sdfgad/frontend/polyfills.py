@@ -35,7 +35,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.indices: shapes.indices, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
-    np.linalg.norm: matrices.norm, np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
+    np.linalg.norm: matrices.norm, np.linalg.cond: matrices.cond,
+    np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
     math.hypot: numeric.hypot_of,
     np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
@@ -52,7 +53,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.digitize: orders.digitize, np.nanmax: orders.nanmax, np.nanmin: orders.nanmin, np.nanvar: orders.nanvar,
     np.nanstd: orders.nanstd, np.nanprod: orders.nanprod, np.nancumsum: orders.nancumsum,
     orders.argsort_rows: orders.argsort_rows, orders.sort_rows: orders.sort_rows,
-    np.unravel_index: orders.unravel_index, matrices.each: matrices.each, matrices.solve_each: matrices.solve_each,
+    np.unravel_index: orders.unravel_index, **{f: f for f in matrices.PARTS},
     np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
     np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
     np.lib.stride_tricks.sliding_window_view: joining.sliding_window_view,
@@ -74,6 +75,7 @@ _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
     "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
+    "linalg.svdvals": matrices.svdvals,
     "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
     "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot})
 

@@ -22,7 +22,7 @@ refused with an `UnsupportedError` that names file, line and column; nothing fal
 
 ## Language
 
-Taken: assignments of every form except starred ones, augmented assignments with NumPy's in-place meaning, slices with
+Taken: assignments of every form, augmented assignments with NumPy's in-place meaning, slices with
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
@@ -31,7 +31,7 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
+Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data,
 sets, growing lists and setting items of dicts inside branches and loops that are not unrolled, attributes of other
 objects set, arrays whose length depends on data (`x[mask]`
 other than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition

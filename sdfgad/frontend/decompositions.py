@@ -1,4 +1,7 @@
-"""Eigenvalues, singular values, QR and what is made of them: one library operation each, its result holds all parts."""
+"""Determinants, eigenvalues, singular values, QR and what is made of them: library operations.
+
+The result of a decomposition is one matrix that holds all parts, one above the other.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -10,9 +13,11 @@ import numpy as np
 from sdfgad.frontend import matrix_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, describe, promote
-from sdfgad.frontend.linalg import library, square, stored, system_dtype
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.shaping import permuted
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
+from sdfgad.ir.index import ix
 
 
 class Eigen(NamedTuple):
@@ -35,6 +40,30 @@ class Triangular(NamedTuple):
 
     Q: Any
     R: Any
+
+
+def det(ctx: Context, a: Value) -> Value:
+    """`np.linalg.det`: the product of the diagonal of the factors."""
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.det_each, [matrix], {})
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
+    factors = factorised(ctx, stored(ctx, matrix, kind))
+    return subscript(ctx, library(ctx, "det", (ix(1),), factors, kind), 0)
+
+
+def slogdet(ctx: Context, a: Value) -> Value:
+    """`np.linalg.slogdet`: the sign, which turns only where the matrix is complex, and the logarithm of the absolute
+    value."""
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return tuple(ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
+    factors = factorised(ctx, stored(ctx, matrix, kind))
+    sign, size = (subscript(ctx, library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
+    return sign, ctx.invoke(ctx, np.real, [size], {})
 
 
 def _extents(ctx: Context, matrix: ArrayValue, what: str) -> tuple[int, int]:
@@ -145,6 +174,6 @@ def lstsq(ctx: Context, a: Value, b: Value, rcond: Value = None) -> Value:
 
 
 FUNCTIONS: Mapping[Any, Callable[..., Value]] = MappingProxyType({
-    np.linalg.eigh: eigh, np.linalg.eigvalsh: eigvalsh, np.linalg.svd: svd, np.linalg.qr: qr, np.linalg.pinv: pinv,
-    np.linalg.lstsq: lstsq})
+    np.linalg.det: det, np.linalg.slogdet: slogdet, np.linalg.eigh: eigh, np.linalg.eigvalsh: eigvalsh,
+    np.linalg.svd: svd, np.linalg.qr: qr, np.linalg.pinv: pinv, np.linalg.lstsq: lstsq})
 """NumPy's decompositions."""

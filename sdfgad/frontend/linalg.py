@@ -11,7 +11,6 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
-from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
@@ -150,7 +149,7 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
 def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:
     """`np.einsum` with letters."""
     if not isinstance(subscripts, str):
-        raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
+        subscripts, operands = _lettered(ctx, [subscripts, *operands])
     values = [as_array(ctx, v) for v in operands]
     inputs, arrow, output = _without_ellipsis(ctx, subscripts.replace(" ", ""), values).partition("->")
     names = inputs.split(",")
@@ -166,6 +165,16 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
         values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
         names[:2] = [between]
     return contract(ctx, values, names, output)
+
+
+def _lettered(ctx: Context, items: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
+    """`a, [0, 1], b, [1, 2], [0, 2]`   ->   `"ab,bc->ac", a, b`."""
+    names = [items_of(ctx, v) for v in items[1::2]]
+    last = [items_of(ctx, items[-1])] if len(items) % 2 else []
+    if any(not isinstance(k, int) or k >= len(ascii_letters) for n in (*names, *last) for k in n):
+        raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
+    inputs, output = (["".join(ascii_letters[k] for k in n) for n in found] for found in (names, last))
+    return ",".join(inputs) + "".join("->" + text for text in output), tuple(items[:2 * len(names):2])
 
 
 def _without_ellipsis(ctx: Context, subscripts: str, values: Sequence[ArrayValue]) -> str:
@@ -274,41 +283,17 @@ def solve(ctx: Context, a: Value, b: Value) -> Value:
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
     kind = system_dtype(promote(ctx, (matrix, right)))
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
+    factors = factorised(ctx, stored(ctx, matrix, kind))
     return library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
 
 
-def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
+def factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
     """The triangular factors of a matrix in one array, and how rows were exchanged."""
     made = []
     for shape, dtype, label in ((matrix.shape, matrix.dtype, "factors"), (matrix.shape[:1], _PIVOTS, "pivots")):
         made.append(ctx.builder.view(ctx.builder.declare(shape, dtype, label), shape))
     ctx.builder.library("lu", tuple(v.view for v in made), (matrix.view,))
     return made[0], made[1]
-
-
-def det(ctx: Context, a: Value) -> Value:
-    """`np.linalg.det`: the product of the diagonal of the factors."""
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.det_each, [matrix], {})
-    square(ctx, matrix, "the determinant")
-    kind = system_dtype(matrix.dtype)
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
-    return subscript(ctx, library(ctx, "det", (ix(1),), factors, kind), 0)
-
-
-def slogdet(ctx: Context, a: Value) -> Value:
-    """`np.linalg.slogdet`: the sign, which turns only where the matrix is complex, and the logarithm of the absolute
-    value."""
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return tuple(ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
-    square(ctx, matrix, "the determinant")
-    kind = system_dtype(matrix.dtype)
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
-    sign, size = (subscript(ctx, library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
-    return sign, ctx.invoke(ctx, np.real, [size], {})
 
 
 def inverse(ctx: Context, a: Value) -> Value:

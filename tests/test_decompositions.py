@@ -7,6 +7,8 @@ import pytest
 import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.ir import interpret
+from sdfgad.measure import promised_bytes
+from sdfgad.pipeline import Wish, derive
 
 
 def gradient_of(function, *args) -> list[np.ndarray]:
@@ -159,3 +161,16 @@ def test_refused(function):
 def test_numbers_that_are_not_finite_have_no_eigenvalues():
     with pytest.raises(np.linalg.LinAlgError):
         sdfgad.forward(upper)(np.full((3, 3), np.nan))
+
+
+def left_vectors(a):
+    return np.sum(np.linalg.svd(a, full_matrices=False)[0] ** 3)
+
+
+@pytest.mark.parametrize(("function", "a"), [
+    (ground, drawn(20, 20)), (left_vectors, drawn(40, 9)), (factors, drawn(40, 9)), (pseudo, drawn(6, 20, kind="c16"))],
+    ids=["eigh", "svd", "qr", "pinv"])
+def test_what_lapack_holds_is_promised(function, a):
+    bound = bind(function, (a,), {})
+    made = derive(function, bound, Wish(("a",), reduce="sum"))
+    assert made.measured(bound).peak_bytes <= promised_bytes(made.plan.predicted, None)

@@ -73,7 +73,8 @@ def name_of(function: Any) -> str:
     owner = getattr(getattr(function, "__self__", None), "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return f"np.{owner}.{function.__name__}"
-    module_name = getattr(function, "__module__", "") or ""
+    # What C implements says so by an underscore.
+    module_name = (getattr(function, "__module__", "") or "").lstrip("_")
     return function.__name__ if module_name == "builtins" else f"{module_name}.{function.__name__}"
 
 

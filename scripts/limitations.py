@@ -22,7 +22,7 @@ refused with an `UnsupportedError` that names file, line and column; nothing fal
 
 ## Language
 
-Taken: assignments of every form except starred ones, augmented assignments with NumPy's in-place meaning, slices with
+Taken: assignments of every form, augmented assignments with NumPy's in-place meaning, slices with
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
@@ -31,8 +31,7 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
-sets, lists that grow by numbers of items only known at run time (loops may append to them, in every iteration or when a
+Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run time (loops may append to them, in every iteration or when a
 condition on the loop's variable holds: `t % 10 == 0`, `t > 100`; an array that changes in place is to be appended as a
 copy), items of dicts set inside branches and loops that are not unrolled, attributes of other objects set, arrays whose
 length depends on data (`x[mask]` other than in a reduction or an update of the same elements), rebinding one of several
@@ -44,7 +43,10 @@ arrays under a run-time condition and then updating it in place.
 * `abs` has slope 0 at 0; ties of `maximum`, `minimum`, `max`, `min` share equally.
 * A partial derivative that is infinite where its cotangent is exactly zero counts as zero.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
-* Not differentiable: the complex Cholesky factor.
+* Not differentiable: the complex Cholesky factor, complex singular vectors.
+* Eigenvectors and singular vectors of equal values have no derivative: a gradient through them is not finite, one that
+  does not use them is. The eigenvectors of a complex matrix are known up to a phase: gradients are those of functions
+  that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
 * `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
 * `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
   where it is not.
@@ -71,7 +73,8 @@ def name_of(function: Any) -> str:
     owner = getattr(getattr(function, "__self__", None), "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return f"np.{owner}.{function.__name__}"
-    module_name = getattr(function, "__module__", "") or ""
+    # What C implements says so by an underscore.
+    module_name = (getattr(function, "__module__", "") or "").lstrip("_")
     return function.__name__ if module_name == "builtins" else f"{module_name}.{function.__name__}"
 
 

@@ -69,6 +69,10 @@ def test_a_singular_matrix_has_no_solution_for_the_derivative():
         sdfgad.forward(plain)(np.zeros((3, 3)))
 
 
-def test_refused():
-    with pytest.raises(sdfgad.UnsupportedError, match="complex"):
-        sdfgad.forward(signed)(drawn("c16"))
+def test_the_sign_of_a_complex_determinant_turns():
+    def turned(a):
+        sign, size = np.linalg.slogdet(a)
+        return np.sum(np.real(sign) - 2 * np.imag(sign) + size)
+
+    sdfgad.check_grads(turned, drawn("c16", 3))
+    sdfgad.check_grads(turned, np.stack([drawn("c16", 3), drawn("c16", 3).T * 2]))

@@ -159,4 +159,12 @@ def _inverse(stmt: Lib) -> int:
     return _INVERSE_PANEL * _largest(stmt.outs[0].shape[0]) * stmt.outs[0].dtype.itemsize
 
 
-_ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({"fft": _transform, "getri": _inverse})
+def _decomposition(stmt: Lib) -> int:
+    """Copies of the matrix and of the result, and what LAPACK asks for at the least with a panel for its blocks."""
+    extents = [_largest(n) for n in stmt.ins[0].shape]
+    least, most = min(extents), max(extents)
+    return (3 * least * most + 11 * least * least + 80 * (least + most) + 64) * stmt.outs[0].dtype.itemsize
+
+
+_ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({
+    "fft": _transform, "getri": _inverse, "eigh": _decomposition, "svd": _decomposition, "qr": _decomposition})

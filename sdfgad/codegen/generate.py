@@ -37,6 +37,8 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
         status = 2;
     }} catch (const std::bad_alloc &) {{
         status = 3;
+    }} catch (const sg::Unconverged &) {{
+        status = 5;
     }} catch (const sg::Damaged &damaged) {{
         status = 4;
         state->sg_damaged = damaged.what;

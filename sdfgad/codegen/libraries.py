@@ -12,6 +12,7 @@ from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "trsolve"))
+DECOMPOSITIONS = frozenset(("eigh", "svd", "qr"))
 _MEMORY = "__state->sg_memory"
 """Where routines take their workspaces, in a generated function."""
 
@@ -140,6 +141,12 @@ def _fft(frame: Frame, stmt: Lib) -> str:
     return f"sg::fft({_MEMORY}, {sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
 
 
+def _decomposition(frame: Frame, stmt: Lib) -> str:
+    (out,), (matrix,) = stmt.outs, stmt.ins
+    sizes = _sizes(frame, *(matrix.shape[:1] if stmt.op == "eigh" else matrix.shape))
+    return f"sg::{stmt.op}({_MEMORY}, {sizes}, {_lead(frame, matrix)}, {_lead(frame, out)})"
+
+
 def _block(frame: Frame, view: View) -> str:
     """The address of a view whose elements lie one after the other."""
     steps, _ = view_strides(frame, view)
@@ -170,4 +177,5 @@ def _unseal(frame: Frame, stmt: Lib) -> str:
 
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve,
+    "eigh": _decomposition, "svd": _decomposition, "qr": _decomposition,
     "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal})

@@ -16,6 +16,7 @@ import numpy as np
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.libraries import view_strides
 from sdfgad.errors import InvariantError
+from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
@@ -24,7 +25,7 @@ from sdfgad.names import fresh
 
 SMALL_PRODUCT = 4096
 """Matrix products of so few multiplications are loops."""
-_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
+_INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.bool_)
 
 
 @dataclass
@@ -197,10 +198,13 @@ def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     turn = call("select", exchanged, *signs, dtype=out.dtype)
     here = out.at((ix(0),))
     so_far = Load(out.array, here, out.dtype)
+    real = np.empty(0, out.dtype).real.dtype
+    size = call("abs", pivot, dtype=real)
     if stmt.op == "logdet":
-        value = call("add", so_far, call("log", call("abs", pivot, dtype=out.dtype), dtype=out.dtype), dtype=out.dtype)
+        value = call("add", so_far, algebra.cast(call("log", size, dtype=real), out.dtype), dtype=out.dtype)
     else:
-        factor = call("sign", pivot, dtype=out.dtype) if stmt.op == "detsign" else pivot
+        sign = call("div", pivot, algebra.cast(size, out.dtype), dtype=out.dtype)
+        factor = sign if stmt.op == "detsign" else pivot
         value = call("mul", so_far, call("mul", factor, turn, dtype=out.dtype), dtype=out.dtype)
     start = Const(out.dtype.type(0 if stmt.op == "logdet" else 1).item(), out.dtype)
     step = Map((), (Store(out.array, here, value),), stmt.source)
@@ -268,6 +272,27 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
 
 
+def _pinv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Right singular vectors over singular values, times the left ones; small singular values count as zero."""
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (a,) = stmt.outs, stmt.ins
+    (m, n), k = a.shape, min(a.shape, key=lambda e: e.const or 0)
+    parts = forms.workspace(frame, (m + n + 1, k), a.dtype)
+    found = _contiguous(forms, frame, Lib("svd", (parts,), (a,), MappingProxyType({}), stmt.source))
+    left, right = (View(parts.array, (size, k), (ix(axis(0)) + first, ix(axis(1))), a.dtype)
+                   for first, size in ((ix(0), m), (m, n)))
+    ranges, (i, j) = _points(right.shape)
+    real = np.empty(0, a.dtype).real.dtype
+    here, largest = (call("real", Load(parts.array, (m + n, e), a.dtype), dtype=real) for e in (j, ix(0)))
+    kept = call("gt", here, call("mul", Const(stmt.attrs["rcond"], real), largest, dtype=real), dtype=_BOOL)
+    element = Load(parts.array, right.at((i, j)), a.dtype)
+    quotient = call("div", element, algebra.cast(here, a.dtype), dtype=a.dtype)
+    scaled = call("select", kept, quotient, _zero(a.dtype), dtype=a.dtype)
+    product = Lib("matmul", (x,), (right, swapped(left)), MappingProxyType({"conj_b": True}), stmt.source)
+    return [*found, Map(ranges, (Store(parts.array, right.at((i, j)), scaled),), stmt.source),
+            *_matmul(forms, frame, product)]
+
+
 def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """Snapshots and what they hold are whole arrays, one slot or one version: always in one piece."""
     return [stmt]
@@ -276,4 +301,5 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
+    "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})

@@ -27,7 +27,7 @@ from sdfgad.codegen.cpp import (
     tape_number,
 )
 from sdfgad.codegen.footprint import footprint_of, scheduled
-from sdfgad.codegen.libraries import BLAS_OPS
+from sdfgad.codegen.libraries import BLAS_OPS, DECOMPOSITIONS
 from sdfgad.codegen.reciprocals import Reciprocals
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
@@ -37,6 +37,7 @@ from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
 
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
+    ("sdfgad_decompositions.h", DECOMPOSITIONS),
     ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
 
 
@@ -73,7 +74,7 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     sdfg.append_global_code("\n".join([*headers, *(
         f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
     held = footprint_of(made, passed)
-    return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & BLAS_OPS), tapes)
+    return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
 
 
 class _Builder:

@@ -87,6 +87,8 @@ class Executable:
     def _failure(self, status: int) -> Exception:
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
+        if status == 5:
+            return np.linalg.LinAlgError("eigenvalues or singular values did not converge")
         if status == 3:
             return MemoryLimitError("the system has no memory left for a workspace or a tape", code="SG302")
         if status == 4:

@@ -148,7 +148,9 @@ def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
 
 
 def index_trick(ctx: Context, base: Any, items: Value) -> Value:
-    """`np.mgrid[...]`, `np.ogrid[...]`, `np.r_[...]` and `np.c_[...]`."""
+    """`np.mgrid[...]`, `np.ogrid[...]`, `np.s_[...]`, `np.r_[...]` and `np.c_[...]`."""
+    if base is np.s_ or base is np.index_exp:
+        return items if base is np.s_ or isinstance(items, tuple) else (items,)
     if base is np.r_ or base is np.c_:
         return _joined(ctx, base, items if isinstance(items, tuple) else (items,))
     if base is not np.mgrid and base is not np.ogrid:

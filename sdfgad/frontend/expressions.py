@@ -14,7 +14,7 @@ from sdfgad.frontend.branches import choose
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
-from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.values import (
@@ -215,6 +215,8 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
     """`base[items]` for arrays, tuples, lists and constants."""
     if isinstance(base, ArrayValue):
         return subscript(ctx, base, items)
+    if isinstance(base, Masked):
+        return masked_part(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)

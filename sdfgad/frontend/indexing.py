@@ -53,6 +53,18 @@ def subscript(ctx: Context, base: ArrayValue, items: Value) -> Value:
     return view
 
 
+def masked_part(ctx: Context, base: Masked, items: Value) -> Masked:
+    """`base[mask][:, rest]`   ->   `base[..., rest][mask]`: the dimensions beside the mask are known."""
+    first, *rest = _items(items)
+    chosen = [p for p in rest if isinstance(_item(ctx, p), ArrayValue)]
+    moved = len(chosen) > 1 or (chosen and any(is_int(p) for p in rest))
+    if first != slice(None) or Ellipsis in rest or moved or any(is_mask(_item(ctx, p)) for p in chosen):
+        raise ctx.refuse("a subscript of data selected by a mask, whose length depends on the data,",
+                         "take parts of the other dimensions before the mask", "SG105")
+    values = subscript(ctx, base.values, (*(slice(None),) * base.mask.ndim, *rest))
+    return Masked(as_array(ctx, values), base.mask, base.key)
+
+
 def _items(items: Value) -> tuple:
     return items if isinstance(items, tuple) else (items,)
 

@@ -113,3 +113,58 @@ def sliding_window_view(x, window_shape, axis=None):
         starts = np.arange(out.shape[where] - shape[k] + 1)
         out = np.moveaxis(np.take(out, starts[:, None] + np.arange(shape[k]), where), where + 1, -1)
     return out
+
+
+def rollaxis(a, axis, start=0):
+    where, to = axis % a.ndim, start + a.ndim if start < 0 else start
+    return np.moveaxis(a, where, to - 1 if where < to else to)
+
+
+def resize(a, new_shape):
+    shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
+    total = 1
+    for n in shape:
+        total = total * n
+    flat = np.ravel(a)
+    return np.reshape(flat[np.arange(total) % flat.shape[0]], shape)
+
+
+def compress(condition, a, axis=None):
+    if len(condition) != (np.size(a) if axis is None else np.shape(a)[axis]):
+        raise ValueError("as many conditions as elements along the axis")
+    rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    known = isinstance(condition, (list, tuple))
+    kept = rows[[k for k in range(len(condition)) if condition[k]] if known else np.asarray(condition)]
+    return kept if axis is None else np.moveaxis(kept, 0, axis)
+
+
+def putmask(a, mask, values):
+    np.copyto(a, values, where=mask)
+
+
+def ravel_multi_index(multi_index, dims):
+    found = 0
+    for k in range(len(dims)):
+        found = found * dims[k] + np.asarray(multi_index[k])
+    return found
+
+
+def tensorsolve(a, b):
+    kept = a.shape[np.ndim(b):]
+    return np.reshape(np.linalg.solve(np.reshape(a, (np.size(b), -1)), np.ravel(b)), kept)
+
+
+def tensorinv(a, ind=2):
+    rows = 1
+    for n in a.shape[:ind]:
+        rows = rows * n
+    found = np.linalg.inv(np.reshape(a, (rows, -1)))
+    return np.reshape(found, a.shape[ind:] + a.shape[:ind])
+
+
+def repeat_each(a, repeats, axis):
+    rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    if len(repeats) != rows.shape[0]:
+        raise ValueError("one number of repetitions for each element along the axis")
+    places = [k for k in range(len(repeats)) for _ in range(repeats[k])]
+    return rows[places] if axis is None else np.moveaxis(rows[places], 0, axis)

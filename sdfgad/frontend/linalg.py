@@ -11,7 +11,6 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
-from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
@@ -150,7 +149,7 @@ def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
 def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = False) -> Value:
     """`np.einsum` with letters."""
     if not isinstance(subscripts, str):
-        raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
+        subscripts, operands = _lettered(ctx, [subscripts, *operands])
     values = [as_array(ctx, v) for v in operands]
     inputs, arrow, output = _without_ellipsis(ctx, subscripts.replace(" ", ""), values).partition("->")
     names = inputs.split(",")
@@ -166,6 +165,16 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
         values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
         names[:2] = [between]
     return contract(ctx, values, names, output)
+
+
+def _lettered(ctx: Context, items: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
+    """`a, [0, 1], b, [1, 2], [0, 2]`   ->   `"ab,bc->ac", a, b`."""
+    names = [items_of(ctx, v) for v in items[1::2]]
+    last = [items_of(ctx, items[-1])] if len(items) % 2 else []
+    if any(not isinstance(k, int) or k >= len(ascii_letters) for n in (*names, *last) for k in n):
+        raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
+    inputs, output = (["".join(ascii_letters[k] for k in n) for n in found] for found in (names, last))
+    return ",".join(inputs) + "".join("->" + text for text in output), tuple(items[:2 * len(names):2])
 
 
 def _without_ellipsis(ctx: Context, subscripts: str, values: Sequence[ArrayValue]) -> str:
@@ -244,19 +253,23 @@ def _total(sizes: dict[str, Ix], letters: Sequence[str]) -> Ix:
 
 # linear systems
 
-def _system_dtype(dtype: np.dtype) -> np.dtype:
+def system_dtype(dtype: np.dtype) -> np.dtype:
+    """What NumPy computes in."""
     return np.dtype(np.float64) if dtype.kind not in "fc" else dtype
 
 
-def _square(ctx: Context, value: ArrayValue, what: str) -> None:
+def square(ctx: Context, value: ArrayValue, what: str) -> None:
+    """Refuse what is not one square matrix."""
     if value.ndim != 2 or not same_size(ctx, *value.shape):
         raise ctx.refuse(f"{what} of {describe(value)}", "one square matrix at a time", "SG103")
 
 
-def _library(ctx: Context, op: str, shape: Shape, ins: Sequence[ViewValue], kind: np.dtype,
+def library(ctx: Context, op: str, shape: Sequence[Ix | int], ins: Sequence[ViewValue], kind: np.dtype,
              **attrs: object) -> ViewValue:
-    array = ctx.builder.declare(shape, kind, ctx.label or op)
-    result = ctx.builder.view(array, shape)
+    """The result of a library operation of one output."""
+    extents = tuple(ix(n) for n in shape)
+    array = ctx.builder.declare(extents, kind, ctx.label or op)
+    result = ctx.builder.view(array, extents)
     ctx.builder.library(op, (result.view,), tuple(v.view for v in ins), **attrs)
     return result
 
@@ -266,15 +279,15 @@ def solve(ctx: Context, a: Value, b: Value) -> Value:
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.solve_each, [matrix, right], {})
-    _square(ctx, matrix, "a linear system")
+    square(ctx, matrix, "a linear system")
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
         raise ctx.refuse(f"a right-hand side with {describe(right)}", code="SG103")
-    kind = _system_dtype(promote(ctx, (matrix, right)))
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
-    return _library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
+    kind = system_dtype(promote(ctx, (matrix, right)))
+    factors = factorised(ctx, stored(ctx, matrix, kind))
+    return library(ctx, "solve", right.shape, [*factors, stored(ctx, right, kind)], kind)
 
 
-def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
+def factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
     """The triangular factors of a matrix in one array, and how rows were exchanged."""
     made = []
     for shape, dtype, label in ((matrix.shape, matrix.dtype, "factors"), (matrix.shape[:1], _PIVOTS, "pivots")):
@@ -283,56 +296,35 @@ def _factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
     return made[0], made[1]
 
 
-def det(ctx: Context, a: Value) -> Value:
-    """`np.linalg.det`: the product of the diagonal of the factors."""
-    matrix = as_array(ctx, a)
-    _square(ctx, matrix, "the determinant")
-    kind = _system_dtype(matrix.dtype)
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
-    return subscript(ctx, _library(ctx, "det", (ix(1),), factors, kind), 0)
-
-
-def slogdet(ctx: Context, a: Value) -> Value:
-    """`np.linalg.slogdet`: the sign, which has no derivative, and the logarithm of the absolute value."""
-    matrix = as_array(ctx, a)
-    _square(ctx, matrix, "the determinant")
-    kind = _system_dtype(matrix.dtype)
-    if kind.kind == "c":
-        raise ctx.refuse("np.linalg.slogdet of complex numbers", "use np.linalg.det", "SG104")
-    factors = _factorised(ctx, stored(ctx, matrix, kind))
-    sign, size = (subscript(ctx, _library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
-    return sign, size
-
-
 def inverse(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.inv, matrix], {})
-    _square(ctx, matrix, "the inverse")
-    kind = _system_dtype(matrix.dtype)
-    return _library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
+    square(ctx, matrix, "the inverse")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
 
 
 def cholesky(ctx: Context, a: Value) -> Value:
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
         return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.cholesky, matrix], {})
-    _square(ctx, matrix, "the Cholesky factor")
-    kind = _system_dtype(matrix.dtype)
-    return _library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
+    square(ctx, matrix, "the Cholesky factor")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
 
 
 def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: bool = False,
                      unit_diagonal: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Value:
     """`scipy.linalg.solve_triangular`."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
-    _square(ctx, matrix, "a triangular system")
+    square(ctx, matrix, "a triangular system")
     if trans in (1, "T"):
         matrix, lower = permuted(ctx, matrix, (1, 0)), not lower
     elif trans not in (0, "N"):
         raise ctx.refuse(f"trans={trans!r}", code="SG101")
-    kind = _system_dtype(promote(ctx, (matrix, right)))
-    return _library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
+    kind = system_dtype(promote(ctx, (matrix, right)))
+    return library(ctx, "trsolve", right.shape, [stored(ctx, matrix, kind), stored(ctx, right, kind)], kind,
                     lower=bool(lower), unit=bool(unit_diagonal))
 
 
@@ -346,14 +338,14 @@ def transform(inverse_: bool) -> Callable[..., Value]:
         if n is not None or norm is not None:
             scaled = signal_bodies.scaled_ifft if inverse_ else signal_bodies.scaled_fft
             return ctx.invoke(ctx, scaled, [value, n, axis, norm], {})
-        kind = np.result_type(_system_dtype(value.dtype), np.complex64)
+        kind = np.result_type(system_dtype(value.dtype), np.complex64)
         moved = ctx.invoke(ctx, np.moveaxis, [value, axis, -1], {})
         rows = ix(1)
         for m in moved.shape[:-1]:
             rows = rows * m
         shape = moved.shape if moved.ndim <= 2 else (rows, moved.shape[-1])
         source = stored(ctx, reshaped(ctx, moved, shape), kind)
-        result = _library(ctx, "fft", shape, [source], kind, inverse=inverse_)
+        result = library(ctx, "fft", shape, [source], kind, inverse=inverse_)
         return ctx.invoke(ctx, np.moveaxis, [reshaped(ctx, result, moved.shape), -1, axis], {})
 
     return rule
@@ -369,7 +361,7 @@ def argsort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable
     if value.ndim > 1:
         return ctx.invoke(ctx, order_bodies.argsort_rows, [value, axis], {})
     source = ctx.builder.materialise(value, "operand")
-    result = _library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
+    result = library(ctx, "argsort", source.shape, [source], np.dtype(np.int64))
     size = source.shape[0].const
     ctx.builder.know(result.view.array, (0, None if size is None else max(size - 1, 0)))
     return result

@@ -264,3 +264,11 @@ def allclose(a, b, rtol=1e-5, atol=1e-8):
 
 def array_equal(a1, a2):
     return np.all(a1 == a2)
+
+
+def fix(x):
+    return np.trunc(x)
+
+
+def ldexp(x1, x2):
+    return x1 * np.exp2(np.asarray(x2) * 1.0)

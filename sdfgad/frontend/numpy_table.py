@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import builtin_rules, creation, diagonals, linalg, reductions, shaping
+from sdfgad.frontend import builtin_rules, creation, decompositions, diagonals, linalg, reductions, shaping
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import imag, real
 from sdfgad.frontend.comparisons import compare
@@ -234,9 +234,9 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.det: linalg.det, np.linalg.slogdet: linalg.slogdet, np.linalg.cholesky: linalg.cholesky,
+    np.linalg.cholesky: linalg.cholesky,
     np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
-    np.argsort: linalg.argsort, np.sort: linalg.sort,
+    np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,

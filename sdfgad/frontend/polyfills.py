@@ -1,6 +1,7 @@
 """NumPy functions that are run as plain NumPy: which body stands for which function."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import joining_bodies as joining
+from sdfgad.frontend import mapping_bodies as mapping
 from sdfgad.frontend import matrix_bodies as matrices
 from sdfgad.frontend import numeric_bodies as numeric
+from sdfgad.frontend import operator_bodies as operators
 from sdfgad.frontend import order_bodies as orders
+from sdfgad.frontend import polynomial_bodies as polynomials
 from sdfgad.frontend import shape_bodies as shapes
 from sdfgad.frontend import signal_bodies as signals
 from sdfgad.frontend import special_bodies as special
@@ -35,7 +39,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.indices: shapes.indices, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
-    np.linalg.norm: matrices.norm, np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
+    np.linalg.norm: matrices.norm, np.linalg.cond: matrices.cond,
+    np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
     math.hypot: numeric.hypot_of,
     np.convolve: signals.convolve, np.correlate: signals.correlate, np.fft.rfft: signals.rfft,
@@ -52,7 +57,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.digitize: orders.digitize, np.nanmax: orders.nanmax, np.nanmin: orders.nanmin, np.nanvar: orders.nanvar,
     np.nanstd: orders.nanstd, np.nanprod: orders.nanprod, np.nancumsum: orders.nancumsum,
     orders.argsort_rows: orders.argsort_rows, orders.sort_rows: orders.sort_rows,
-    np.unravel_index: orders.unravel_index, matrices.each: matrices.each, matrices.solve_each: matrices.solve_each,
+    np.unravel_index: orders.unravel_index, **{f: f for f in matrices.PARTS},
     np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
     np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
     np.lib.stride_tricks.sliding_window_view: joining.sliding_window_view,
@@ -62,18 +67,31 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.fft.irfftn: signals.irfftn, signals.scaled_fft: signals.scaled_fft, signals.scaled_ifft: signals.scaled_ifft,
     math.prod: special.product, math.dist: special.distance, math.radians: numeric.deg2rad,
     math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
+    np.polyder: polynomials.polyder, np.polyint: polynomials.polyint, np.polyadd: polynomials.polyadd,
+    np.polysub: polynomials.polysub, np.polymul: polynomials.polymul, np.polyfit: polynomials.polyfit,
+    np.polynomial.polynomial.polyval: polynomials.power_series,
+    np.polynomial.chebyshev.chebval: polynomials.chebyshev_series,
+    np.polynomial.legendre.legval: polynomials.legendre_series,
+    np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
+    np.putmask: joining.putmask, np.ravel_multi_index: joining.ravel_multi_index, np.fix: numeric.fix,
+    np.ldexp: numeric.ldexp, np.linalg.tensorsolve: joining.tensorsolve, np.linalg.tensorinv: joining.tensorinv,
+    joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
+    np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
+    np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
+    functools.reduce: mapping.fold, **operators.BODIES,
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""
 
 UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    "outer": ufuncs.outer, "accumulate": ufuncs.accumulate})
+    "outer": ufuncs.outer, "accumulate": ufuncs.accumulate, "reduce": mapping.reduce, "reduceat": mapping.reduceat})
 """Methods that one body serves for all of NumPy's elementwise functions, which get the function first."""
 
 _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
     "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
+    "linalg.svdvals": matrices.svdvals,
     "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
     "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot})
 

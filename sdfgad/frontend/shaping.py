@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sdfgad.frontend import joining_bodies
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
@@ -301,6 +302,8 @@ def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:
 
 
 def repeat(ctx: Context, a: Value, repeats: Value, axis: Value = None) -> Value:
+    if isinstance(repeats, (tuple, ListValue)):
+        return ctx.invoke(ctx, joining_bodies.repeat_each, [as_array(ctx, a), repeats, axis], {})
     value, count = as_array(ctx, a), to_int(ctx, repeats)
     if axis is None:
         value, axis = reshaped(ctx, value, (_product(value.shape),)), 0

@@ -146,3 +146,8 @@ def nansum(a, axis=None, keepdims=False):
 def nanmean(a, axis=None, keepdims=False):
     count = np.sum(np.where(np.isnan(a), 0, 1), axis=axis, keepdims=keepdims)
     return np.nansum(a, axis=axis, keepdims=keepdims) / count
+
+
+def hfft(a, n=None, axis=-1):
+    count = 2 * (a.shape[axis] - 1) if n is None else n
+    return np.fft.irfft(np.conjugate(a), count, axis=axis) * count

@@ -186,10 +186,7 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
-    if any(isinstance(t, ast.Starred) for t in target.elts):
-        with ctx.at(target):
-            raise ctx.refuse("a starred target", "name the parts one by one", "SG102")
-    items = items_of(ctx, value)
+    items = _with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):
         with ctx.at(target):
             raise ctx.refuse(f"{len(items)} values for {len(target.elts)} names", code="SG102")
@@ -198,7 +195,20 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
     values = [v if single else kept(ctx, v, t.id if isinstance(t, ast.Name) else "tmp")
               for v, t in zip(items, target.elts, strict=True)]
     for part, item in zip(target.elts, values, strict=True):
-        assign(ctx, part, item, alone=single)
+        assign(ctx, part.value if isinstance(part, ast.Starred) else part, item, alone=single)
+
+
+def _with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -> list[Value]:
+    """The items with those that a starred target takes in one list."""
+    place = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
+    count = len(items) - len(target.elts) + 1
+    if place is None:
+        return items
+    if count < 0:
+        with ctx.at(target):
+            raise ctx.refuse(f"{len(items)} values for {len(target.elts) - 1} names and more", code="SG102")
+    rest = ListValue([kept(ctx, v) for v in items[place:place + count]], len(ctx.builder.regions))
+    return [*items[:place], rest, *items[place + count:]]
 
 
 def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:

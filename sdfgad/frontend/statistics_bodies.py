@@ -133,6 +133,15 @@ def _even_bins(values, bins, range):
     return edges, k + ((values >= edges[k + 1]) & (k != bins - 1)), low, high
 
 
+def _periodic(x, xp, fp, period):
+    """Interpolation between points that come back after a period: one more on either side."""
+    places = xp % period
+    order = np.argsort(places)
+    places, values = places[order], fp[order]
+    around = np.concatenate((places[-1:] - period, places, places[:1] + period))
+    return np.interp(x % period, around, np.concatenate((values[-1:], values, values[:1])))
+
+
 def bincount(x, weights=None, minlength=0):
     if minlength == 0:
         raise ValueError("np.bincount without minlength: how long its result is depends on the data")
@@ -146,8 +155,10 @@ def bincount(x, weights=None, minlength=0):
     return np.where((np.max(places) < minlength) & (np.min(places) >= 0), out, spoilt)
 
 
-def interp(x, xp, fp, left=None, right=None):
+def interp(x, xp, fp, left=None, right=None, period=None):
     v, places, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if period is not None:
+        return _periodic(v, places, values, abs(period))
     before, after = values[0] if left is None else left, values[-1] if right is None else right
     if places.shape[0] == 1:
         inside = values[0]

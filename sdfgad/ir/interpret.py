@@ -212,6 +212,20 @@ def _cholesky(a: np.ndarray) -> np.ndarray:
     return np.linalg.cholesky(low + np.conj(np.tril(a, -1)).T)
 
 
+def _eigh(a: np.ndarray, vectors: bool = True) -> np.ndarray:
+    values, found = np.linalg.eigh(a)
+    return np.vstack([found, values[None]])
+
+
+def _svd(a: np.ndarray, vectors: bool = True) -> np.ndarray:
+    left, values, right = np.linalg.svd(a, full_matrices=False)
+    return np.vstack([left, np.conj(right).T, values[None]])
+
+
+def _qr(a: np.ndarray) -> np.ndarray:
+    return np.vstack(np.linalg.qr(a))
+
+
 def _fft(a: np.ndarray, inverse: bool = False) -> np.ndarray:
     return np.fft.ifft(a) if inverse else np.fft.fft(a)
 
@@ -228,5 +242,6 @@ def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
 
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "eigh": _eigh, "svd": _svd, "qr": _qr, "pinv": lambda a, rcond: np.linalg.pinv(a, rcond),
     "det": _det, "logdet": _logdet, "detsign": _detsign,
     "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft, "seal": _seal, "unseal": _unseal})

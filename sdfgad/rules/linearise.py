@@ -18,8 +18,8 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
 from sdfgad.ir.walk import expr_reads
+from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules import linear as linear_rules
-from sdfgad.rules import nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules.extremum import winners
 
 Rename = Callable[[str], str | None]

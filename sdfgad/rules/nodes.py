@@ -154,14 +154,26 @@ def det(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, 
 
 @node_rule("logdet", _sample_factors)
 def logdet(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
-    """l = log |det A| with real A as factors F, p:  l' = tr(A^-1 F'), F' being A'"""
-    _trace_of_solution(c, ins, tangent, lambda e: e)
+    """l = log |det A| with A as factors F, p:  l' = Re tr(A^-1 F'), F' being A'"""
+    _trace_of_solution(c, ins, tangent, lambda e: _with_conjugate(e, algebra.add))
 
 
 @node_rule("detsign", _sample_factors)
 def detsign(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
-    """The sign of det A stays as it is: no tangent."""
-    c.each(tangent, lambda p: algebra.zero(tangent.dtype))
+    """s = det A / |det A| with A as factors F, p:  s' = s i Im tr(A^-1 F'), F' being A'; nothing for real A"""
+    if out.dtype.kind != "c":
+        c.each(tangent, lambda p: algebra.zero(tangent.dtype))
+        return
+    _trace_of_solution(c, ins, tangent, lambda e: Call(
+        "times", (load(out, (ix(0),)), _with_conjugate(e, algebra.sub)), out.dtype))
+
+
+def _with_conjugate(e: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
+    """The real or the imaginary part of a complex number, as one; a real number is as it is."""
+    if e.dtype.kind != "c":
+        return e
+    both = join(e, Call("conj", (e,), e.dtype))
+    return Call("times", (algebra.number(0.5, e.dtype), both), e.dtype)
 
 
 def _trace_of_solution(c: Linearisation, ins: tuple[View, ...], tangent: View, scaled: Callable[[Expr], Expr]) -> None:

@@ -76,9 +76,9 @@ def a_set(x):
     return x[len({1, 2})]
 
 
-@refused(1, "a starred target", X)
+@refused(1, "2 values for 3 names and more", X)
 def starred_target(x):
-    a, *_b = (x[0], x[1], x[2])
+    a, _b, _c, *_d = (x[0], x[1])
     return a
 
 

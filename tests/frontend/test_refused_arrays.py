@@ -18,7 +18,7 @@ def mask_and_index(a):
     return a[a[:, 0] > 0, 1].sum()
 
 
-@refused(1, "numpy.linalg.svd", A)
+@refused(1, "all singular vectors", A)
 def svd(a):
     return np.linalg.svd(a)
 

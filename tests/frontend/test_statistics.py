@@ -38,7 +38,8 @@ def norms(A, C, v, z):
     return [np.linalg.norm(A, 1), np.linalg.norm(A, -1), np.linalg.norm(A, np.inf), np.linalg.norm(A, -np.inf),
             np.linalg.norm(C, 1, axis=(1, 2)), np.linalg.norm(C, np.inf, axis=(2, 0)), np.linalg.norm(C, axis=(0, 2)),
             np.linalg.norm(A, 1, axis=(0, 1), keepdims=True), np.linalg.norm(v, 0), np.linalg.norm(v, -2),
-            np.linalg.norm(z, 3), np.linalg.norm(np.array([3, 4])), np.linalg.norm(A, 0, axis=1), np.linalg.norm(C)]
+            np.linalg.norm(z, 3), np.linalg.norm(np.array([3, 4])), np.linalg.norm(A, 0, axis=1), np.linalg.norm(C),
+            np.linalg.norm(A, 2), np.linalg.norm(C, -2, axis=(2, 0)), np.linalg.norm(A, "nuc", keepdims=True)]
 
 
 @case(NOT_FINITE, NOT_FINITE.astype(np.float32), NOT_FINITE * (1 - 1j))
@@ -144,7 +145,7 @@ def test_counts_of_what_is_no_place_are_no_counts(place):
 @pytest.mark.parametrize("program, says", [
     (lambda x: np.sum(np.split(x, 4)[0]), "unequal"),
     (lambda x: np.sum(np.bincount(np.array([0, 1]), weights=x[:2])), "minlength"),
-    (lambda x: np.linalg.norm(np.reshape(x, (2, 3)), 2), "singular values"),
+    (lambda x: np.linalg.norm(np.reshape(x, (2, 3)), 3), "norm that matrices do not have"),
     (lambda x: np.sum(np.log(x, where=x > 0)), "out="),
     (lambda x: np.sum(np.average(np.outer(x, x[:3]), axis=0, weights=x[:3])), "weights"),
 ], ids=["split", "bincount", "norm", "where", "weights"])

@@ -416,6 +416,9 @@ template <class To, class From> inline To cast(From x) {
 // A matrix that has no inverse or is not positive definite.
 struct Singular {};
 
+// An iteration of LAPACK's that found no end, as of numbers that are not finite.
+struct Unconverged {};
+
 // What came back from disk is not what was written: a snapshot of the array named.
 struct Damaged {
     const char *what;

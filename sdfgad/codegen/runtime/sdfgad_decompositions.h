@@ -1,0 +1,137 @@
+// Decompositions by LAPACK of row-major matrices with rows of unit stride. Each result is one matrix, part above part.
+#pragma once
+#include "sdfgad_linalg.h"
+
+namespace sg {
+
+template <class T> struct RealOf {
+    using type = T;
+};
+template <class R> struct RealOf<std::complex<R>> {
+    using type = R;
+};
+template <class T> using real_of = typename RealOf<T>::type;
+
+// Columns that LAPACK's blocked routines work on at once: what they ask for beyond the least.
+constexpr int64_t kPanel = 64;
+
+inline int syevd_(int n, double *a, double *w, double *work, int size, double *, int, int *integers, int count) {
+    return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, integers, count);
+}
+inline int syevd_(int n, float *a, float *w, float *work, int size, float *, int, int *integers, int count) {
+    return LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, integers, count);
+}
+inline int syevd_(int n, z *a, double *w, z *work, int size, double *reals, int room, int *integers, int count) {
+    return LAPACKE_zheevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, reals, room, integers, count);
+}
+inline int syevd_(int n, c *a, float *w, c *work, int size, float *reals, int room, int *integers, int count) {
+    return LAPACKE_cheevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, w, work, size, reals, room, integers, count);
+}
+inline int gesdd_(int m, int n, double *a, double *s, double *u, double *v, int k, double *work, int size, double *,
+                  int *integers) {
+    return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, integers);
+}
+inline int gesdd_(int m, int n, float *a, float *s, float *u, float *v, int k, float *work, int size, float *,
+                  int *integers) {
+    return LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, integers);
+}
+inline int gesdd_(int m, int n, z *a, double *s, z *u, z *v, int k, z *work, int size, double *reals, int *integers) {
+    return LAPACKE_zgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, reals, integers);
+}
+inline int gesdd_(int m, int n, c *a, float *s, c *u, c *v, int k, c *work, int size, float *reals, int *integers) {
+    return LAPACKE_cgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, s, u, m, v, k, work, size, reals, integers);
+}
+inline int geqrf_(int m, int n, double *a, double *tau, double *work, int size) {
+    return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
+}
+inline int geqrf_(int m, int n, float *a, float *tau, float *work, int size) {
+    return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
+}
+inline int geqrf_(int m, int n, z *a, z *tau, z *work, int size) {
+    return LAPACKE_zgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
+}
+inline int geqrf_(int m, int n, c *a, c *tau, c *work, int size) {
+    return LAPACKE_cgeqrf_work(LAPACK_COL_MAJOR, m, n, a, m, tau, work, size);
+}
+inline int orgqr_(int m, int n, double *a, const double *tau, double *work, int size) {
+    return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
+}
+inline int orgqr_(int m, int n, float *a, const float *tau, float *work, int size) {
+    return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
+}
+inline int orgqr_(int m, int n, z *a, const z *tau, z *work, int size) {
+    return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
+}
+inline int orgqr_(int m, int n, c *a, const c *tau, c *work, int size) {
+    return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, n, a, m, tau, work, size);
+}
+
+// A matrix column by column, as LAPACK has it; `lower`: only that triangle matters.
+template <class T> inline void by_columns(int64_t m, int64_t n, const T *a, int64_t lead, T *held, bool lower = false) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) held[j * m + i] = lower && i < j ? T(0) : a[i * lead + j];
+}
+template <class T> inline bool finite(int64_t count, const T *held) {
+    return std::all_of(held, held + count, [](T x) { return std::isfinite(std::abs(x)); });
+}
+
+// out (n + 1, n): eigenvectors as columns, and below them the eigenvalues in ascending order.
+template <class T> inline void eigh(Memory &memory, int64_t n, const T *a, int64_t lead, T *out, int64_t out_lead) {
+    if (n <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    const int64_t size = is_complex<T> ? 2 * n + n * n : 1 + 6 * n + 2 * n * n;
+    const int64_t room = is_complex<T> ? 1 + 5 * n + 2 * n * n : 1, count = 3 + 5 * n;
+    Workspace<T> held(memory, n * n), work(memory, size);
+    Workspace<real_of<T>> values(memory, n), reals(memory, room);
+    Workspace<int32_t> integers(memory, count);
+    by_columns(n, n, a, lead, held.data(), true);
+    if (!finite(n * n, held.data()) || syevd_(int(n), held.data(), values.data(), work.data(), int(size), reals.data(),
+                                              int(room), integers.data(), int(count)) != 0)
+        throw Unconverged{};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) out[i * out_lead + j] = held[j * n + i];
+    for (int64_t j = 0; j < n; j++) out[n * out_lead + j] = T(values[j]);
+}
+
+// out (m + n + 1, k): left singular vectors as columns, right ones, and the singular values; k is the smaller extent.
+template <class T>
+inline void svd(Memory &memory, int64_t m, int64_t n, const T *a, int64_t lead, T *out, int64_t out_lead) {
+    const int64_t k = std::min(m, n), most = std::max(m, n);
+    if (k <= 0) return;
+    BlasThreads pool(factor_threads(k));
+    const int64_t size = 4 * k * k + 7 * k + most + kPanel * (k + most);
+    const int64_t room = is_complex<T> ? 7 * k * k + 5 * k + 2 * most * k : 1;
+    Workspace<T> held(memory, m * n), left(memory, m * k), right(memory, k * n), work(memory, size);
+    Workspace<real_of<T>> values(memory, k), reals(memory, room);
+    Workspace<int32_t> integers(memory, 8 * k);
+    by_columns(m, n, a, lead, held.data());
+    if (!finite(m * n, held.data()) || gesdd_(int(m), int(n), held.data(), values.data(), left.data(), right.data(), int(k),
+                                              work.data(), int(size), reals.data(), integers.data()) != 0)
+        throw Unconverged{};
+    for (int64_t l = 0; l < k; l++) {
+        for (int64_t i = 0; i < m; i++) out[i * out_lead + l] = left[l * m + i];
+        for (int64_t j = 0; j < n; j++) {
+            if constexpr (is_complex<T>) out[(m + j) * out_lead + l] = std::conj(right[j * k + l]);
+            else out[(m + j) * out_lead + l] = right[j * k + l];
+        }
+        out[(m + n) * out_lead + l] = T(values[l]);
+    }
+}
+
+// out (m + n, n): the orthonormal factor of a matrix with no more columns than rows, and the triangular one.
+template <class T>
+inline void qr(Memory &memory, int64_t m, int64_t n, const T *a, int64_t lead, T *out, int64_t out_lead) {
+    if (n <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    const int64_t size = kPanel * n;
+    Workspace<T> held(memory, m * n), tau(memory, n), work(memory, size);
+    by_columns(m, n, a, lead, held.data());
+    if (geqrf_(int(m), int(n), held.data(), tau.data(), work.data(), int(size)) != 0) throw Unconverged{};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) out[(m + i) * out_lead + j] = i <= j ? held[j * m + i] : T(0);
+    if (orgqr_(int(m), int(n), held.data(), tau.data(), work.data(), int(size)) != 0) throw Unconverged{};
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) out[i * out_lead + j] = held[j * m + i];
+}
+
+}  // namespace sg

@@ -1,0 +1,179 @@
+"""Determinants, eigenvalues, singular values, QR and what is made of them: library operations.
+
+The result of a decomposition is one matrix that holds all parts, one above the other.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sdfgad.frontend import matrix_bodies
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import apply, as_array, describe, promote
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
+from sdfgad.frontend.shaping import permuted
+from sdfgad.frontend.values import ArrayValue, Value, ViewValue
+from sdfgad.ir.index import ix
+
+
+class Eigen(NamedTuple):
+    """What `np.linalg.eigh` returns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class Singular(NamedTuple):
+    """What `np.linalg.svd` returns."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class Triangular(NamedTuple):
+    """What `np.linalg.qr` returns."""
+
+    Q: Any
+    R: Any
+
+
+def det(ctx: Context, a: Value) -> Value:
+    """`np.linalg.det`: the product of the diagonal of the factors."""
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.det_each, [matrix], {})
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
+    factors = factorised(ctx, stored(ctx, matrix, kind))
+    return subscript(ctx, library(ctx, "det", (ix(1),), factors, kind), 0)
+
+
+def slogdet(ctx: Context, a: Value) -> Value:
+    """`np.linalg.slogdet`: the sign, which turns only where the matrix is complex, and the logarithm of the absolute
+    value."""
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return tuple(ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
+    square(ctx, matrix, "the determinant")
+    kind = system_dtype(matrix.dtype)
+    factors = factorised(ctx, stored(ctx, matrix, kind))
+    sign, size = (subscript(ctx, library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
+    return sign, ctx.invoke(ctx, np.real, [size], {})
+
+
+def _extents(ctx: Context, matrix: ArrayValue, what: str) -> tuple[int, int]:
+    sizes = [n.const for n in matrix.shape]
+    if len(sizes) != 2 or any(not n for n in sizes):
+        raise ctx.refuse(f"{what} of {describe(matrix)}", "one matrix that is not empty at a time", "SG103")
+    return sizes[0] or 0, sizes[1] or 0
+
+
+def _parts(ctx: Context, op: str, matrix: ArrayValue, rows: int, **attrs: object) -> ViewValue:
+    """The result of a decomposition, its parts one above the other."""
+    kind = system_dtype(matrix.dtype)
+    columns = min(_extents(ctx, matrix, op))
+    return library(ctx, op, (rows, columns), [stored(ctx, matrix, kind)], kind, **attrs)
+
+
+def _rows(ctx: Context, parts: ViewValue, first: int, stop: int) -> Value:
+    return ctx.invoke(ctx, matrix_bodies.rows, [parts, first, stop], {})
+
+
+def _values(ctx: Context, parts: ViewValue, k: int) -> Value:
+    return ctx.invoke(ctx, matrix_bodies.real_row, [parts, k], {})
+
+
+def _hermitian(ctx: Context, a: Value, uplo: Value, vectors: bool) -> ViewValue:
+    """The decomposition of a matrix of which one triangle is read."""
+    matrix = as_array(ctx, a)
+    square(ctx, matrix, "the eigenvalues")
+    if uplo not in ("L", "U", "l", "u"):
+        raise ctx.refuse(f"UPLO={uplo!r}", "'L' or 'U'")
+    if uplo in ("U", "u"):
+        matrix = as_array(ctx, apply(ctx, np.conjugate, permuted(ctx, matrix, (1, 0))))
+    return _parts(ctx, "eigh", matrix, _extents(ctx, matrix, "the eigenvalues")[0] + 1, vectors=vectors)
+
+
+def eigh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
+    """`np.linalg.eigh`."""
+    if as_array(ctx, a).ndim > 2:
+        return Eigen(*ctx.invoke(ctx, matrix_bodies.eigh_each, [a, UPLO], {}))
+    parts = _hermitian(ctx, a, UPLO, True)
+    n = parts.shape[1].const or 0
+    return Eigen(_values(ctx, parts, n), _rows(ctx, parts, 0, n))
+
+
+def eigvalsh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
+    """`np.linalg.eigvalsh`."""
+    if as_array(ctx, a).ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.values_each, [np.linalg.eigvalsh, a], {})
+    parts = _hermitian(ctx, a, UPLO, False)
+    return _values(ctx, parts, parts.shape[1].const or 0)
+
+
+def svd(ctx: Context, a: Value, full_matrices: Value = True, compute_uv: Value = True,
+        hermitian: Value = False) -> Value:
+    """`np.linalg.svd` of one matrix: with as many singular vectors as values, or the values alone."""
+    matrix = as_array(ctx, a)
+    if hermitian:
+        raise ctx.refuse("np.linalg.svd with hermitian=True", "use np.linalg.eigh", "SG101")
+    if matrix.ndim > 2 and not compute_uv:
+        return ctx.invoke(ctx, matrix_bodies.values_each, [matrix_bodies.svdvals, matrix], {})
+    m, n = _extents(ctx, matrix, "the singular values")
+    if compute_uv and full_matrices and m != n:
+        raise ctx.refuse("all singular vectors of a matrix that is not square", "use full_matrices=False", "SG101")
+    parts = _parts(ctx, "svd", matrix, m + n + 1, vectors=bool(compute_uv))
+    values = _values(ctx, parts, m + n)
+    if not compute_uv:
+        return values
+    right = ctx.invoke(ctx, matrix_bodies.adjoint, [_rows(ctx, parts, m, m + n)], {})
+    return Singular(_rows(ctx, parts, 0, m), values, right)
+
+
+def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
+    """`np.linalg.qr`: of a matrix with more columns than rows, that of its first columns turns the others."""
+    matrix = as_array(ctx, a)
+    m, n = _extents(ctx, matrix, "the QR factors")
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise ctx.refuse(f"np.linalg.qr with mode={mode!r}", "use 'reduced' or 'r'")
+    if m < n:
+        factors = Triangular(*ctx.invoke(ctx, matrix_bodies.wide_qr, [matrix], {}))
+    else:
+        parts = _parts(ctx, "qr", matrix, m + n)
+        factors = Triangular(_rows(ctx, parts, 0, m), _rows(ctx, parts, m, m + n))
+    return factors.R if mode == "r" else factors
+
+
+def pinv(ctx: Context, a: Value, rcond: Value = None, hermitian: Value = False, *, rtol: Value = 0) -> Value:
+    """`np.linalg.pinv`."""
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.pinv, matrix], {})
+    m, n = _extents(ctx, matrix, "the pseudo-inverse")
+    kind = system_dtype(matrix.dtype)
+    if rtol is None:
+        rcond = max(m, n) * float(np.finfo(kind).eps)
+    cut = 1e-15 if rcond is None else rcond
+    if not isinstance(cut, (int, float)) or rtol not in (None, 0):
+        raise ctx.refuse("a tolerance that is not a number", "write the number into the call")
+    return library(ctx, "pinv", (n, m), [stored(ctx, matrix, kind)], kind, rcond=float(cut))
+
+
+def lstsq(ctx: Context, a: Value, b: Value, rcond: Value = None) -> Value:
+    """`np.linalg.lstsq`: the shortest solution, by the pseudo-inverse."""
+    matrix, right = as_array(ctx, a), as_array(ctx, b)
+    eps = float(np.finfo(system_dtype(promote(ctx, (matrix, right)))).eps)
+    m, n = _extents(ctx, matrix, "a least-squares problem")
+    cut = max(m, n) * eps if rcond is None else eps if rcond == -1 else rcond
+    return tuple(ctx.invoke(ctx, matrix_bodies.least_squares, [matrix, right, cut], {}))
+
+
+FUNCTIONS: Mapping[Any, Callable[..., Value]] = MappingProxyType({
+    np.linalg.det: det, np.linalg.slogdet: slogdet, np.linalg.eigh: eigh, np.linalg.eigvalsh: eigvalsh,
+    np.linalg.svd: svd, np.linalg.qr: qr, np.linalg.pinv: pinv, np.linalg.lstsq: lstsq})
+"""NumPy's decompositions."""

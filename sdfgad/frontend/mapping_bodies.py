@@ -1,0 +1,62 @@
+"""NumPy functions that call a function of the user's again and again, in plain NumPy for the interpreter to run."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    values = np.asarray(arr)
+    where = axis % values.ndim
+    rows = np.moveaxis(values, where, -1)
+    flat = np.reshape(rows, (-1, rows.shape[-1]))
+    first = np.asarray(func1d(flat[0], *args, **kwargs))
+    out = np.empty((flat.shape[0],) + first.shape, first.dtype)
+    out[0] = first
+    for k in range(1, flat.shape[0]):
+        out[k] = func1d(flat[k], *args, **kwargs)
+    found = np.reshape(out, rows.shape[:-1] + first.shape)
+    for k in range(first.ndim):
+        found = np.moveaxis(found, values.ndim - 1 + k, where + k)
+    return found
+
+
+def fold(function, sequence, *initial):
+    """`functools.reduce`."""
+    found = initial[0] if initial else sequence[0]
+    for item in sequence if initial else sequence[1:]:
+        found = function(found, item)
+    return found
+
+
+def fromfunction(function, shape, dtype=float, **kwargs):
+    return function(*[np.asarray(p, dtype=dtype) for p in np.indices(shape)], **kwargs)
+
+
+def reduce(ufunc, array, axis=0, keepdims=False):
+    values = np.asarray(array)
+    if ufunc.nin != 2 or values.dtype.kind not in "fc":
+        raise ValueError("a reduction that needs numbers and a function of two")
+    rows = np.moveaxis(values, axis, 0)
+    found = rows[0]
+    for k in range(1, rows.shape[0]):
+        found = ufunc(found, rows[k])
+    return np.expand_dims(found, axis) if keepdims else found
+
+
+def reduceat(ufunc, array, indices, axis=0):
+    values, starts = np.asarray(array), np.asarray(indices)
+    if ufunc.nin != 2 or values.dtype.kind not in "fc":
+        raise ValueError("a reduction that needs numbers and a function of two")
+    rows = np.moveaxis(values, axis, 0)
+    out = np.empty((starts.shape[0],) + rows.shape[1:], rows.dtype)
+    last = starts.shape[0] - 1
+    for k in range(last):
+        out[k] = rows[starts[k]]
+        for p in range(starts[k] + 1, starts[k + 1]):
+            out[k] = ufunc(out[k], rows[p])
+    out[last] = rows[starts[last]]
+    for p in range(starts[last] + 1, rows.shape[0]):
+        out[last] = ufunc(out[last], rows[p])
+    return np.moveaxis(out, 0, axis)

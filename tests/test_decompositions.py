@@ -1,0 +1,176 @@
+"""Eigenvalues, singular values, QR and least squares: values as NumPy's, gradients against differences."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.arguments import bind
+from sdfgad.ir import interpret
+from sdfgad.measure import promised_bytes
+from sdfgad.pipeline import Wish, derive
+
+
+def gradient_of(function, *args) -> list[np.ndarray]:
+    """The gradient with respect to every argument, as the reference interpreter runs it."""
+    bound = bind(function, args, {})
+    derivative = sdfgad.grad(function, wrt=tuple(bound.leaves))._derivative(bound, False)
+    memory: dict[str, np.ndarray] = {}
+    with np.errstate(all="ignore"):
+        given = {derivative.parsed.traced[n]: np.array(a) for n, a in bound.leaves.items()}
+        interpret.run(derivative.program, given, memory)
+    names = (derivative.made.gradients[derivative.parsed.traced[n]] for n in bound.leaves)
+    return [np.zeros_like(a) if n is None else memory[n] for n, a in zip(names, args, strict=True)]
+
+
+def drawn(*shape: int, kind: str = "f8") -> np.ndarray:
+    rng = np.random.default_rng(shape[-1])
+    a = rng.normal(size=shape)
+    return (a + 1j * rng.normal(size=shape) if np.dtype(kind).kind == "c" else a).astype(kind)
+
+
+def damped(a, x):
+    w, v = np.linalg.eigh(a)
+    return np.sum(np.real(np.conj(x) * (v @ (np.exp(-0.3 * w) * (np.conj(v.T) @ x))))) + w[0] ** 3
+
+
+def upper(a):
+    return np.sum(np.linalg.eigvalsh(a, UPLO="U") ** 3)
+
+
+def ground(a):
+    w, v = np.linalg.eigh(a + a.T)
+    return np.sum(v[:, 0] ** 4) + w[-1]
+
+
+def polar(a):
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return np.sum((u @ vh) ** 3) + np.sum((u * np.log(s)) @ vh) + u[0, 0] * vh[0, 1]
+
+
+def norms(a):
+    return np.linalg.norm(a, 2) + np.linalg.norm(a, "nuc") * np.linalg.cond(a)
+
+
+def factors(a):
+    q, r = np.linalg.qr(a)
+    return np.sum(np.real(q) ** 3) + np.sum(np.abs(r + 0.1) ** 3) + np.sum(np.imag(q) ** 3) + np.sum(np.imag(r) ** 3)
+
+
+def shortest(a, b):
+    x, missed, rank, s = np.linalg.lstsq(a, b, rcond=None)
+    return np.sum(x ** 3) + np.sum(missed) + rank * s[0]
+
+
+def pseudo(a):
+    return np.sum(np.abs(np.linalg.pinv(a)) ** 3)
+
+
+def stacked(a):
+    w, v = np.linalg.eigh(a)
+    s = np.linalg.svd(a, compute_uv=False)
+    return np.sum(w ** 3) + np.sum(v[:, :, 0] ** 4) + np.sum(s ** 3) + np.sum(np.linalg.pinv(a) ** 2)
+
+
+CASES = [
+    (damped, (drawn(4, 4), drawn(4))), (damped, (drawn(4, 4, kind="c16"), drawn(4, kind="c16"))),
+    (upper, (drawn(3, 3),)), (upper, (drawn(4, 4, kind="c16"),)), (ground, (drawn(5, 5),)), (ground, (drawn(1, 1),)),
+    (polar, (drawn(5, 3),)), (polar, (drawn(3, 5),)), (polar, (drawn(3, 3),)),
+    (norms, (drawn(4, 3),)), (norms, (drawn(3, 3, kind="c16"),)),
+    (factors, (drawn(5, 3),)), (factors, (drawn(3, 3),)), (factors, (drawn(2, 4),)),
+    (factors, (drawn(4, 3, kind="c16"),)), (shortest, (drawn(5, 3), drawn(5))), (shortest, (drawn(2, 4), drawn(2, 3))),
+    (pseudo, (drawn(4, 2),)), (pseudo, (drawn(2, 4, kind="c16"),)), (stacked, (drawn(2, 3, 3),))]
+
+
+@pytest.mark.parametrize(("function", "args"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_gradients_agree_with_differences(function, args):
+    found = gradient_of(function, *args)
+    rng = np.random.default_rng(0)
+    moves = [rng.normal(size=a.shape) + (1j * rng.normal(size=a.shape) if a.dtype.kind == "c" else 0) for a in args]
+    h = 1e-5
+    ahead, behind = (function(*(a + s * h * m for a, m in zip(args, moves, strict=True))) for s in (1, -1))
+    slope = sum(float(np.real(np.vdot(m, g))) for m, g in zip(moves, found, strict=True))
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "c8", "c16"])
+def test_values_of_compiled_code(kind):
+    def everything(a, b):
+        w, v = np.linalg.eigh(a)
+        q, r = np.linalg.qr(b)
+        return w, np.abs(v), np.abs(q), np.abs(r), np.linalg.svd(b.T, compute_uv=False), np.linalg.pinv(b)
+
+    given = drawn(6, 6, kind=kind), drawn(7, 5, kind=kind)
+    tolerance = 2e-4 if kind in ("f4", "c8") else 1e-10
+    for found, expected in zip(sdfgad.forward(everything)(*given), everything(*given), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_compiled_gradient_under_a_limit():
+    def stepped(a, x):
+        for k in range(4):
+            w, v = np.linalg.eigh(a @ a.T + k * np.eye(5))
+            x = v @ ((v.T @ x) / w)
+            q, r = np.linalg.qr(a + np.outer(x, x))
+            a = a + 0.1 * q * np.diag(r)
+        return np.sum(a ** 2) + np.sum(x ** 2)
+
+    args = drawn(5, 5), drawn(5)
+    sdfgad.check_grads(stepped, *args)
+    least = min(p.predicted.peak_bytes for p in sdfgad.pareto(stepped, *args, wrt="a"))
+    expected = sdfgad.grad(stepped, wrt="a")(*args)
+    np.testing.assert_allclose(sdfgad.grad(stepped, wrt="a", memory_limit=least)(*args), expected, rtol=1e-10)
+
+
+def twice_the_same(seed: int = 1) -> np.ndarray:
+    """A symmetric matrix with two eigenvalues that are equal but for rounding, and a third."""
+    q = np.linalg.qr(drawn(3, 3) + seed)[0]
+    a = q @ np.diag([1.0, 1.0, 2.0]) @ q.T
+    return (a + a.T) / 2
+
+
+def test_eigenvalues_alone_may_be_equal():
+    (found,) = gradient_of(lambda a: np.sum(np.linalg.eigh(a)[0]), np.eye(3))
+    np.testing.assert_array_equal(found, np.eye(3))
+
+
+def test_a_vector_with_an_eigenvalue_of_its_own_has_a_derivative_beside_equal_ones():
+    (found,) = gradient_of(lambda a: np.sum(np.linalg.eigh(a)[1][:, 2] ** 4), twice_the_same())
+    assert np.isfinite(found).all()
+    assert np.abs(found).max() > 0.01
+
+
+@pytest.mark.parametrize("a", [np.eye(3), twice_the_same()], ids=["equal", "rounded"])
+def test_no_number_for_vectors_of_equal_eigenvalues(a):
+    def exponential(a):
+        w, v = np.linalg.eigh(a)
+        return np.sum((v * np.exp(w)) @ v.T * np.arange(9.0).reshape(3, 3))
+
+    (found,) = gradient_of(exponential, a)
+    assert not np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("function", [lambda a: np.linalg.svd(a), lambda a: np.linalg.qr(a, mode="complete"),
+                                      lambda a: np.linalg.eigh(a)], ids=["svd", "qr", "eigh"])
+def test_refused(function):
+    with pytest.raises(sdfgad.UnsupportedError):
+        sdfgad.forward(function)(drawn(4, 3))
+
+
+def test_numbers_that_are_not_finite_have_no_eigenvalues():
+    with pytest.raises(np.linalg.LinAlgError):
+        sdfgad.forward(upper)(np.full((3, 3), np.nan))
+
+
+def left_vectors(a):
+    return np.sum(np.linalg.svd(a, full_matrices=False)[0] ** 3)
+
+
+@pytest.mark.parametrize(("function", "a"), [
+    (ground, drawn(20, 20)), (left_vectors, drawn(40, 9)), (factors, drawn(40, 9)), (pseudo, drawn(6, 20, kind="c16"))],
+    ids=["eigh", "svd", "qr", "pinv"])
+def test_what_lapack_holds_is_promised(function, a):
+    bound = bind(function, (a,), {})
+    made = derive(function, bound, Wish(("a",), reduce="sum"))
+    assert made.measured(bound).peak_bytes <= promised_bytes(made.plan.predicted, None)

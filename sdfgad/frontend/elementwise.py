@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.arrays import special_class
 from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
@@ -87,6 +88,7 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
 
 def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> ArrayValue:
     """An array from outside the program, one container however often it is used."""
+    check_plain(ctx, value)
     if id(value) not in ctx.outside:
         ctx.outside[id(value)] = (value, ctx.builder.constant(value, label))
     stored = ctx.outside[id(value)][1]
@@ -94,6 +96,13 @@ def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> 
         del ctx.outside[id(value)]
         return constant_array(ctx, value, label)
     return stored
+
+
+def check_plain(ctx: Context, value: Any) -> None:
+    """Refuse arrays of classes of their own: the operators of matrices and masked arrays mean something else."""
+    if (form := special_class(value)) is not None:
+        raise ctx.refuse(f"an array of class {form.__name__}, whose operations are not those of NumPy's arrays",
+                         "convert it with np.asarray before the call, with .filled(...) if it is masked", "SG108")
 
 
 def describe(value: Value) -> str:

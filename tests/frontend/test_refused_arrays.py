@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tests.frontend.refusing import I6, TABLE, A, Refusal, X, Z, check_refusal, collector
+
+MASKED = np.ma.array(X, mask=X > 0)
 
 CASES: list[Refusal] = []
 refused = collector(CASES)
@@ -26,6 +29,21 @@ def svd(a):
 @refused(1, "a call of", X)
 def unknown_builtin(x):
     return hash(x)
+
+
+@refused(0, "an array of class matrix", np.matrix(A))
+def matrix_argument(a):
+    return a * a
+
+
+@refused(1, "an array of class MaskedArray", X)
+def masked_array_from_outside(x):
+    return x * MASKED
+
+
+@refused(1, "a value of type csr_matrix", sparse.csr_matrix(A), X)
+def sparse_matrix(a, x):
+    return a @ x
 
 
 @refused(1, "the attribute 'tobytes'", X)

@@ -17,6 +17,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    Maybe,
     Position,
     RangeValue,
     Record,
@@ -83,7 +84,8 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, (range, RangeValue)):
         ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
         return ctx.invoke(ctx, np.arange, (*ends, value.step), {})
-    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", code="SG109")
+    help = "pass its arrays, .data and .indices, or .toarray()" if hasattr(value, "toarray") else ""
+    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", help, "SG109")
 
 
 def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> ArrayValue:
@@ -119,6 +121,8 @@ def describe(value: Value) -> str:
         return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"
     if isinstance(value, Masked):
         return "data selected by a mask, whose length depends on the data,"
+    if isinstance(value, Maybe):
+        return "a value that is None or not bound on some of the ways to this point"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if name else f"a value of type {type(value).__name__}"
 

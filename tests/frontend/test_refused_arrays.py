@@ -1,7 +1,9 @@
 """Arrays used in ways that are not taken: message, file and line."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,25 @@ def masked_array_from_outside(x):
 @refused(1, "a value of type csr_matrix", sparse.csr_matrix(A), X)
 def sparse_matrix(a, x):
     return a @ x
+
+
+@refused(2, "looked for among values only known at run time", X)
+def list_item_by_value(x):
+    items = [x[0], x[1]]
+    items.remove(x[1])
+    return items[0]
+
+
+@refused(1, "itertools.repeat without an end", X)
+def endless_repetition(x):
+    for k in itertools.repeat(2.0):
+        x = x * k
+    return x
+
+
+@refused(1, "functools.reduce of nothing", X)
+def reduction_of_nothing(x):
+    return reduce(np.add, x[:0])
 
 
 @refused(1, "the attribute 'tobytes'", X)

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sdfgad.arguments import Bound, Spec, bind, check_aliases, is_differentiable, resolve_wrt
+from sdfgad.arguments import Bound, bind, check_aliases, is_differentiable, resolve_wrt
+from sdfgad.arrays import Spec
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import settings

@@ -14,19 +14,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad import __version__
+from sdfgad.arrays import Spec, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import thread_count
 from sdfgad.errors import AliasError, DtypeError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
-
-
-@dataclass(frozen=True)
-class Spec:
-    """A stand-in for an array: a shape and a dtype."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,7 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     """What the compiled program depends on: shape and dtype of numbers, the value of everything else."""
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
-        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic))
+        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic), special_class(value))
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__

@@ -54,3 +54,11 @@ def test_arrays_that_fit_are_taken_as_they_are() -> None:
         made = as_input(other, wanted, None)
         np.testing.assert_array_equal(made, x)
         assert made.dtype == wanted.dtype and made.flags.c_contiguous and made.dtype.isnative
+
+
+def test_arrays_of_other_classes_are_other_arguments() -> None:
+    plain = np.ones((2, 2))
+    known = bind(two, (plain,), {}).signature
+    assert bind(two, (plain[::-1],), {}).signature == known
+    for other in (np.matrix(plain), np.ma.array(plain, mask=plain > 2)):
+        assert bind(two, (other,), {}).signature != known

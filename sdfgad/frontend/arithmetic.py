@@ -34,6 +34,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Record,
+    Rows,
     Value,
     is_int,
     is_number,
@@ -267,6 +268,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         if isinstance(value, Lazy):
             value = ctx.builder.materialise(value, "tmp")
         return [subscript(ctx, value, k) for k in range(value.shape[0].const)]
+    if isinstance(value, Rows) and value.count.const is not None:
+        return [value.item(ix(k)) for k in range(value.count.const)]
     raise ctx.refuse(f"{describe(value)} where a sequence of known length is needed", code="SG102")
 
 

@@ -28,7 +28,8 @@ from sdfgad.frontend.values import (
 from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
-_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "index"})
+_BY_VALUE = frozenset({"index", "remove", "count"})
+_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear"}) | _BY_VALUE
 
 
 def attribute(ctx: Context, owner: Value, name: str) -> Value:
@@ -141,6 +142,8 @@ def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
         raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
     if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
+    if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):
+        raise ctx.refuse("a list item looked for among values only known at run time", "use an array", "SG102")
     try:
         return getattr(owner.items, method.name)(*arguments)
     except (IndexError, TypeError, ValueError) as error:

@@ -9,6 +9,7 @@ from weakref import WeakSet
 import numpy as np
 
 from sdfgad import names
+from sdfgad.arrays import native
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, Access
 from sdfgad.frontend.bounds import Scope
@@ -115,8 +116,8 @@ class Builder:
 
     def constant(self, value: np.ndarray, label: str) -> ViewValue:
         """Data known while translating, as a container of role "constant"."""
-        array = self.declare(tuple(ix(n) for n in value.shape), value.dtype, label, "constant")
-        self.constants[array.name] = np.ascontiguousarray(value).reshape(value.shape)
+        array = self.declare(tuple(ix(n) for n in value.shape), native(value.dtype), label, "constant")
+        self.constants[array.name] = np.ascontiguousarray(value, dtype=array.dtype).reshape(value.shape)
         if value.dtype.kind in "iu" and value.size:
             self.know(array.name, (int(value.min()), int(value.max())))
         return self.view(array)

@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend import polyfills
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
-from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context, Frame
+from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import Liveness, analyse
@@ -269,8 +269,8 @@ def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[V
         raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance",
                          "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
-    frame = Frame(code, _analysis(code), {}, enclosing, quiet or (bool(ctx.frames) and ctx.frame.quiet),
-                  len(ctx.builder.regions))
+    frame = Frame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
+                  quiet or (bool(ctx.frames) and ctx.frame.quiet), len(ctx.builder.regions))
     uses = _single_uses(code)
     for name, value in names.items():
         frame.names[name] = value if name in uses and isinstance(value, Lazy) else kept(ctx, value, name)
@@ -298,7 +298,7 @@ def run_wrapper(ctx: Context, function: FunctionType, code: Code, arguments: lis
 
 def run_top(ctx: Context, code: Code, names: dict[str, Value]) -> Value:
     """Run the function that is being translated."""
-    frame = Frame(code, _analysis(code), {BREAK: False, CONTINUE: False, RETURN: False, **names})
+    frame = Frame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
     return _run(ctx, frame)
 
 

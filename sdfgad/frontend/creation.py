@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sdfgad.arrays import native
 from sdfgad.frontend.arithmetic import constant_of, items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
@@ -62,7 +63,7 @@ def dtype_of(ctx: Context, dtype: Value) -> np.dtype:
     if isinstance(dtype, (ArrayValue, IntValue, ListValue)):
         raise ctx.refuse(f"{describe(dtype)} as a dtype", code="SG104")
     try:
-        found = np.dtype(dtype)
+        found = native(np.dtype(dtype))
     except TypeError as error:
         raise ctx.refuse(f"{describe(dtype)} as a dtype", code="SG104") from error
     ctx.builder.check_dtype(found)

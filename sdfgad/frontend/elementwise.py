@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.arrays import special_class
 from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
@@ -17,6 +18,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    Maybe,
     Position,
     RangeValue,
     Record,
@@ -83,11 +85,13 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, (range, RangeValue)):
         ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
         return ctx.invoke(ctx, np.arange, (*ends, value.step), {})
-    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", code="SG109")
+    help = "pass its arrays, .data and .indices, or .toarray()" if hasattr(value, "toarray") else ""
+    raise ctx.refuse(f"{describe(value)} where an array or a number is needed", help, "SG109")
 
 
 def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> ArrayValue:
     """An array from outside the program, one container however often it is used."""
+    check_plain(ctx, value)
     if id(value) not in ctx.outside:
         ctx.outside[id(value)] = (value, ctx.builder.constant(value, label))
     stored = ctx.outside[id(value)][1]
@@ -95,6 +99,13 @@ def constant_array(ctx: Context, value: np.ndarray, label: str = "constant") -> 
         del ctx.outside[id(value)]
         return constant_array(ctx, value, label)
     return stored
+
+
+def check_plain(ctx: Context, value: Any) -> None:
+    """Refuse arrays of classes of their own: the operators of matrices and masked arrays mean something else."""
+    if (form := special_class(value)) is not None:
+        raise ctx.refuse(f"an array of class {form.__name__}, whose operations are not those of NumPy's arrays",
+                         "convert it with np.asarray before the call, with .filled(...) if it is masked", "SG108")
 
 
 def describe(value: Value) -> str:
@@ -111,6 +122,8 @@ def describe(value: Value) -> str:
         return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"
     if isinstance(value, Masked):
         return "data selected by a mask, whose length depends on the data,"
+    if isinstance(value, Maybe):
+        return "a value that is None or not bound on some of the ways to this point"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if name else f"a value of type {type(value).__name__}"
 

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import builtin_rules, creation, decompositions, diagonals, linalg, reductions, shaping
+from sdfgad.frontend import (
+    builtin_rules,
+    creation,
+    decompositions,
+    diagonals,
+    iterator_rules,
+    linalg,
+    reductions,
+    shaping,
+)
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import imag, real
 from sdfgad.frontend.comparisons import compare
@@ -242,7 +251,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    **builtin_rules.FUNCTIONS,
+    **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

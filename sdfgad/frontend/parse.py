@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from sdfgad import names
+from sdfgad.arrays import Spec, native
 from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import Access, check_known
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.builder import Builder, Restart
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import settle_contents
@@ -45,14 +46,6 @@ from sdfgad.trees import assembled, contents, is_named, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
 RESTARTS = 200
-
-
-@dataclass(frozen=True)
-class Spec:
-    """Stands for an array of which only shape and dtype are known."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
 
 
 @dataclass(frozen=True)
@@ -206,8 +199,9 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
         return _inside(ctx, path, value, inside, taken)
     if isinstance(value, _CONSTANTS) or callable(value):
         return value
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return _container(ctx, path, tuple(int(n) for n in value.shape), np.dtype(value.dtype), taken.traced)
+    if isinstance(value, (np.ndarray, Spec)):
+        check_plain(ctx, value)
+        return _container(ctx, path, tuple(int(n) for n in value.shape), native(value.dtype), taken.traced)
     if hasattr(value, "__dict__") and not isinstance(value, (Mapping, Sequence, Set)):
         return value  # an object: what is asked of it is looked up
     raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", "pass arrays, numbers, booleans, strings "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sdfgad.arrays import native
 from sdfgad.frontend import joining_bodies
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
@@ -268,7 +269,7 @@ def concatenate(ctx: Context, arrays: Value, axis: Value = 0, dtype: Value = Non
     for part in parts:
         total = total + part.shape[where]
     shape = (*parts[0].shape[:where], total, *parts[0].shape[where + 1:])
-    kind = promote(ctx, parts) if dtype is None else np.dtype(dtype)
+    kind = promote(ctx, parts) if dtype is None else native(np.dtype(dtype))
     target = ctx.builder.view(ctx.builder.declare(shape, kind, ctx.label or "joined"), shape)
     start = ix(0)
     for part in parts:

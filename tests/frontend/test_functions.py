@@ -13,6 +13,7 @@ from tests.frontend.programs import A34, V4, V6, Case, collector
 SCALE = 2.5
 WEIGHTS = np.array([0.5, 1.0, 2.0, 4.0])
 CONFIG = (2, 3, "mean")
+SWAPPED = np.array([0.5, 1.0, 2.0], dtype=">f8")
 
 CASES: list[Case] = []
 case = collector(CASES)
@@ -100,6 +101,59 @@ def star_arguments(x):
 
     args = (x[0], x[1])
     return total(*args, x[2])
+
+
+def until_small(x, trips, least):
+    for _ in range(trips):
+        step = np.sin(x)
+        if step[0] < least:
+            break
+        x = x + step
+    return x
+
+
+def until_positive(x):
+    while True:
+        x = x + 1.0
+        if x > 3:
+            return x * x
+        elif x < -50:
+            break
+    return -x
+
+
+def without_negatives(x):
+    s = 0.0
+    for e in x:
+        if e < 0:
+            continue
+        if e > 5:
+            break
+        s += e
+    else:
+        s *= 2.0
+    return s
+
+
+@case(V6)
+def helpers_with_exits(x):
+    y = until_small(x, 3, 0.1) * until_small(x, 40, 1e-3)
+    return y, until_positive(x[0]), without_negatives(x), without_negatives(x + 10)
+
+
+@case(A34)
+def helpers_with_exits_in_loops(a):
+    out = np.zeros(3)
+    for i in range(3):
+        out[i] = without_negatives(a[i]) + until_positive(a[i, 0])
+    return out
+
+
+@case(V4.astype(">f8"), np.arange(3, dtype=">i4"))
+def other_byte_orders(x, k):
+    y = np.zeros(4, dtype=">f4") + WEIGHTS.astype(">f8")
+    x[k] *= SWAPPED[k]
+    return x * y
 
 
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])

@@ -1,7 +1,9 @@
 """Iterating over things, names carried from one iteration to the next."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -199,6 +201,71 @@ def errstate(x):
         if x[0] > 0:
             y = y * 2
     return y
+
+
+@case(A34)
+def products_of_ranges(a):
+    out = np.zeros_like(a)
+    for i, j in itertools.product(range(1, a.shape[0]), range(a.shape[1] - 1, -1, -2)):
+        out[i, j] = a[i - 1, j] + 10 * i + j + out[i - 1, j]
+    for i, x, j in itertools.product(range(2, 0, -1), a[0], range(i, i + 2)):
+        out[i, j] += x * out[i - 1, j]
+    return out
+
+
+@case(V6)
+def products_of_items(x):
+    s = 0.0
+    for (k, a), b, c in itertools.product(enumerate(x), x[:2], (1.0, 2.0)):
+        s += a * b + c * k
+    for p, q in itertools.product(x, repeat=2):
+        s = s * 0.5 + p * q
+    for _ in itertools.product(x, range(0)):
+        s = 0.0
+    return s, list(zip(x[:2], range(2)))
+
+
+@case(V6)
+def picked_items(x):
+    s = 0.0
+    for a, b in itertools.combinations(x, 2):
+        s = s * 0.9 + a * b
+    for a, b in itertools.permutations(list(x[:3]), 2):
+        s = s * 0.9 + a - b * b
+    for a, b in itertools.pairwise(x):
+        s = s * 0.9 + a * b
+    for a in itertools.chain(itertools.islice(x, 1, None, 2), [1.0, 2.0], x[:2]):
+        s = s * 0.9 + a
+    return s
+
+
+@case(V6, 4)
+def repeated(x, n):
+    for _ in itertools.repeat(None, n):
+        x = x - 0.1 * np.sin(x)
+    for k in itertools.repeat(0.0, -n):
+        x = x * k
+    return x
+
+
+@case(V6, A34)
+def reductions_of_items(x, a):
+    m = reduce(np.dot, [a, a.T, a])
+    s = reduce(lambda p, q: p - q * q, x, 0.5) + reduce(max, x)
+    for k, p in enumerate(itertools.accumulate(x)):
+        s += k * p
+    for k, p in enumerate(itertools.accumulate(x, lambda p, q: p * q - 1, initial=2.0)):
+        s += k * p
+    return m, s
+
+
+@case(V6)
+def lists_by_value(x):
+    order = [3, 1, 2, 1]
+    order.remove(1)
+    picked = x[order.index(2)] * order.count(1)
+    order.clear()
+    return picked, len(order)
 
 
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])

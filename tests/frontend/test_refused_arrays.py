@@ -1,13 +1,18 @@
 """Arrays used in ways that are not taken: message, file and line."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tests.frontend.refusing import I6, TABLE, A, Refusal, X, Z, check_refusal, collector
+
+MASKED = np.ma.array(X, mask=X > 0)
 
 CASES: list[Refusal] = []
 refused = collector(CASES)
@@ -26,6 +31,40 @@ def svd(a):
 @refused(1, "a call of", X)
 def unknown_builtin(x):
     return hash(x)
+
+
+@refused(0, "an array of class matrix", np.matrix(A))
+def matrix_argument(a):
+    return a * a
+
+
+@refused(1, "an array of class MaskedArray", X)
+def masked_array_from_outside(x):
+    return x * MASKED
+
+
+@refused(1, "a value of type csr_matrix", sparse.csr_matrix(A), X)
+def sparse_matrix(a, x):
+    return a @ x
+
+
+@refused(2, "looked for among values only known at run time", X)
+def list_item_by_value(x):
+    items = [x[0], x[1]]
+    items.remove(x[1])
+    return items[0]
+
+
+@refused(1, "itertools.repeat without an end", X)
+def endless_repetition(x):
+    for k in itertools.repeat(2.0):
+        x = x * k
+    return x
+
+
+@refused(1, "functools.reduce of nothing", X)
+def reduction_of_nothing(x):
+    return reduce(np.add, x[:0])
 
 
 @refused(1, "the attribute 'tobytes'", X)

@@ -1,0 +1,79 @@
+"""`functools.reduce` and the functions of `itertools` that numerical programs loop over."""
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import int_ix
+from sdfgad.frontend.loops import rows_of
+from sdfgad.frontend.values import Rows, Value
+from sdfgad.frontend.views import to_int
+from sdfgad.ir.index import Ix, floordiv, ix, mod
+
+Rule = Callable[..., Value]
+
+
+def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
+    given = iterables * int(to_int(ctx, repeat))
+    rows = [rows_of(ctx, i) for i in given]
+    if any(r is None for r in rows):
+        return tuple(itertools.product(*(items_of(ctx, i) for i in given)))
+
+    def item(k: Ix) -> Value:
+        found: list[Value] = []
+        for r in reversed(rows):
+            found.insert(0, r.item(mod(k, r.count)))  # type: ignore[union-attr]
+            k = floordiv(k, r.count)  # type: ignore[union-attr]
+        return tuple(found)
+
+    return Rows(math.prod((r.count for r in rows), start=ix(1)), item)  # type: ignore[union-attr]
+
+
+def repeat(ctx: Context, object: Value, times: Value = None) -> Value:
+    if times is None:
+        raise ctx.refuse("itertools.repeat without an end", "give the number of times", "SG102")
+    return Rows(ctx.builder.scope.greatest(int_ix(to_int(ctx, times)), ix(0)), lambda k: object)
+
+
+def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> Value:
+    items = [*initial, *items_of(ctx, iterable)]
+    if not items:
+        raise ctx.refuse("functools.reduce of nothing", "give an initial value", "SG102")
+    return functools.reduce(lambda a, b: ctx.invoke(ctx, function, [a, b], {}), items)
+
+
+def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
+    items = items_of(ctx, iterable) if initial is None else [initial, *items_of(ctx, iterable)]
+    step = np.add if func is None else func
+    return tuple(itertools.accumulate(items, lambda a, b: ctx.invoke(ctx, step, [a, b], {})))
+
+
+def of_items(made: Callable[..., Any]) -> Rule:
+    """A function of `itertools` that only picks items: what it picks is known while translating."""
+
+    def rule(ctx: Context, iterable: Value, *counts: Value) -> Value:
+        numbers = [None if c is None else int(to_int(ctx, c)) for c in counts]
+        return tuple(made(items_of(ctx, iterable), *numbers))
+
+    return rule
+
+
+def chain(ctx: Context, *iterables: Value) -> Value:
+    return tuple(v for i in iterables for v in items_of(ctx, i))
+
+
+FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
+    functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
+    itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
+    itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
+    itertools.islice: of_items(itertools.islice),
+})
+"""The functions, with their rules."""

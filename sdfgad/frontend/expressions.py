@@ -11,6 +11,7 @@ import numpy as np
 
 from sdfgad.frontend import arithmetic, attributes, records
 from sdfgad.frontend.branches import choose
+from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
@@ -294,54 +295,6 @@ def _dict(ctx: Context, node: ast.Dict) -> Value:
     return records.make_dict(ctx, found)
 
 
-def _dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
-    items = _unrolled(ctx, node.generators, lambda: (evaluate(ctx, node.key), evaluate(ctx, node.value)))
-    return records.make_dict(ctx, items)
-
-
-def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    return ListValue(_unrolled(ctx, node.generators, lambda: evaluate(ctx, node.elt)), len(ctx.builder.regions))
-
-
-def _unrolled(ctx: Context, loops: Sequence[ast.comprehension], element: Callable[[], Any]) -> list[Any]:
-    """The elements of a comprehension: its iterables have to be known now."""
-    found: list[Any] = []
-    before = dict(ctx.frame.names)
-
-    def walk(generators: Sequence[ast.comprehension]) -> None:
-        if not generators:
-            found.append(element())
-            return
-        first = generators[0]
-        for item in arithmetic.items_of(ctx, evaluate(ctx, first.iter)):
-            bind_target(ctx, first.target, item)
-            kept = [arithmetic.known_truth(ctx, evaluate(ctx, c)) for c in first.ifs]
-            if None in kept:
-                raise ctx.refuse("a condition of a comprehension that depends on data", "use a loop", "SG102")
-            if all(kept):
-                walk(generators[1:])
-
-    walk(loops)
-    for name in ctx.frame.names.keys() - before.keys():
-        del ctx.frame.names[name]
-    ctx.frame.names.update(before)
-    return found
-
-
-def bind_target(ctx: Context, target: ast.expr, item: Value) -> None:
-    """Bind the variable of a comprehension."""
-    if isinstance(target, ast.Name):
-        ctx.frame.names[target.id] = arithmetic.kept(ctx, item)
-        return
-    if isinstance(target, ast.Tuple):
-        items = arithmetic.items_of(ctx, item)
-        if len(items) == len(target.elts):
-            for part, value in zip(target.elts, items, strict=True):
-                bind_target(ctx, part, value)
-            return
-    raise ctx.refuse("this target of a comprehension", code="SG102")
-
-
 def _joined(ctx: Context, node: ast.JoinedStr) -> Value:
     parts = []
     for piece in node.values:
@@ -356,8 +309,8 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
-    ast.Dict: _dict, ast.DictComp: _dict_comprehension,
-    ast.ListComp: _comprehension, ast.GeneratorExp: _comprehension, ast.JoinedStr: _joined})
+    ast.Dict: _dict, ast.DictComp: dict_comprehension,
+    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.NamedExpr: "assign on a line of its own", ast.Set: "use a tuple", ast.SetComp: "use a tuple",
     ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",

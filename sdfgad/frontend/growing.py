@@ -9,7 +9,6 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.grown import FIXED, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.liveness import has_exit
 from sdfgad.frontend.merge import Kind, join, kind_of
 from sdfgad.frontend.sharing import IN_LIST, Shared
 from sdfgad.frontend.values import Grown, ListValue, Rows, Value, ViewValue, contained, like
@@ -28,25 +27,25 @@ class Refit(Exception):
 
 # loops
 
-def run_growing(ctx: Context, stmt: ast.For, rows: Rows, least: int, run: Callable[[Rows], None]) -> bool:
-    """Run a loop of more than `least` iterations that appends to lists; whether it is one.
+def run_growing(ctx: Context, lists: Sequence[str], rows: Rows, least: int, run: Callable[[Rows], None]) -> bool:
+    """Run a loop of more than `least` iterations that appends to `lists`; whether it is one.
 
     Its body is translated once, for all iterations: it has to append the same number of items, of the same kinds, in
     each of them. Tried with what is known, and again with what turns up.
     """
-    names = _growing(ctx, stmt, rows, least)
+    names = may_grow(ctx, lists, rows, least)
     if not names:
         return False
     strides, kinds = dict.fromkeys(names, 1), {n: _first_kinds(ctx, ctx.frame.names[n]) for n in names}
     back, frame, given = ctx.mark(), ctx.frame, dict(ctx.frame.names)
     for _ in range(_TRIALS):
-        lists = {n: _begin(ctx, frame.names[n], rows, strides[n], *kinds[n], n) for n in names}
-        frame.names.update(lists)
+        begun = {n: _begin(ctx, frame.names[n], rows, strides[n], *kinds[n], n) for n in names}
+        frame.names.update(begun)
         try:
-            run(_watched(ctx, rows, lists, strides))
-            _close(ctx, lists, strides)
+            run(_watched(ctx, rows, begun, strides))
+            _close(ctx, begun, strides)
         except Refit as found:
-            if found.name not in strides or found.kinds and lists[found.name].begun is not None:
+            if found.name not in strides or found.kinds and begun[found.name].begun is not None:
                 raise
             back()
             if found.kinds:
@@ -55,31 +54,26 @@ def run_growing(ctx: Context, stmt: ast.For, rows: Rows, least: int, run: Callab
                 strides[found.name] = found.stride
             continue
         frame.names.update({n: replace(made, length=made.length + rows.count * strides[n]) if strides[n] else given[n]
-                            for n, made in lists.items()})
+                            for n, made in begun.items()})
         return True
     raise ctx.refuse("a list that loops make longer in different ways", "use an array", "SG102")
 
 
-def may_grow(ctx: Context, stmt: ast.For, rows: Rows, least: int) -> bool:
-    """Whether a loop of more than `least` iterations appends to lists."""
-    return bool(_growing(ctx, stmt, rows, least))
-
-
-def _growing(ctx: Context, stmt: ast.For, rows: Rows, least: int) -> list[str]:
-    count = rows.count.const
-    if count is None or count < 1 or has_exit(stmt.body, (ast.Break, ast.Return)):
+def may_grow(ctx: Context, lists: Sequence[str], rows: Rows, least: int) -> list[str]:
+    """Those of the names that are lists to which a loop of more than `least` iterations may append."""
+    count, names = rows.count.const, ctx.frame.names
+    if count is None or count < 1:
         return []
-    names = ctx.frame.names
-    return [n for n in appended(stmt.body) if n in names and _may_grow(ctx, names[n], count > least)]
+    return [n for n in lists if n in names and _may_grow(ctx, names[n], count > least)]
 
 
-def appended(body: Sequence[ast.stmt]) -> Iterator[str]:
+def appended(body: Sequence[ast.stmt]) -> list[str]:
     """The names of the lists that a block makes longer, if they are lists: `name.append(item)`, `name += items`."""
     nodes = [n for s in body for n in ast.walk(s)]
     calls = [n.func.value for n in nodes
              if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append"]
     calls += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
-    return iter(dict.fromkeys(n.id for n in calls if isinstance(n, ast.Name)))
+    return list(dict.fromkeys(n.id for n in calls if isinstance(n, ast.Name)))
 
 
 def _may_grow(ctx: Context, value: Value, long: bool) -> bool:

@@ -12,7 +12,7 @@ from sdfgad.frontend.carried import Carry, Exchanged, Trial, after_loop, close_c
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
-from sdfgad.frontend.growing import may_grow, run_growing
+from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.grown import walked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.liveness import assigned, has_exit
@@ -75,7 +75,7 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     """A loop over rows, in pieces where it appends to lists now and then."""
-    grows = may_grow(ctx, stmt, rows, UNROLL_TRIPS)
+    grows = may_grow(ctx, _lists(stmt), rows, UNROLL_TRIPS)
     rhythm = rhythm_of(ctx, stmt) if grows else None
     cut = pieces(rows, rhythm) if rhythm is not None else None
     if not grows or cut is None or rhythm is None:
@@ -95,8 +95,13 @@ def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
             _grown(ctx, stmt, part(rows, first, last), bind)
 
 
+def _lists(stmt: ast.For) -> list[str]:
+    """The lists that every iteration may make longer: none where one of them may be the last."""
+    return [] if has_exit(stmt.body, (ast.Break, ast.Return)) else appended(stmt.body)
+
+
 def _grown(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, least: int = 0) -> None:
-    if not run_growing(ctx, stmt, rows, least, lambda r: _run_rows(ctx, stmt, r, bind)):
+    if not run_growing(ctx, _lists(stmt), rows, least, lambda r: _run_rows(ctx, stmt, r, bind)):
         _run_rows(ctx, stmt, rows, bind)
 
 

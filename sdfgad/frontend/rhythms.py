@@ -57,7 +57,7 @@ def rhythm_of(ctx: Context, stmt: ast.For) -> Rhythm | None:
 
 
 def _tests(stmt: ast.For) -> Iterator[ast.expr]:
-    return (n.test for s in stmt.body for n in ast.walk(s) if isinstance(n, ast.If) and list(appended([n])))
+    return (n.test for s in stmt.body for n in ast.walk(s) if isinstance(n, ast.If) and appended([n]))
 
 
 def _names(node: ast.expr, name: str) -> bool:

@@ -151,6 +151,14 @@ def from_a_helper(u):
     return np.dot(np.array(run(u)), np.array(run(2 * u)))
 
 
+@case(U)
+def long_comprehensions(u):
+    lines = [np.sin(x) * u for x in np.linspace(0, 1, N)]
+    pairs = [(line[0], i * u[1]) for i, line in enumerate(lines)]
+    largest = max(u[k % 5] * k for k in range(N))
+    return np.array(lines), np.array(pairs), sum([a * b for a, b in pairs]), largest, [x for x in u for _k in range(2)]
+
+
 @pytest.mark.parametrize("program, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(program, arguments):
     check(program, *arguments)

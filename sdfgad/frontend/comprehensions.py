@@ -1,0 +1,114 @@
+"""Comprehensions: written out item by item, or loops that fill a list where they are long."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sdfgad import names
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import records
+from sdfgad.frontend.arithmetic import items_of, kept, known_truth
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.growing import append, run_growing
+from sdfgad.frontend.loops import UNROLL_TRIPS, rows_of
+from sdfgad.frontend.values import ArrayValue, Grown, ListValue, RangeValue, Rows, Value
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Loop, Range
+
+_FILLED = "list being made"  # no name of the user's
+
+
+def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
+    """`{key: value for ...}`."""
+    items = _written_out(ctx, node.generators, ctx.evaluate(ctx, node.generators[0].iter),
+                         lambda: (ctx.evaluate(ctx, node.key), ctx.evaluate(ctx, node.value)))
+    return records.make_dict(ctx, items)
+
+
+def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """`[item for ...]`."""
+    first = ctx.evaluate(ctx, node.generators[0].iter)
+    rows = _long(ctx, node, first)
+    if rows is not None:
+        back = ctx.mark()
+        try:
+            return _looped(ctx, node, rows)
+        except UnsupportedError:
+            back()
+    items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
+    return ListValue(items, len(ctx.builder.regions))
+
+
+def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> Rows | None:
+    """What a comprehension of one loop without conditions walks over, when that is long."""
+    if len(node.generators) > 1 or node.generators[0].ifs:
+        return None
+    if not isinstance(first, (range, RangeValue, Rows, ArrayValue, Grown)):
+        return None
+    rows = rows_of(ctx, first)
+    return rows if rows is not None and (rows.count.const or 0) > UNROLL_TRIPS else None
+
+
+def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> Value:
+    """A loop whose iterations share nothing but the list they fill."""
+    if _FILLED in ctx.frame.names:
+        raise ctx.refuse("a long comprehension inside of another", "use a loop", "SG102")
+    ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
+    run_growing(ctx, [_FILLED], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
+    return ctx.frame.names.pop(_FILLED)
+
+
+def _fill(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> None:
+    builder, source, before = ctx.builder, ctx.builder.source, dict(ctx.frame.names)
+    span = Range(builder.symbol(names.loop_variable("k")), ix(0), rows.count)
+    builder.flush()
+    stale = builder.shared.stale
+    with builder.region() as block:
+        builder.scope.ranges.append(span)
+        bind_target(ctx, node.generators[0].target, rows.item(ix(span.var)))
+        append(ctx, ctx.frame.names[_FILLED], [kept(ctx, ctx.evaluate(ctx, node.elt))])
+    if not builder.shared.stale <= stale:
+        raise ctx.refuse("a comprehension that updates arrays which have other names, too", "use a loop", "SG107")
+    builder.source = source
+    builder.emit(Loop(span, tuple(block), source, None, None, "k"))
+    ctx.frame.names = {**before, _FILLED: ctx.frame.names[_FILLED]}
+
+
+def _written_out(ctx: Context, loops: Sequence[ast.comprehension], first: Value,
+                 element: Callable[[], Any]) -> list[Any]:
+    """The elements of a comprehension: its iterables have to be known now."""
+    found: list[Any] = []
+    before = dict(ctx.frame.names)
+
+    def walk(generators: Sequence[ast.comprehension], iterable: Value) -> None:
+        generator, rest = generators[0], generators[1:]
+        for item in items_of(ctx, iterable):
+            bind_target(ctx, generator.target, item)
+            holds = [known_truth(ctx, ctx.evaluate(ctx, c)) for c in generator.ifs]
+            if None in holds:
+                raise ctx.refuse("a condition of a comprehension that depends on data", "use a loop", "SG102")
+            if all(holds) and rest:
+                walk(rest, ctx.evaluate(ctx, rest[0].iter))
+            elif all(holds):
+                found.append(element())
+
+    walk(loops, first)
+    for name in ctx.frame.names.keys() - before.keys():
+        del ctx.frame.names[name]
+    ctx.frame.names.update(before)
+    return found
+
+
+def bind_target(ctx: Context, target: ast.expr, item: Value) -> None:
+    """Bind the variable of a comprehension."""
+    if isinstance(target, ast.Name):
+        ctx.frame.names[target.id] = kept(ctx, item)
+        return
+    if isinstance(target, ast.Tuple):
+        items = items_of(ctx, item)
+        if len(items) == len(target.elts):
+            for part, value in zip(target.elts, items, strict=True):
+                bind_target(ctx, part, value)
+            return
+    raise ctx.refuse("this target of a comprehension", code="SG102")

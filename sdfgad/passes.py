@@ -38,6 +38,7 @@ from sdfgad.transform.parallelise import parallelise
 from sdfgad.transform.part_versions import part_versions
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
+from sdfgad.transform.read_kept import read_kept
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
@@ -84,7 +85,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
     program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
     program = join_sums(split_with_sums(program, keep))
-    program = line_strips(remove_unseen_copies(join_pointwise(program, keep), keep))
+    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep))
     program = divide_kept_powers(join_updates(turn_sums(program)))
     # From here on sums that an assignment begins no longer change places with others.
     program = remove_overwritten(assign_to_zeros(program))

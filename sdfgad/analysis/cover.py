@@ -32,15 +32,17 @@ def fills(stmt: Map, store: Store, array: Array) -> bool:
     """Whether a store reaches every element exactly once: as many points as elements, and no element twice.
 
     The latter is shown by places in memory: sorted by stride, each variable steps over all that the ones before reach.
+    Ranges may start anywhere, as long as the places do not move with them: x[j - 8*s] for j = 8*s:8*s + 8.
     """
     trips = {r.var: r.trips for r in stmt.domain}
-    if any(r.start.symbols | r.stop.symbols for r in stmt.domain):
+    if any(not trips.keys().isdisjoint(r.start.symbols | r.stop.symbols) for r in stmt.domain):
         return False  # ranges that move with each other: strides say nothing
     if None in trips.values() or math.prod(n or 0 for n in trips.values()) != math.prod(array.shape):
         return False
     place = Ix(())
     for i, n in zip(store.index, array.shape, strict=True):
         place = place * n + i
+    place = place.subs({r.var: r.start + r.var for r in stmt.domain})
     if place.affine is None or not place.affine[0].keys() <= trips.keys():
         return False
     reach = 0

@@ -18,6 +18,8 @@ from sdfgad.names import fresh
 
 ROLES = ("argument", "transient", "constant")
 """Of arrays that lie in memory, under one name."""
+VECTOR = 64
+"""Bytes of the widest vectors, and of lines of the cache."""
 Index = tuple[Ix, ...]
 Key = tuple[str, Index]
 """An array, and where a line lies in the dimensions that neither count lanes nor positions."""
@@ -170,7 +172,7 @@ class _Strip:
 
     def block(self, block: Block, path: tuple[Range, ...]) -> Block:
         """The block with lines of its own, and those of the loops in it."""
-        lines = self._worth(block, self._lines(block, path))
+        lines = self._widened(block, self._worth(block, self._lines(block, path)))
         self.barred |= {name for name, _ in lines}
         before, body, after = self._with(block, lines)
         rest = (with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s for s in body)
@@ -256,6 +258,22 @@ class _Strip:
                 self.room -= size
                 chosen[key] = line
         return {key: line for key, line in lines.items() if key in chosen}
+
+    def _widened(self, block: Block, lines: dict[Key, _Line]) -> dict[Key, _Line]:
+        """The lines with all of the vectors that they begin and end in, as long as there is room.
+
+        Whole vectors turn at once, and none lies in two lines of the cache. What is loaded beyond the ends is stored as
+        it was; lines that are only stored have nothing there.
+        """
+        for line in lines.values():
+            vector, size = VECTOR // line.array.dtype.itemsize, line.array.shape[line.position]
+            neighbours = line.position == len(line.array.shape) - 1 and size % vector == 0 and line.length >= vector
+            before, after = line.first % vector, -(line.last + 1) % vector
+            more = (before + after) * self.lanes.width * line.array.dtype.itemsize
+            if neighbours and 0 < more <= self.room and self._seen_before(block, line):
+                line.first, line.last = line.first - before, line.last + after
+                self.room -= more
+        return lines
 
     def _cost(self, use: _Use) -> int:
         """Scattered accesses, in vectors of lanes."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
+from sdfgad.analysis.restart import exposed
 from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
 from sdfgad.ir.walk import all_reads, children, reads, rebuild, statements, with_children, writes
@@ -59,7 +60,7 @@ def remove_unseen_copies(program: Program, keep: Iterable[str]) -> Program:
     barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
     # A statement that stands at two places may be needed at one of them only.
     apart = rebuild(program.body, lambda s: (replace(s),))
-    look = _Looks(apart, frozenset(barred))
+    look = _Looks(program.but(body=apart), frozenset(barred))
     unseen = {(id(s), k) for s in look.maps for k in range(len(s.body)) if look.unseen(s, k)}
     if not unseen:
         return program
@@ -76,13 +77,15 @@ def remove_unseen_copies(program: Program, keep: Iterable[str]) -> Program:
 class _Looks:
     """What a program looks at, and when. `loops`: those around a statement, as objects: two may count by one name."""
 
-    def __init__(self, body: Block, barred: frozenset[str]) -> None:
-        self.barred = barred
-        self.place = sites(body)
+    def __init__(self, program: Program, barred: frozenset[str]) -> None:
+        self.arrays, self.barred = program.arrays, barred
+        self.place = sites(program.body)
+        self.bodies: dict[int, Block] = {}
+        self.passed_on: dict[int, frozenset[str]] = {}
         self.loops: dict[int, tuple[int, ...]] = {}
         self.maps: list[Map] = []
         self.reads: dict[str, list[tuple[Stmt, Access]]] = {}
-        self._enter(body, ())
+        self._enter(program.body, ())
 
     def _enter(self, block: Block, loops: tuple[int, ...]) -> None:
         for stmt in block:
@@ -92,6 +95,8 @@ class _Looks:
             for access in reads_of(stmt, self.place[id(stmt)]):
                 self.reads.setdefault(access.array, []).append((stmt, access))
             inside = (*loops, id(stmt)) if isinstance(stmt, (Loop, While)) else loops
+            if isinstance(stmt, (Loop, While)):
+                self.bodies[id(stmt)] = stmt.body
             for block_ in children(stmt):
                 self._enter(block_, inside)
 
@@ -113,4 +118,11 @@ class _Looks:
                       min(len(mine), len(others)))
         if look.site.order > made.site.order and overlap_in(made, look, common):
             return True
-        return any(meets_later(made, look, level) for level in range(common))
+        return any(meets_later(made, look, level) and made.array in self._passed_on(mine[level])
+                   for level in range(common))
+
+    def _passed_on(self, loop: int) -> frozenset[str]:
+        """Arrays of which an iteration may look at what was there before it."""
+        if loop not in self.passed_on:
+            self.passed_on[loop] = exposed(self.bodies[loop], self.arrays)
+        return self.passed_on[loop]

@@ -124,6 +124,11 @@ CASES: dict[str, tuple[Any, tuple[int, ...], bool]] = {
     "overlapping rows": (((span("a", 0, 3), span("b", 0, 4)), (ix("a") * 3 + ix("b"),)), (12,), False),
     "backwards": (((span("a", 0, 5),), (ix("a") * -1 + 4,)), (5,), True),
     "diagonal": (((span("a", 0, 3), span("b", 0, 3)), (ix("a") + ix("b"), ix("b"))), (3, 3), False),
+    "strip": (((span("d", 0, 3), span("j", ix("s") * 4, ix("s") * 4 + 4)), ("d", ix("j") - ix("s") * 4)), (3, 4), True),
+    "strip backwards": (((span("j", ix("s") + 3, ix("s") - 1, step=-1),), (ix("j") - "s",)), (4,), True),
+    "counted from elsewhere": (((span("j", ix("s") * 4, ix("s") * 4 + 4),), (ix("j") - ix("t") * 4,)), (4,), False),
+    "short strip": (((span("j", ix("s") * 4, ix("s") * 4 + 3),), (ix("j") - ix("s") * 4,)), (4,), False),
+    "strip with an unknown end": (((span("j", ix("s"), "n"),), (ix("j") - "s",)), (4,), False),
     "moving ends": (((span("a", 0, 2), span("b", "a", ix("a") + 2)), (ix("a") * 2 - "b" + 1,)), (4,), False),
 }
 

@@ -97,3 +97,28 @@ def test_an_operand_added_to_is_looked_at() -> None:
     place = Site((), 0, 1)
     assert {r.array for r in reads_of(plain, place)} == {"a", "x"}
     assert {r.array for r in reads_of(replace(plain, attrs={"accumulate": True}), place)} == {"a", "x", "y"}
+
+
+LANES = span("i", ix("s") * 2, ix("s") * 2 + 2)
+LANE = I - ix("s") * 2
+
+
+@pytest.mark.parametrize(("fill", "goes"), [
+    ((mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I))),), True),
+    ((mapped([span("d", N - 1), LANES], store("w", (ix("d"), LANE), load("y", I))),), False),
+    ((mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I), "+")),), False),
+    ((Loop(span("q", "u", 1), (mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I))),)),), False),
+    ((), False),
+], ids=["filled", "all but a row", "added to", "filled in a loop that may not run", "not at all"])
+def test_what_the_next_iteration_fills_first_is_not_passed_on(fill: Block, goes: bool) -> None:
+    """for s: { for u: { w = y ; y += w[t] ; for t: { w[t + 1] = a[t] ; y += w[t] } } }, t falling"""
+    copy = mapped([LANES], store("w", (T + 1, LANE), load("a", T, I)))
+    look = mapped([LANES], store("y", (I,), load("w", T, LANE), "+"))
+    turns = Loop(Range("t", ix(N - 2), ix(-1), -1), (copy, look))
+    first = mapped([LANES], store("y", (I,), load("w", 3, LANE), "+"))
+    strips = Loop(span("s", 3), (Loop(span("u", 2), (*fill, first, turns)),))
+    arrays = {"a": ((N, N), F8), "w": ((N, 2), F8), "y": ((N,), F8)}
+    made: Program = program((strips,), arrays, {})
+    after = remove_unseen_copies(made, ("y",))
+    check_same(made, after, keep=("y",))
+    assert (after.body != made.body) is goes

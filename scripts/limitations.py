@@ -31,7 +31,7 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
+Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
 sets, growing lists and setting items of dicts inside branches and loops that are not unrolled, attributes of other
 objects set, arrays whose length depends on data (`x[mask]`
 other than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition
@@ -71,7 +71,7 @@ def name_of(function: Any) -> str:
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return f"np.{owner}.{function.__name__}"
     module_name = getattr(function, "__module__", "") or ""
-    return function.__name__ if module_name == "builtins" else f"{module_name}.{function.__name__}"
+    return function.__name__ if module_name == "builtins" else f"{module_name.lstrip('_')}.{function.__name__}"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -108,6 +108,7 @@ class _Machine:
         for p in range(self.index(first.start), self.index(first.stop), first.step):
             self.symbols[first.var] = p
             self.points(rest, body)
+        self.symbols.pop(first.var, None)  # nobody may ask for it behind the map
 
     def map(self, stmt: Map) -> None:
         def body() -> None:
@@ -131,6 +132,7 @@ class _Machine:
             for name in stmt.private:
                 self.memory[name][...] = _poison(self.memory[name].dtype)
             self.block(stmt.body)
+        self.symbols.pop(r.var, None)
 
     def while_(self, stmt: While) -> None:
         while self.memory[stmt.flag][()]:

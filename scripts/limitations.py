@@ -31,11 +31,11 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, starred assignments,
-sets, growing lists and setting items of dicts inside branches and loops that are not unrolled, attributes of other
-objects set, arrays whose length depends on data (`x[mask]`
-other than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition
-and then updating it in place.
+Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes, `global`
+assignments, comprehensions over run-time data, starred assignments, sets, growing lists and setting items of dicts
+inside branches and loops that are not unrolled, attributes of other objects set, arrays whose length depends on data
+(`x[mask]` other than in a reduction or an update of the same elements), rebinding one of several arrays under a
+run-time condition and then updating it in place.
 
 ## Derivatives
 

@@ -31,12 +31,13 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: `try`, `yield`, `async`, classes, `global` assignments, comprehensions over run-time data, sets, lists that
-grow by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
-loop's variable holds: `t % 10 == 0`, `t > 100`; an array that changes in place is to be appended as a copy), items of
-dicts set inside branches and loops that are not unrolled, attributes of other objects set, arrays whose length depends
-on data (`x[mask]` other than in a reduction or an update of the same elements), rebinding one of several arrays under a
-run-time condition and then updating it in place.
+Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes, `global`
+assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run time (loops
+may append to them, in every iteration or when a condition on the loop's variable holds: `t % 10 == 0`, `t > 100`; an
+array that changes in place is to be appended as a copy), items of dicts set inside branches and loops that are not
+unrolled, attributes of other objects set, arrays whose length depends on data (`x[mask]` other than in a reduction or
+an update of the same elements), rebinding one of several arrays under a run-time condition and then updating it in
+place.
 
 ## Derivatives
 

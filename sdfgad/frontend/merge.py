@@ -12,6 +12,7 @@ from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.values import ArrayValue, IntValue, Shape, Value, ViewValue, is_number, references
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
+from sdfgad.trees import assembled, is_named
 
 _SAMPLES: Mapping[str, complex] = MappingProxyType({"b": False, "i": 0, "f": 0.0, "c": 0j})
 
@@ -143,7 +144,10 @@ def _seen(ctx: Context, container: str, name: str, names: Mapping[str, Value]) -
 
 
 def in_container(ctx: Context, value: Value, label: str) -> Value:
-    """A run-time integer copied out of the loop variables it is made of."""
+    """Run-time integers, also those in tuples, copied out of the loop variables they are made of."""
+    if isinstance(value, tuple):
+        items = {k: in_container(ctx, v, f"{label}_{k}") for k, v in enumerate(value)}
+        return assembled(type(value) if is_named(type(value)) else tuple, items)
     if not isinstance(value, IntValue):
         return value
     kind = kind_of(value)

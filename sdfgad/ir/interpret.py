@@ -105,9 +105,18 @@ class _Machine:
             body()
             return
         first, rest = domain[0], domain[1:]
+        outer = self.symbols.get(first.var)
         for p in range(self.index(first.start), self.index(first.stop), first.step):
             self.symbols[first.var] = p
             self.points(rest, body)
+        self.end_of(first.var, outer)
+
+    def end_of(self, variable: str, outer: int | None) -> None:
+        """Behind its loop a variable is what it was before, which is mostly nothing: nobody may ask for it."""
+        if outer is None:
+            self.symbols.pop(variable, None)
+        else:
+            self.symbols[variable] = outer
 
     def map(self, stmt: Map) -> None:
         def body() -> None:
@@ -124,6 +133,7 @@ class _Machine:
 
     def loop(self, stmt: Loop) -> None:
         r = stmt.range
+        outer = self.symbols.get(r.var)
         for p in range(self.index(r.start), self.index(r.stop), r.step):
             if stmt.until is not None and self.memory[stmt.until][()]:
                 break
@@ -131,6 +141,7 @@ class _Machine:
             for name in stmt.private:
                 self.memory[name][...] = _poison(self.memory[name].dtype)
             self.block(stmt.body)
+        self.end_of(r.var, outer)
 
     def while_(self, stmt: While) -> None:
         while self.memory[stmt.flag][()]:

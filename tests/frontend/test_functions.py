@@ -141,6 +141,29 @@ def helpers_with_exits(x):
     return y, until_positive(x[0]), without_negatives(x), without_negatives(x + 10)
 
 
+def first_above(x, lim):
+    for k, v in enumerate(x):
+        if v > lim:
+            return k, v
+    return -1, x[0]
+
+
+def pair_above(x, lim):
+    for k in range(x.shape[0] - 1):
+        for j in range(k + 1, x.shape[0]):
+            if x[k] + x[j] > lim:
+                return k, (j, x[j])
+    return 0, (0, x[0])
+
+
+@case(V6)
+def helpers_that_return_places(x):
+    k, v = first_above(x, 0.5)
+    n, w = first_above(x, 1e9)
+    i, (j, y) = pair_above(x, 1.0)
+    return x[k] * v, x[n] * w, i + 10 * j, x[j] + y, first_above(x, 0.1)
+
+
 @case(A34)
 def helpers_with_exits_in_loops(a):
     out = np.zeros(3)

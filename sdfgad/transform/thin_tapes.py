@@ -147,7 +147,7 @@ def _pair(program: Program, made: _Recorded) -> _Pair | None:
         return None
     inner = [s for s in back.body if tape in all_reads((s,))]
     reader = inner[0] if len(inner) == 1 else None
-    if not isinstance(reader, Map) or tape in all_writes((back,)):
+    if not isinstance(reader, Map):
         return None
     moved = rename_symbols((made.stmt,), {r.var: ix(back.range.var)})[0]
     there = in_terms_of(reader.domain, moved) if isinstance(moved, Map) else None

@@ -108,9 +108,12 @@ REFUSED = {
     "something else writes the array before": written(made=(MADE, one("a", (2, 3), 1.0))),
     "the update comes first": written(parts=(UPDATE, RECORD)),
     "the update replaces": written(parts=(RECORD, put("a", ("d", "j"), at("r", U, "j") * at("q", "d", U)))),
-    "the update moves": written(parts=(RECORD, put("a", ("d", ix(M - 1) - ix("j")), at("r", U, "j"), "+")),
-                                domain=(span("d", 0, N), span("j", 0, M)),
-                                reader=each((span("d", 0, N), span("j", 0, M)), READ)),
+    "the update moves": written(parts=(put("tape", (U, "d", "j"), at("a", "d", U + "j")),
+                                       put("a", ("d", U + "j"), at("r", U, "j"), "+")),
+                                domain=(span("d", 0, N), span("j", 0, 2)),
+                                reader=each((span("d", 0, N), span("j", 0, 2)), READ)),
+    "the domain grows from below": written(domain=(span("d", 0, N), span("j", ix(T) - U, M)),
+                                           reader=each((span("d", 0, N), span("j", ix(T) - V, M)), READ)),
     "the term is made after it is read": written(late=(SPOIL_R,)),
     "the term is replaced between the loops": written(between=(one("r", (2, 3), 1.0),)),
     "the term is replaced by a later iteration": written(
@@ -118,7 +121,9 @@ REFUSED = {
     "the term reads another row": written(parts=(RECORD, put("a", ("d", "j"), at("r", 0, "j") * at("q", "d", U), "+"))),
     "the term reads the whole of the array": written(parts=(RECORD, put("a", ("d", "j"), at("h", "d", "j"), "+"))),
     "the term is dear": written(parts=(RECORD, put("a", ("d", "j"), at("r", U, "j") / at("q", "d", U), "+"))),
-    "the tape is overwritten": written(parts=(put("tape", (0, "d", "j"), at("a", "d", "j")), UPDATE)),
+    "the tape is overwritten": written(
+        parts=(put("tape", (0, "d", "j"), at("a", "d", "j")), UPDATE),
+        reader=each(grid("v"), put("g", ("d", V), at("tape", 0, "d", "j") * at("w", V, "j"), "+"))),
     "the tape is read twice": written(between=(each(span("k", 0, T), put("g", (0, "k"), at("tape", "k", 0, 8), "+")),)),
     "the tape is filled before": written(before=(one("tape", (1, 2, 3), 4.0),)),
     "the tape is read at another place": written(
@@ -127,6 +132,7 @@ REFUSED = {
     "the record is put back": written(reader=each(grid("v"), put("h", ("d", "j"), at("tape", V, "d", "j")))),
     "the loop back skips one": written(back=span("v", T - 2, -1, -1)),
     "the loop back goes on": written(back=span("v", 0, T)),
+    "the loop back comes first": written().but(body=written().body[::-1]),
     "only some iterations record": sometimes(),
 }
 

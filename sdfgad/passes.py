@@ -50,6 +50,7 @@ from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
+from sdfgad.transform.thin_tapes import thin_tapes
 from sdfgad.transform.triangles import narrow_triangles
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
@@ -92,4 +93,4 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     pieces = sum_pieces(program)
     program = program if pieces is program else join_pointwise(pieces, keep)
     program = line_up(alternate(program, keep))
-    return jam_sweeps(carry_values(block_loops(pack(program, keep))), keep)
+    return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)

@@ -26,6 +26,8 @@ from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 
 _INVERSE_PANEL = 64
 """Columns LAPACK's inverse works on at once."""
+_FACTOR_BLOCKS = ((32, 32), (128, 256))
+"""Rows that the adjoint of a Cholesky factorisation works on at once, and for how many more than that."""
 
 
 @dataclass(frozen=True)
@@ -166,5 +168,13 @@ def _decomposition(stmt: Lib) -> int:
     return (3 * least * most + 11 * least * least + 80 * (least + most) + 64) * stmt.outs[0].dtype.itemsize
 
 
+def _factor_adjoint(stmt: Lib) -> int:
+    """A block on the diagonal, and where it is big one of the blocks that it is cut into."""
+    n = _largest(stmt.outs[0].shape[0])
+    cells = sum(width ** 2 for width, beyond in _FACTOR_BLOCKS if n > beyond)
+    return cells * stmt.outs[0].dtype.itemsize
+
+
 _ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({
-    "fft": _transform, "getri": _inverse, "eigh": _decomposition, "svd": _decomposition, "qr": _decomposition})
+    "fft": _transform, "getri": _inverse, "potrf_adjoint": _factor_adjoint, "eigh": _decomposition,
+    "svd": _decomposition, "qr": _decomposition})

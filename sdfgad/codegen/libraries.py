@@ -11,7 +11,7 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, View, axis
 
-BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "trsolve"))
+BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
 DECOMPOSITIONS = frozenset(("eigh", "svd", "qr"))
 _MEMORY = "__state->sg_memory"
 """Where routines take their workspaces, in a generated function."""
@@ -120,6 +120,11 @@ def _potrf(frame: Frame, stmt: Lib) -> str:
     return f"sg::potrf({_sizes(frame, stmt.outs[0].shape[0])}, {_lead(frame, stmt.outs[0])})"
 
 
+def _potrf_adjoint(frame: Frame, stmt: Lib) -> str:
+    (x,), (factor,) = stmt.outs, stmt.ins
+    return f"sg::potrf_adjoint({_MEMORY}, {_sizes(frame, x.shape[0])}, {_lead(frame, factor)}, {_lead(frame, x)})"
+
+
 def _trsolve(frame: Frame, stmt: Lib) -> str:
     (x,), (t,) = stmt.outs, stmt.ins
     columns = x.shape[1] if len(x.shape) == 2 else ix(1)
@@ -176,6 +181,6 @@ def _unseal(frame: Frame, stmt: Lib) -> str:
 
 
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
-    "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf, "trsolve": _trsolve,
-    "eigh": _decomposition, "svd": _decomposition, "qr": _decomposition,
-    "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal})
+    "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
+    "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
+    "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal})

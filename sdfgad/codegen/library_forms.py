@@ -228,12 +228,38 @@ def _cholesky(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [_triangle(space, a), Lib("potrf", (space,), (), {}, stmt.source), *back]
 
 
-def _triangle(target: View, origin: View) -> Map:
-    """The lower triangle of `origin`, zero above it."""
+def _cholesky_tangent(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Solves with the factor from both sides and a product: `L phi(L^-1 S L^-T)`."""
+    (x,), (factor, change) = stmt.outs, stmt.ins
+    whole, half, inner = (forms.workspace(frame, x.shape, x.dtype) for _ in range(3))
+    solve = {"lower": True, "unit": False}
+    steps = (_triangle(whole, change, mirrored=True), Lib("trsolve", (half,), (factor, whole), solve, stmt.source),
+             Lib("trsolve", (whole,), (factor, swapped(half)), solve, stmt.source),
+             _triangle(inner, whole, halved=True), Lib("matmul", (x,), (factor, inner), {}, stmt.source))
+    return list(forms.block(frame, steps))
+
+
+def _cholesky_adjoint(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """In place on the lower triangle of the cotangent, zero above it."""
+    frame = replace(frame, arrays=forms.arrays)
+    (x,), (factor, cotangent) = stmt.outs, stmt.ins
+    held = factor if _by_rows(frame, factor) else forms.workspace(frame, factor.shape, factor.dtype)
+    before = [] if held is factor else [copy(held, factor)]
+    space = x if _by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
+    back = [] if space is x else [copy(x, space)]
+    return [*before, _triangle(space, cotangent), Lib("potrf_adjoint", (space,), (held,), {}, stmt.source), *back]
+
+
+def _triangle(target: View, origin: View, mirrored: bool = False, halved: bool = False) -> Map:
+    """The lower triangle of `origin`, zero or mirrored above it, its diagonal as it is or halved."""
     ranges, (i, j) = _points(target.shape)
-    below = Call("le", (Index(j, _INT64), Index(i, _INT64)), np.dtype(np.bool_))
+    below, on = (Call(fn, (Index(j, _INT64), Index(i, _INT64)), np.dtype(np.bool_)) for fn in ("le", "eq"))
     element = Load(origin.array, origin.at((i, j)), origin.dtype)
-    value = call("select", below, element, _zero(origin.dtype), dtype=origin.dtype)
+    above = Load(origin.array, origin.at((j, i)), origin.dtype) if mirrored else _zero(origin.dtype)
+    value = call("select", below, element, above, dtype=origin.dtype)
+    if halved:
+        half = call("mul", element, Const(0.5, origin.dtype), dtype=origin.dtype)
+        value = call("select", on, half, value, dtype=origin.dtype)
     return Map(ranges, (Store(target.array, target.at((i, j)), value),))
 
 
@@ -299,7 +325,8 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 
 
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
-    "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky, "trsolve": _trsolve,
+    "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
+    "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})

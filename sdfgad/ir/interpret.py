@@ -237,6 +237,24 @@ def _qr(a: np.ndarray) -> np.ndarray:
     return np.vstack(np.linalg.qr(a))
 
 
+def _cholesky_tangent(factor: np.ndarray, change: np.ndarray) -> np.ndarray:
+    low = np.tril(change)
+    inner = np.linalg.solve(factor, np.linalg.solve(factor, low + np.tril(low, -1).T).T)
+    return factor @ (np.tril(inner) - np.diag(np.diag(inner)) / 2)
+
+
+def _cholesky_adjoint(factor: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
+    """Back through the factorisation row by row: below and left of an element is all that its cotangent reaches."""
+    x = np.tril(cotangent)
+    for k in reversed(range(len(x))):
+        x[k + 1:, k] /= factor[k, k]
+        x[k, k] = (x[k, k] - factor[k + 1:, k] @ x[k + 1:, k]) / factor[k, k]
+        x[k, :k] -= x[k:, k] @ factor[k:, :k]
+        x[k + 1:, :k] -= np.outer(x[k + 1:, k], factor[k, :k])
+        x[k, k] /= 2
+    return x
+
+
 def _fft(a: np.ndarray, inverse: bool = False) -> np.ndarray:
     return np.fft.ifft(a) if inverse else np.fft.fft(a)
 
@@ -254,5 +272,6 @@ def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
     "eigh": _eigh, "svd": _svd, "qr": _qr, "pinv": lambda a, rcond: np.linalg.pinv(a, rcond),
+    "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint,
     "det": _det, "logdet": _logdet, "detsign": _detsign,
     "argsort": lambda a: np.argsort(a, kind="stable"), "fft": _fft, "seal": _seal, "unseal": _unseal})

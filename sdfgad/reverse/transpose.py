@@ -262,9 +262,18 @@ def _fft(stmt: Lib, scope: Scope) -> list[Stmt]:
             _each(x, lambda p: algebra.mul(factor, load(held, p)), "+", stmt)]
 
 
+def _cholesky(stmt: Lib, scope: Scope) -> list[Stmt]:
+    """The cotangent of a factor becomes, through a scratch of its own, one of the matrix: of its lower triangle."""
+    factor, matrix = stmt.ins
+    held = scope.fresh("lin", tuple(n.const or 0 for n in matrix.shape), matrix.dtype).whole
+    return [_lib("cholesky_adjoint", held, (factor, stmt.outs[0]), stmt),
+            _each(matrix, lambda p: load(held, p), "+", stmt)]
+
+
 def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, stmt: Stmt) -> Map:
     domain, at = _points(out)
     return Map(domain, (Store(out.array, at, element(tuple(ix(r.var) for r in domain)), op),), stmt.source)
 
 
-_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft})
+_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft,
+                             "cholesky_tangent": _cholesky})

@@ -224,24 +224,16 @@ def inv(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, 
 
 @node_rule("cholesky", _sample_positive)
 def cholesky(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
-    """A = L L^T from A's lower triangle:  L' = L phi(L^-1 S L^-T); S symmetric from A', phi halves the diagonal"""
+    """A = L L^T from A's lower triangle:  L' = L phi(L^-1 S L^-T); S symmetric from A', phi halves the diagonal
+
+    One operation: the transposed one has an algorithm of its own, with a sixth of the arithmetic of two solves.
+    """
     if out.dtype.kind == "c":
         raise unsupported(c.source, "the derivative of a complex Cholesky factorisation", "", "SG132")
     ta = c.tangent_of(ins[0])
     if ta is None:
         return
-    s = c.each(c.scratch(out), lambda p: algebra.select(_below(p, "ge"), load(ta, p), load(ta, p[::-1])))
-    half = c.lib("trsolve", c.scratch(out), out, s, lower=True, unit=False)
-    w = c.lib("trsolve", c.scratch(out), out, transposed(half), lower=True, unit=False)
-
-    def phi(p: tuple[Ix, ...]) -> Expr:
-        # W is symmetric. Cotangents that its upper triangle gets are right-hand sides that end with zeros.
-        here = load(w, p[::-1])
-        halved = Call("times", (algebra.number(0.5, w.dtype), here), w.dtype)
-        below = algebra.select(_below(p, "gt"), here, algebra.zero(w.dtype))
-        return algebra.select(_below(p, "eq"), halved, below)
-
-    c.lib("matmul", tangent, out, c.each(c.scratch(out), phi))
+    c.lib("cholesky_tangent", tangent, out, ta)
 
 
 @node_rule("fft", _sample_signal)

@@ -284,4 +284,67 @@ inline void trsm(int64_t m, int64_t n, const T *t, int64_t t0, int64_t t1, bool 
     }
 }
 
+// x (rows, n) = x t^-1, in place, with t lower.
+inline void rows_over(int rows, int n, const double *t, int t_lead, double *x, int x_lead) {
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, rows, n, 1.0, t, t_lead, x, x_lead);
+}
+inline void rows_over(int rows, int n, const float *t, int t_lead, float *x, int x_lead) {
+    cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, rows, n, 1.0f, t, t_lead, x, x_lead);
+}
+
+// Of a Cholesky factor l: its cotangent x, lower as it is, becomes that of the matrix, in place. Row by row from the last.
+template <class T> inline void potrf_adjoint_rows(int64_t n, const T *l, int64_t l_lead, T *x, int64_t x_lead) {
+    for (int64_t k = n - 1; k >= 0; k--) {
+        const T *lk = l + k * l_lead, pivot = lk[k];
+        T *xk = x + k * x_lead, sum = T(0);
+        for (int64_t i = k + 1; i < n; i++) {
+            T &here = x[i * x_lead + k];
+            here /= pivot;
+            sum += l[i * l_lead + k] * here;
+        }
+        xk[k] = (xk[k] - sum) / pivot;
+        for (int64_t j = 0; j < k; j++) xk[j] -= xk[k] * lk[j];
+        for (int64_t i = k + 1; i < n; i++) {
+            const T *li = l + i * l_lead, here = x[i * x_lead + k];
+            T *xi = x + i * x_lead;
+            for (int64_t j = 0; j < k; j++) {
+                xk[j] -= here * li[j];
+                xi[j] -= here * lk[j];
+            }
+        }
+        xk[k] /= 2;
+    }
+}
+
+// The same by blocks of rows, in matrix products (I. Murray, "Differentiation of the Cholesky decomposition", 2016): the
+// arithmetic of two factorisations, where solving with the factor from both sides costs six and the products one more.
+constexpr int64_t kFewFactored = 32, kManyFactored = 128;
+template <class T>
+inline void potrf_adjoint(Memory &memory, int64_t n, const T *l, int64_t l_lead, T *x, int64_t x_lead) {
+    if (n <= kFewFactored) return potrf_adjoint_rows(n, l, l_lead, x, x_lead);
+    const int64_t width = n <= 2 * kManyFactored ? kFewFactored : kManyFactored;
+    Workspace<T> own(memory, width * width);
+    T *sum = own.data();
+    for (int64_t first = (n - 1) / width * width; first >= 0; first -= width) {
+        const int64_t end = std::min(first + width, n), size = end - first, below = n - end;
+        const T *l_rows = l + first * l_lead, *l_below = l + end * l_lead, *l_own = l_rows + first;
+        T *x_rows = x + first * x_lead, *x_below = x + end * x_lead, *x_own = x_rows + first;
+        shared(below, below * size * size, [=](int64_t i, int64_t rows) {
+            rows_over(int(rows), int(size), l_own, int(l_lead), x_below + i * x_lead + first, int(x_lead));
+        });
+        gemm(memory, below, first, size, x_below + first, x_lead, 1, l_rows, l_lead, 1, x_below, x_lead, 1, true, T(-1));
+        gemm(memory, size, size, below, x_below + first, 1, x_lead, l_below + first, l_lead, 1, sum, size, 1, false);
+        for (int64_t i = 0; i < size; i++)
+            for (int64_t j = 0; j <= i; j++) x_own[i * x_lead + j] -= sum[i * size + j];
+        potrf_adjoint(memory, size, l_own, l_lead, x_own, x_lead);
+        gemm(memory, size, first, below, x_below + first, 1, x_lead, l_below, l_lead, 1, x_rows, x_lead, 1, true, T(-1));
+        for (int64_t i = 0; i < size; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                sum[i * size + j] = x_own[i * x_lead + j] * (i == j ? 2 : 1);
+                sum[j * size + i] = sum[i * size + j];
+            }
+        gemm(memory, size, first, size, sum, size, 1, l_rows, l_lead, 1, x_rows, x_lead, 1, true, T(-1));
+    }
+}
+
 }  // namespace sg

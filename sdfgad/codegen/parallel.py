@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sdfgad.codegen.cost import domain_points
-from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
 from sdfgad.codegen.tiles import Tile, plan_tile
@@ -74,6 +74,10 @@ def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> 
     return Shared(outer, (_without(stmt, outer),)) if outer else None
 
 
+def _ends(stmt: Map) -> set[str]:
+    return {s for o in stmt.domain for s in o.start.symbols | o.stop.symbols}
+
+
 def _closed(r: Range, stmt: Map) -> bool:
     """Whether the range does not depend on other variables of the same map."""
     return (r.start.symbols | r.stop.symbols).isdisjoint(o.var for o in stmt.domain)
@@ -94,12 +98,18 @@ def _without(stmt: Map, shared: tuple[Range, ...]) -> Map:
     return replace(stmt, domain=tuple(r for r in stmt.domain if r not in shared))
 
 
+def _in_turn(stmt: Map, r: Range, count: int, var: str) -> Map:
+    """Every `count`-th iteration of a range, from number `var` on: equal shares of rows that grow or shrink."""
+    here = Range(r.var, r.start + ix(var) * r.step, r.stop, r.step * count)
+    return replace(stmt, domain=tuple(here if o is r else o for o in stmt.domain))
+
+
 def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -> Map:
     """The part of a map that belongs to block `var` of `count` of one of its ranges, which has a fixed extent.
 
     The values of a vector's range are counted from the block's first: that shows that there are many of them.
     """
-    trips, ends = r.trips or 0, {s for o in stmt.domain for s in o.start.symbols | o.stop.symbols}
+    trips, ends = r.trips or 0, _ends(stmt)
     size = -(-trips // count)
     start = r.start + ix(var) * (size * r.step)
     if not vector or r.step != 1 or r.var in ends:
@@ -165,20 +175,38 @@ def _reads(part: Let | Store) -> set[str]:
 
 def _targets(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
     """The ranges over a copy of what a store accumulates into, none for a single element; None if copies do not pay."""
-    cells = _cells(part, stmt)
+    cells = _cells(part, stmt, frame)
     return _scattered(part, stmt, frame) if cells is None else cells
 
 
-def _cells(part: Store, stmt: Map) -> tuple[Range, ...] | None:
+def _cells(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
     """The loops that number the elements a store accumulates into; None if that is not a small box."""
     ranges = {r.var: r for r in stmt.domain}
-    found = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in part.index))
+    used = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in part.index))
+    found = tuple(_hull(r, part, stmt, frame) for r in used)
     plain = all(len(i.symbols & ranges.keys()) <= 1 and all(i.coefficient(v) for v in i.symbols & ranges.keys())
                 for i in part.index)
     once = all(sum(r.var in i.symbols for i in part.index) == 1 for r in found)
     boxed = all(r.trips is not None and _closed(r, stmt) for r in found)
     small = boxed and math.prod(r.trips or 0 for r in found) * MOST_BLOCKS <= LARGEST_PARTIAL * 8
     return found if plain and once and boxed and small else None
+
+
+def _hull(r: Range, part: Store, stmt: Map, frame: Frame) -> Range:
+    """All values that a range takes in a map, where they number elements of the array; else the range itself."""
+    array = frame.arrays[part.array]
+    if _closed(r, stmt) or r.step != 1 or array.packing is not None:
+        return r
+    inside = frame.inside([o for o in stmt.domain if o is not r])
+    low, high = r.start.bounds(inside.bounds)[0], r.stop.bounds(inside.bounds)[1]
+    if low is None or high is None or low >= high:
+        return r
+    values = {**inside.bounds, r.var: (low, high - 1)}
+    for i, size in zip(part.index, array.shape, strict=True):
+        first, last = i.bounds(values) if r.var in i.symbols else (0, 0)
+        if first is None or last is None or first < 0 or last >= size:
+            return r
+    return Range(r.var, ix(low), ix(high))
 
 
 def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
@@ -195,30 +223,40 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
 
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
              fresh: Callable[[str], str], vector: bool) -> Shared:
-    count = _blocks(split.trips or 0, min(MOST_BLOCKS, max(2, (split.trips or 0) // _fewest(stmt, split, targets))))
+    trips = split.trips or 0
+    count = _blocks(trips, min(MOST_BLOCKS, max(2, trips // _fewest(stmt, frame, split, targets))))
     block = Range(fresh("block"), ix(0), ix(count))
+    variables = {r.var for r in stmt.domain}
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
     for part, cells in targets:
         dtype = frame.arrays[part.array].dtype
         array = Array(fresh("partial"), (count, *(r.trips or 0 for r in cells)), dtype)
-        own = all(r in stmt.domain for r in cells)
+        own = all(r.var in variables for r in cells)
         target = replace(part, index=part.index if own else tuple(ix(r.var) for r in cells))
         here = (ix(block.var), *(_number(r) for r in cells))
         added.append(array)
         start.append(Map(cells, (Store(array.name, here, _neutral(target, dtype)),)))
         body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), part.expr, part.op)
         end.append(Map((block, *cells), (replace(target, expr=Load(array.name, here, dtype)),)))
-    core = _in_block(replace(stmt, body=tuple(body.values())), split, count, block.var, vector)
+    stmt = replace(stmt, body=tuple(body.values()))
+    core = _in_turn(stmt, split, count, block.var) if split.var in _ends(stmt) else \
+        _in_block(stmt, split, count, block.var, vector)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
 
 
-def _fewest(stmt: Map, split: Range, targets: list[tuple[Store, tuple[Range, ...]]]) -> int:
+def _fewest(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]]) -> int:
     """The iterations of a block: more where a pass over the copies would take as long as what else a block writes."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
     alone = all(any(p is t for t, _ in targets) for p in stores)
-    inside = math.prod(r.trips or 1 for r in stmt.domain if r is not split)
+    inside = math.prod(r.trips or _mean_trips(r, stmt, frame) for r in stmt.domain if r is not split)
     copies = sum(math.prod(r.trips or 1 for r in ranges) for _, ranges in targets)
     return 4 if alone else max(4, WORTH_COPIES * 8 * copies // inside)
+
+
+def _mean_trips(r: Range, stmt: Map, frame: Frame) -> int:
+    """Half of what the longest row of a triangle has."""
+    most = None if _closed(r, stmt) else most_trips(r, frame.inside(stmt.domain).bounds)
+    return max(1, (most or 0) // 2)
 
 
 def _number(r: Range) -> Ix:

@@ -1,0 +1,124 @@
+"""Triangles whose points add to elements of their columns: blocks with copies of their own and equal shares of rows."""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.generate import source
+from sdfgad.codegen.lower import lower
+from sdfgad.codegen.parallel import Shared, share
+from sdfgad.ir.index import ix, maximum, minimum
+from sdfgad.ir.program import Array, Loop, Map, Packing, Program, Range, Store
+from sdfgad.names import fresh
+from tests.codegen.build_programs import F4, F8, Like, add, agree, load, mapped, mul, num, program, span, store
+from tests.support.oracle import check_same
+
+N = 40
+X = mul(load("x", "i"), load("y", "j"))
+ROWS = span("i", N)
+ABOVE = (ROWS, span("j", ix("i") + 1, N))
+
+
+def summing(domain: tuple[Range, ...], place: Like = "j", op: str = "+", size: int = N,
+            dtype: np.dtype = F8) -> Program:
+    """A program that adds to a column's element and to a row's one at each point."""
+    value = mul(load("x", "i", dtype=dtype), load("y", "j", dtype=dtype))
+    arrays = {n: ((N,), dtype) for n in ("x", "y", "row")} | {"column": ((size,), dtype)}
+    return program([mapped(domain, store("column", [place], value, op), store("row", ["i"], value, "+"))], arrays)
+
+
+def shared(made: Program) -> Shared | None:
+    stmt = made.body[0]
+    assert isinstance(stmt, Map)
+    return share(stmt, Frame(made.arrays), lambda stem: fresh(stem, made.arrays))
+
+
+def alone(made: Program, found: Shared) -> Program:
+    """The blocks one after the other."""
+    (block,) = found.ranges
+    arrays = made.arrays | {a.name: a for a in found.added}
+    return replace(made, arrays=arrays, body=(*found.before, Loop(block, found.body), *found.after))
+
+
+DOMAINS = {
+    "above": ABOVE,
+    "with the diagonal": (ROWS, span("j", "i", N)),
+    "below": (ROWS, span("j", 0, "i")),
+    "up to the diagonal": (ROWS, span("j", 0, ix("i") + 1)),
+    "rows from the last": (Range("i", ix(N - 1), ix(-1), -1), span("j", 0, "i")),
+    "every other row": (span("i", 1, N, step=2), span("j", "i", N)),
+    "band": (ROWS, span("j", maximum(ix("i") - 3, 0), minimum(ix("i") + 4, N))),
+    "some rows are empty": (ROWS, span("j", ix("i") + 7, N)),
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+def test_columns_get_copies(domain: tuple[Range, ...]) -> None:
+    made = summing(domain)
+    found = shared(made)
+    assert found is not None and len(found.added) == 1 and len(found.after) == 1
+    check_same(made, alone(made, found), tolerance=1e-12)
+
+
+@pytest.mark.parametrize(("op", "place"), [("min", ix("j")), ("max", ix("j")), ("*", ix("j")), ("+", ix("j") - 1),
+                                           ("+", ix("j") * 2 + 3), ("+", N - ix("j"))])
+def test_any_sum_and_place(op: str, place: Like) -> None:
+    made = summing(ABOVE, place, op, size=2 * N + 3)
+    found = shared(made)
+    assert found is not None
+    check_same(made, alone(made, found), tolerance=1e-12)
+
+
+def test_blocks_have_equal_shares() -> None:
+    points: Counter[int] = Counter()
+    found = shared(summing(ABOVE))
+    assert found is not None and isinstance(stmt := found.body[-1], Map)
+    rows = stmt.domain[0]
+    count = found.ranges[0].trips or 0
+    for block in range(count):
+        start = rows.start.subs({found.ranges[0].var: ix(block)}).const or 0
+        points[block] = sum(N - 1 - i for i in range(start, N, rows.step))
+    assert sum(points.values()) == N * (N - 1) // 2
+    assert max(points.values()) - min(points.values()) <= N
+
+
+@pytest.mark.parametrize("place", ["j", ix("j") - 1])
+def test_compiled_at_several_numbers_of_threads(place: Like) -> None:
+    size = 200
+    rows = (span("i", size), span("j", ix("i") + 1, size))
+    value = add(mul(load("x", "i"), load("x", "j")), num(1.0))
+    made = program([mapped(rows, store("column", [place], value, "+"), store("row", ["i"], value, "+"))],
+                   {n: ((size,), F8) for n in ("x", "row", "column")})
+    assert "#pragma omp parallel" in source(lower(made))
+    agree(made, calls=1, threads=(2, 3))
+
+
+def test_single_precision() -> None:
+    made = summing(ABOVE, dtype=F4)
+    found = shared(made)
+    assert found is not None and found.added[0].dtype == F4
+    check_same(made, alone(made, found), tolerance=1e-4)
+
+
+def test_columns_beyond_the_array_are_not_copied() -> None:
+    """The rows that would reach them are empty, but that takes more than the ends of the ranges to see."""
+    narrow = (ROWS, span("j", 0, minimum(ix("i") - 5, 20)))
+    assert shared(summing(narrow, ix("j") + N - 20, size=N)) is not None
+    assert shared(summing(narrow, ix("j") + N - 19, size=N)) is None
+
+
+@pytest.mark.parametrize("part", [store("column", ["j"], mul(load("column", "j"), num(2.0)), "+"),
+                                  store("x", ["j"], mul(load("x", "i"), num(2.0)), "+")])
+def test_sums_that_are_looked_at_are_not_copied(part: Store) -> None:
+    made = program([mapped(ABOVE, part)], {n: ((N,), F8) for n in ("x", "column")})
+    assert shared(made) is None
+
+
+def test_packed_sums_are_not_copied() -> None:
+    made = summing(ABOVE)
+    packed = Array("column", (N,), F8, "argument", packing=Packing(((ix(0), ix(N)),)))
+    assert shared(replace(made, arrays=made.arrays | {"column": packed})) is None

@@ -41,14 +41,14 @@ def copy_at_once(body: Block, arrays: Mapping[str, Array], free: Free) -> Block:
     The sum is formed in the source, where nobody looks before the next iteration has replaced it; what is not copied
     at all is copied there and back.
     """
-    for target, source in dict.fromkeys(p for s in body if (p := _moved(s, arrays)) is not None):
+    for target, source in dict.fromkeys(p for s in body if (p := moved(s, arrays)) is not None):
         found = _pieces(body, arrays, target, source)
         if found is not None and _free(body, arrays, found, free):
             body = _joined(body, arrays, found)
     return body
 
 
-def _moved(stmt: Stmt, arrays: Mapping[str, Array]) -> tuple[str, str] | None:
+def moved(stmt: Stmt, arrays: Mapping[str, Array]) -> tuple[str, str] | None:
     """Two arrays that are alike when a statement moves a box of the second to the same place of the first."""
     store = only_store(stmt) if isinstance(stmt, Map) else None
     if store is None or store.op not in (None, "+") or not isinstance(store.expr, Load):
@@ -60,7 +60,7 @@ def _moved(stmt: Stmt, arrays: Mapping[str, Array]) -> tuple[str, str] | None:
 
 def _pieces(body: Block, arrays: Mapping[str, Array], target: str, source: str) -> _Pieces | None:
     """The boxes of one pair of arrays, when they have nothing in common and nothing comes between them."""
-    places = tuple(k for k, s in enumerate(body) if _moved(s, arrays) == (target, source))
+    places = tuple(k for k, s in enumerate(body) if moved(s, arrays) == (target, source))
     others = (s for k, s in enumerate(body[places[0]:places[-1]], places[0]) if k not in places)
     if len(places) > MOST_PIECES or any(touches(s, n) for s in others for n in (target, source)):
         return None

@@ -1,4 +1,4 @@
-"""Loops in which whole arrays that take turns move fewer bytes than rows that stay in the cache."""
+"""Loops in which whole arrays move no more bytes than rows that stay in the cache."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,28 +9,24 @@ from sdfgad.analysis.rows import touches
 from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, statements, writes
-from sdfgad.transform.copy_pieces import moved
 from sdfgad.transform.rows import Limits
-
-GAIN = 1.25
-"""Rows move so many times the bytes, at least."""
 
 
 def loops_left_whole(program: Program, rows: Program, finish: Callable[[Program], Program]) -> frozenset[Range]:
-    """for t: { z = 0 ; y = f(x) ; z += g(y) ; x += y }, where y and z come in two, x in another pass over rows:
-    one pass makes y, z and x, if x and y take turns.
+    """for t: { parallel i: { x[i] = 0 ; map j: x[i, j] += f(y) } ; parallel i: map j: y[i, j] += x[i, j] ; ... }
+    from for t: { x = 0 ; x += f(y) ; y += x ; ... }, of which x = f(y) is left where the arrays take turns
 
     The ranges of the loops that `rows`, the program with its rows taken apart, had better leave as they are: `finish`
-    stands for what comes after the rows, and what an iteration moves then is compared. Loops that copy or add no array
-    to another are not asked.
+    stands for what comes after the rows, and what an iteration moves then is compared. Of rows that save nothing, the
+    beginnings and ends are work for nothing.
     """
-    asked = [r for r, body in _loops(program).items() if any(moved(s, program.arrays) for s in body)
-             and _taken_apart(_loops(rows).get(r, body)) > _taken_apart(body)]
+    parts = _loops(rows)
+    asked = [r for r, body in _loops(program).items() if _taken_apart(parts.get(r, body)) > _taken_apart(body)]
     if not asked:
         return frozenset()
-    whole, parts = finish(program), finish(rows)
-    found = {r: (_moved_by(whole, r), _moved_by(parts, r)) for r in asked}
-    return frozenset(r for r, (a, b) in found.items() if a is not None and b is not None and GAIN * a < b)
+    whole, apart = finish(program), finish(rows)
+    found = {r: (_moved_by(whole, r), _moved_by(apart, r)) for r in asked}
+    return frozenset(r for r, (a, b) in found.items() if a is not None and b and a <= b)
 
 
 def _loops(program: Program) -> dict[Range, Block]:
@@ -51,7 +47,8 @@ def _moved_by(program: Program, r: Range) -> float | None:
 
 
 def _bytes(stmt: Stmt, arrays: Mapping[str, Array]) -> float:
-    """Bytes of large arrays that one pass moves: what is written is read into the cache first."""
+    """Bytes that one pass moves: what is written is read into the cache first. Small parts of arrays, as at the rim of
+    something larger, are there already."""
     if isinstance(stmt, Loop) and not stmt.parallel:
         return (stmt.range.trips or 1) * sum(_bytes(s, arrays) for s in stmt.body)
     if not isinstance(stmt, (Map, Loop)):
@@ -65,7 +62,7 @@ def _bytes(stmt: Stmt, arrays: Mapping[str, Array]) -> float:
             size[t.array] = max(size.get(t.array, 0.0), here)
     private = stmt.private if isinstance(stmt, Loop) else ()
     return sum(n * (2 if name in written else 1) for name, n in size.items()
-               if name not in private and arrays[name].bytes >= Limits().reuse)
+               if name not in private and n >= Limits().reuse)
 
 
 def _maps(stmt: Stmt, path: tuple[Range, ...]) -> Iterator[tuple[Map, tuple[Range, ...]]]:

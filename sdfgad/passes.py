@@ -54,6 +54,7 @@ from sdfgad.transform.thin_tapes import thin_tapes
 from sdfgad.transform.triangles import narrow_triangles
 from sdfgad.transform.turn_sums import turn_sums
 from sdfgad.transform.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.whole_loops import loops_left_whole
 from sdfgad.transform.write_ahead import write_ahead
 from sdfgad.transform.zeroing import fold_zeroing
 
@@ -85,12 +86,18 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
     program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
-    program = join_sums(split_with_sums(program, keep))
+    rows = split_with_sums(program, keep)
+    whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
+    program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
     program = line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep))
     program = divide_kept_powers(join_updates(turn_sums(program)))
-    # From here on sums that an assignment begins no longer change places with others.
+    program = line_up(_take_turns(program, keep))
+    return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
+
+
+def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:
+    """Sums that begin with assignments, in few statements, and arrays that take turns in loops. From here on sums that
+    an assignment begins no longer change places with others."""
     program = remove_overwritten(assign_to_zeros(program))
     pieces = sum_pieces(program)
-    program = program if pieces is program else join_pointwise(pieces, keep)
-    program = line_up(alternate(program, keep))
-    return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
+    return alternate(program if pieces is program else join_pointwise(pieces, keep), keep)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Range, Stmt, Store, While
+from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
-from sdfgad.transform.clearings import Box, size
+from sdfgad.transform.clearings import size
+from sdfgad.transform.copy_pieces import KEPT, copy_at_once, moving
 from sdfgad.transform.shared_values import renamed
 from sdfgad.transform.spelling import whole_copy
 from sdfgad.transform.stale import Boxes, Stale, after, whole, without
@@ -27,8 +27,6 @@ class Limits:
 
 
 LIMITS = Limits()
-KEPT = 4
-"""So many times more elements are exchanged than copied in spite of it."""
 
 
 def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) -> Program:
@@ -83,13 +81,25 @@ class _Work:
     def loop(self, loop: Loop, then: _After) -> Block:
         """The loop with the exchanges that pay."""
         trips = loop.range.trips
-        length = sum(1 for _ in statements(loop.body))
         if loop.until is not None or loop.trips is not None or range_elems(loop.range) or trips is None \
-                or trips < self.limits.trips or length > self.limits.statements:
+                or trips < self.limits.trips or not self.short(loop.body):
             return (loop,)
-        found = self.exchanges(loop.body, then)
-        copied = sum(prod(self.arrays[e.copy].shape) for e in found)
-        return _unrolled(loop, found) if found and copied >= self.limits.share * _points(loop.body) else (loop,)
+        joined = copy_at_once(loop.body, self.arrays, lambda *names_and_rim: self.free(loop.body, then, *names_and_rim))
+        for body in (joined, loop.body) if joined is not loop.body else (joined,):
+            found = self.exchanges(body, then) if self.short(body) else []
+            copied = sum(prod(self.arrays[e.copy].shape) for e in found)
+            if found and copied >= self.limits.share * _points(body):
+                return _unrolled(replace(loop, body=body), found)
+        return (loop,)
+
+    def free(self, body: Block, then: _After, target: str, source: str, rim: Boxes) -> bool:
+        """Whether the rim of an array that might take turns with another may hold other values after the loop."""
+        array = self.arrays[source]
+        return prod(array.shape) >= self.limits.points and not self.barred(body, {target, source}) \
+            and self.unseen(array, rim, then)
+
+    def short(self, body: Block) -> bool:
+        return sum(1 for _ in statements(body)) <= self.limits.statements
 
     def exchanges(self, body: Block, then: _After) -> list[_Exchange]:
         found: list[_Exchange] = []
@@ -115,7 +125,7 @@ class _Work:
         if KEPT * sum(map(size, kept)) > size(whole(source)) \
                 or not self.unseen(source, without(ended.left, kept), then):
             return None
-        renewed = tuple(_renewed(source, copy, b) for b in dict.fromkeys(kept))
+        renewed = tuple(moving(source, copy, b) for b in dict.fromkeys(kept))
         return _Exchange(place, source.name, copy, renewed)
 
     def unseen(self, source: Array, left: Boxes, then: _After | None) -> bool:
@@ -143,13 +153,6 @@ def _points(block: Block) -> float:
         total += inner * ((stmt.range.trips or 1) if isinstance(stmt, Loop) else 1)
         total += prod(r.trips or 1 for r in stmt.domain) if isinstance(stmt, Map) else 0
     return total
-
-
-def _renewed(source: Array, copy: str, box: Box) -> Map:
-    """The map that copies a box back."""
-    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
-    index = tuple(ix(r.var) for r in domain)
-    return Map(domain, (Store(source.name, index, Load(copy, index, source.dtype)),))
 
 
 def _unrolled(loop: Loop, exchanges: Sequence[_Exchange]) -> Block:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, with_children
+from sdfgad.ir.walk import all_writes, children, statements, with_children, writes
 from sdfgad.transform.clearings import Box, common, is_zero, size, stored_box, take_out
 from sdfgad.transform.spelling import only_store
 from sdfgad.transform.stale import MOST_BOXES, Boxes, hull, without
@@ -18,9 +18,10 @@ MOST = 0.75
 
 def assign_to_zeros(program: Program) -> Program:
     """x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] += e   ->   x[0] = 0 ; x[1] += x[0] ; x[1:n] = 0 ; x[0:n] = e
+    y[0:n] = 0 ; for t: { y[1:n] = e ; x[0:n] += y[0:n] }   ->   y[0:n] = 0 ; for t: { y[1:n] = e ; x[1:n] += y[1:n] }
 
     Where each element is known to be zero when it is added to: cleared before, or made of nothing but zeros. Where most
-    are, they become a map of their own.
+    are, they become a map of their own. Known zeros are not added, where what is left to add is a box.
     """
     return program.but(body=_Zeros().block(program.body))
 
@@ -35,18 +36,30 @@ class _Zeros:
         return tuple(self.statement(s) for stmt in block for s in self.pieces(stmt))
 
     def pieces(self, stmt: Stmt) -> Iterator[Stmt]:
-        """A sum that starts from zeros in most places, and from something else at their rim, in these parts."""
+        """What is left of a sum without the zeros it adds; and if it starts from zeros in most places, and from
+        something else at their rim, in these parts."""
         store = only_store(stmt) if isinstance(stmt, Map) else None
         box = stored_box(stmt, store) if isinstance(stmt, Map) and store is not None and store.op == "+" else None
-        known = self.known.get(store.array, ()) if store is not None else ()
-        if not isinstance(stmt, Map) or store is None or box is None or not without((box,), known):
+        if not isinstance(stmt, Map) or store is None or box is None:
             yield stmt
             return
-        zeros = [z for b in known if (z := common(box, b)) is not None]
-        most = max(zeros, key=size, default=box)
-        cut = [most, *take_out(box, most)] if most != box and size(most) >= MOST * size(box) else [box]
+        cut = self.cut(stmt, store, box)
         found = [_within(stmt, store.index, piece) for piece in cut]
-        yield from (m for m in found if m is not None) if len(cut) > 1 and None not in found else (stmt,)
+        parts = [m for m in found if m is not None]
+        if cut == [box] or len(parts) < len(cut):
+            yield stmt
+        else:
+            yield from (p for m in parts for p in self.pieces(m))
+
+    def cut(self, stmt: Map, store: Store, box: Box) -> list[Box]:
+        """The box that a sum goes to in the pieces that are done one by one, without what gets nothing but zeros."""
+        rest = without((box,), self.made_of_zeros(stmt, store, box))
+        if len(rest) <= 1 and rest != (box,):
+            return list(rest)
+        known = self.known.get(store.array, ())
+        zeros = [z for b in known if (z := common(box, b)) is not None] if without((box,), known) else []
+        most = max(zeros, key=size, default=box)
+        return [most, *take_out(box, most)] if most != box and size(most) >= MOST * size(box) else [box]
 
     def statement(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Map):
@@ -61,7 +74,7 @@ class _Zeros:
     def region(self, stmt: Stmt) -> Stmt:
         """What an iteration finds may come from another one. Afterwards as much is known as at the end of the last."""
         before = dict(self.known)
-        self.forget(all_writes((stmt,)))
+        self.forget_stored(stmt)
         outside = dict(self.known)
         start = before if isinstance(stmt, If) else outside
         blocks = []
@@ -76,6 +89,22 @@ class _Zeros:
         for name in names:
             self.known.pop(name, None)
 
+    def forget_stored(self, region: Stmt) -> None:
+        """What a region may write: boxes around the stores of its maps, all of what others write, or keep to
+        themselves."""
+        for stmt in statements((region,)):
+            if isinstance(stmt, Loop):
+                self.forget(stmt.private)
+            if not isinstance(stmt, Map):
+                self.forget(writes(stmt))
+                continue
+            for part in stmt.body:
+                if isinstance(part, Store) and part.array in self.known:
+                    self.remember(part.array, without(self.known[part.array], [hull(part.index, stmt.domain)]))
+
+    def remember(self, name: str, boxes: Boxes) -> None:
+        self.known[name] = boxes if len(boxes) <= MOST_BOXES else ()
+
     def part(self, stmt: Map, part: Let | Store) -> Let | Store:
         if isinstance(part, Let) or not part.index:
             return part
@@ -85,8 +114,7 @@ class _Zeros:
         if part.op is not None:
             zeros = tuple(c for z in zeros for b in before if (c := common(z, b)) is not None)
         gone = box if box is not None else hull(part.index, stmt.domain)
-        now = (*without(before, [gone]), *zeros)
-        self.known[part.array] = now if len(now) <= MOST_BOXES else ()
+        self.remember(part.array, (*without(before, [gone]), *zeros))
         from_zero = part.op == "+" and box is not None and bool(before) and not without((box,), before)
         return replace(part, op=None) if from_zero else part
 

@@ -17,7 +17,8 @@ from sdfgad.transform.rows import Limits, split_rows
 from sdfgad.transform.spelling import only_store
 
 
-def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None = None,
+                    whole: frozenset[Range] = frozenset()) -> Program:
     """map i, j: t[i, j] = f(i, j) ; map i, j: v += t[i, j] ; map i, j: y[i, j] = g(t[i, j])
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: s[i] += t[j] ; map j: y[i, j] = g(t[j]) } ;
          map i: v += s[i]
@@ -29,11 +30,11 @@ def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None
     keep, limits = tuple(keep), limits or Limits()
     program = _starts_first(program)
     apart, totals = _taken_apart(program)
-    made = _put_together(split_rows(apart, (*keep, *totals), limits), totals)
+    made = _put_together(split_rows(apart, (*keep, *totals), limits, whole), totals)
     summed = [size for size, name in _nests(made) if name - program.arrays.keys()]
     if max(summed, default=0) <= limits.nearby:
         return made
-    plain = split_rows(program, keep, limits)
+    plain = split_rows(program, keep, limits, whole)
     return made if _alike(_shapes(made), _shapes(plain)) else plain
 
 

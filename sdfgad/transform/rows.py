@@ -85,15 +85,17 @@ class Taken:
         return (*self.cuts, *([self.turn] if self.turn else []))
 
 
-def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None,
+               whole: frozenset[Range] = frozenset()) -> Program:
     """map i, j: t[i, j] = f(i, j) ; map i, j: y[i] += t[i, j]
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
 
     For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
     strips where a single one leaves nothing to vectorise. Where one is too much for the cache and can be cut once more,
-    along a dimension in which rows only meet in sums, these smaller rows come one after the other.
+    along a dimension in which rows only meet in sums, these smaller rows come one after the other. `whole`: loops whose
+    bodies stay as they are.
     """
-    splitter = _Splitter(program, frozenset(keep), limits or Limits())
+    splitter = _Splitter(program, frozenset(keep), limits or Limits(), whole)
     body = splitter.block(program.body, nested=False)
     return program.but(body=body, arrays=splitter.arrays)
 
@@ -101,9 +103,10 @@ def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = No
 class _Splitter:
     """Rewrites blocks; `arrays` follows the private ones."""
 
-    def __init__(self, program: Program, keep: frozenset[str], limits: Limits) -> None:
+    def __init__(self, program: Program, keep: frozenset[str], limits: Limits, whole: frozenset[Range]) -> None:
         self.arrays = dict(program.arrays)
         self.limits = limits
+        self.whole = whole
         self.fixed = keep | set(program.arguments) | set(program.constants)
         self.taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
@@ -112,7 +115,8 @@ class _Splitter:
         """The block with its best run taken apart, what stands before, behind and inside treated likewise."""
         best = max(self._candidates(block), key=lambda c: c[0], default=None)
         if best is None:
-            return tuple(with_children(s, [self.block(b, nested or isinstance(s, (Loop, While))) for b in children(s)])
+            return tuple(s if isinstance(s, Loop) and s.range in self.whole else
+                         with_children(s, [self.block(b, nested or isinstance(s, (Loop, While))) for b in children(s)])
                          for s in block)
         start, stop, made = self._grown(block, *best[1:])
         loop = self._privatise(block[start:stop], made, nested)

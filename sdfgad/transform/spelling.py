@@ -39,9 +39,13 @@ def whole_copy(stmt: Stmt, arrays: Arrays) -> tuple[str, str] | None:
     if not isinstance(stmt, Map) or store is None or not isinstance(store.expr, Load):
         return None
     copy, source = arrays[store.array], arrays[store.expr.array]
-    alike = (copy.shape, copy.dtype, copy.packing) == (source.shape, source.dtype, None) and copy.name != source.name
     same = store.index == store.expr.index and bool(store.index)
-    return (copy.name, source.name) if alike and same and covers(stmt, store, copy) else None
+    return (copy.name, source.name) if alike(copy, source) and same and covers(stmt, store, copy) else None
+
+
+def alike(one: Array, other: Array) -> bool:
+    """Whether two arrays differ in nothing but their names and what they hold."""
+    return (one.shape, one.dtype, one.packing) == (other.shape, other.dtype, None) and one.name != other.name
 
 
 def accumulating(stmt: Map) -> Map:

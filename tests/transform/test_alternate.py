@@ -105,7 +105,7 @@ def test_two_pairs_take_turns_together() -> None:
 @pytest.mark.parametrize("body", [
     (loop(span("t", 0, 1), COPY, STEP, *RIM),),
     (loop(span("k", 0, 3), loop(span("t", 0, "k"), COPY, STEP, *RIM)),),
-    (loop(span("t", 0, 4), each(INNER, put("y", ("i",), at("x", "i"))), STEP, *RIM),),
+    (loop(span("t", 0, 4), each(span("i", 2, N - 1), put("y", ("i",), at("x", "i"))), STEP, *RIM),),
     (loop(span("t", 0, 4), each(I, put("y", ("i",), at("x", ix(N - 1) - "i"))), STEP, *RIM),),
     (loop(span("t", 0, 4), each(I, put("y", ("i",), at("x", "i"), "+")), STEP, *RIM),),
     (loop(span("t", 0, 4), when(at("b", 0).compare("gt", 0.5), (COPY,)), STEP, *RIM),),

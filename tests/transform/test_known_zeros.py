@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
 from sdfgad.transform.known_zeros import assign_to_zeros
 from tests.support.build import F8, at, each, loop, one, put, span, when
@@ -149,6 +149,7 @@ def test_random_programs_are_changed() -> None:
 
 
 WIDE = 16
+X, Y = (Array(n, (WIDE, WIDE), F8, "argument").whole for n in "xy")
 ROWS, OTHERS = span("i", 0, WIDE), span("j", 0, WIDE)
 SUM = each((ROWS, OTHERS), put("x", ("i", "j"), at("y", "i", "j") + at("y", "j", "i"), "+"))
 SHIFTED = each((span("i", -2, WIDE - 2), span("j", 3, WIDE + 3)), put("x", (ix("j") - 3, ix("i") + 2), at("s"), "+"))
@@ -165,6 +166,27 @@ def wide(*body: Stmt) -> Program:
     check_same(before, after, {n: np.random.default_rng(k).uniform(0.2, 0.8, a.shape)
                                for k, (n, a) in enumerate(arrays.items())})
     return after
+
+
+def test_zeros_are_not_added() -> None:
+    """Of a loop's target only what may be something else; all of it, or nothing, where that is no box."""
+    clear = each((ROWS, OTHERS), put("y", ("i", "j"), 0.0))
+    move = each((ROWS, OTHERS), put("x", ("i", "j"), at("y", "i", "j"), "+"))
+    make = each((span("i", 1, 5), span("j", 2, WIDE)), put("y", ("i", "j"), at("s") + at("x", "j", "i")))
+    look = one("s", (), at("y", 0, 3) + at("x", 0, 3), "+")
+
+    def left(*body: Stmt) -> list[list[int | None]]:
+        return [[r.trips for r in s.domain] for s in statements(wide(*body).body) if isinstance(s, Map)
+                and any(isinstance(p, Store) and (p.array, p.op) == ("x", "+") for p in s.body)]
+
+    run = span("t", 0, 3)
+    assert left(clear, loop(run, make, move, look)) == [[4, WIDE - 2]]
+    assert left(clear, move) == left(clear, loop(run, move)) == []
+    assert left(loop(run, make, move)) == left(clear, make, make, loop(run, make, one("y", (9, 9), 1.0), move)) \
+        == left(clear, loop(run, move, each(span("i", 0, "t"), put("y", ("i", "i"), 1.0)))) \
+        == left(clear, loop(run, when(at("s").compare("gt", 0.1), (one("y", (9, 9), 1.0),)), make, move)) \
+        == left(clear, loop(run, make, move, one("y", (9, 9), 1.0))) \
+        == left(clear, loop(run, move, Lib("matmul", (Y,), (X, X), {}))) == [[WIDE, WIDE]]
 
 
 @pytest.mark.parametrize("sum_", [SUM, SHIFTED], ids=["plain", "shifted"])

@@ -97,7 +97,7 @@ def _decided(r: Range, write: Access) -> int:
 
 
 def _region(write: Access, array: Array) -> tuple[Range, ...] | None:
-    """Ranges that go through all elements that are written, each once; None when data decides, or nobody knows."""
+    """Ranges that go through all elements that are written; None when data decides, or nobody knows."""
     used = set().union(*(i.symbols for i in write.index)) if write.index else set()
     kept = tuple(r for r in write.domain if r.var in used)
     moving = {r.var for r in kept}

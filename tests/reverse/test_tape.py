@@ -44,8 +44,8 @@ def in_blocks(a, y):
 def beside_idle_rows(a, y):
     s = np.sum(y * y)
     for i in range(ROWS):
-        for j in range(i, 2 * i - 3):
-            y[j - 4] += a[i, 0]
+        for j in range(3 * i, i + 4):
+            y[j] += a[i, 0]
     return s + np.sum(y ** 3)
 
 
@@ -58,8 +58,9 @@ def test_a_tape_of_rows_whose_bounds_move_does_not_ask_which_row_it_is(f):
         np.testing.assert_allclose(grads[name], numerical_gradient(f, (a, y), k), rtol=1e-8, atol=1e-10)
 
 
-def test_a_tape_of_rows_whose_bounds_move_has_room_for_what_they_reach():
-    tapes = [(a.role, a.shape) for n, a in _program(added_up).arrays.items() if n.startswith("tape")]
+@pytest.mark.parametrize("f", [added_up, beside_idle_rows])
+def test_a_tape_of_rows_whose_bounds_move_has_room_for_what_they_reach(f):
+    tapes = [(a.role, a.shape) for n, a in _program(f).arrays.items() if n.startswith("tape")]
     assert tapes == [("transient", (ROWS,))]
 
 

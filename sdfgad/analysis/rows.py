@@ -270,7 +270,7 @@ def footprint(body: Block, arrays: Mapping[str, Array], width: tuple[Rows, int] 
             count = math.prod(n for v, n in extents.items() if steps[v] != 0)
             unit = max((n for v, n in extents.items() if steps[v] in (1, -1)), default=1)
             item = arrays[t.array].dtype.itemsize
-            size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // unit))
+            size[t.array] = max(size.get(t.array, 0), count * max(item, 64 // max(1, unit)))
     return sum(size.values())
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, extent_bound, interval_env
+from sdfgad.analysis.access import Access, always_inside, extent_bound, interval_env
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -66,7 +66,7 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
 
     around: (room, place) for each loop around, where that is not one slot for each of its iterations.
     """
-    domain = _region(write)
+    domain = _region(write, array)
     dimensions = None if domain is None else _dimensions(write, domain, array)
     if domain is None or dimensions is None:
         return record(_whole(write, array), array, declare, source, around)
@@ -96,14 +96,38 @@ def _decided(r: Range, write: Access) -> int:
     return next(k for k, i in enumerate(write.index) if r.var in i.symbols)
 
 
-def _region(write: Access) -> tuple[Range, ...] | None:
-    """The ranges that decide which elements are written; None when data decides."""
+def _region(write: Access, array: Array) -> tuple[Range, ...] | None:
+    """Ranges that go through all elements that are written; None when data decides, or nobody knows."""
     used = set().union(*(i.symbols for i in write.index)) if write.index else set()
     kept = tuple(r for r in write.domain if r.var in used)
     moving = {r.var for r in kept}
     if any(not moving.isdisjoint(part.symbols) for i in write.index for e in i.elems for part in e.parts):
         return None
-    return kept
+    left_out = {r.var for r in write.domain} - moving
+    return kept if all(left_out.isdisjoint(_symbols(r)) for r in kept) else _widened(kept, left_out, write, array)
+
+
+def _widened(kept: tuple[Range, ...], left_out: set[str], write: Access, array: Array) -> tuple[Range, ...] | None:
+    """map i = 0:5, j = 0:i + 1: y[j] += ...   ->   j = 0:5
+
+    Ranges from the smallest to the largest value that they take for any of the variables `left_out`. None unless every
+    point of them is an element of the array: an iteration without points may say anything about its bounds.
+    """
+    env = interval_env((*write.site.path, *write.domain))
+    found = []
+    for r in kept:
+        low, high = env[r.var]
+        if left_out.isdisjoint(_symbols(r)):
+            found.append(r)
+        elif low is None or high is None:
+            return None
+        else:
+            found.append(Range(r.var, ix(low), ix(high + 1)))
+    return tuple(found) if always_inside(write.index, array.shape, env) else None
+
+
+def _symbols(r: Range) -> frozenset[str]:
+    return r.start.symbols | r.stop.symbols
 
 
 def _dimensions(write: Access, domain: tuple[Range, ...], array: Array) -> list[_Dimension] | None:
@@ -119,7 +143,7 @@ def _dimensions(write: Access, domain: tuple[Range, ...], array: Array) -> list[
             return None
         sign = 1 if r.step > 0 else -1
         count = (r.stop - r.start + (r.step - sign)) // r.step
-        fixed = moving.isdisjoint(r.start.symbols | r.stop.symbols)
+        fixed = moving.isdisjoint(_symbols(r))
         found.append(_Dimension(extent, ((ix(r.var) - r.start) * sign) // abs(r.step), count if fixed else ix(extent)))
     return found
 
@@ -129,7 +153,7 @@ def _along(r: Range, write: Access, domain: tuple[Range, ...], array: Array) -> 
     k = _decided(r, write)
     others = [o for o in domain if o is not r]
     alone = write.index[k].symbols.isdisjoint(o.var for o in others)
-    idle = any(r.var in o.start.symbols | o.stop.symbols for o in others)
+    idle = any(r.var in _symbols(o) for o in others)
     return array.shape[k] if write.index[k].coefficient(r.var) and alone and not idle else None
 
 

@@ -202,12 +202,10 @@ def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:
 
 
 def _dtype_of(stmt: Stmt, name: str) -> np.dtype:
-    """The type of the one array a map or a library call accumulates into."""
+    """The type of the one array that a map, a library call or what is in a loop accumulates into."""
     if isinstance(stmt, Lib):
         return stmt.outs[0].dtype
-    store = sole_accumulation(stmt, name)
-    assert store is not None
-    return store.expr.dtype
+    return next(store.expr.dtype for s in statements((stmt,)) if (store := sole_accumulation(s, name)) is not None)
 
 
 def _view_box(view: View) -> Box | None:

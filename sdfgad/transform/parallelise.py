@@ -170,12 +170,16 @@ def _widened(stmt: Map, r: Range) -> Map:
 
 
 def _upright(stmt: Map) -> Map:
-    """map i, d = 0:n - i: y[d + i] = x[d + i]   ->   map i, d = i:n: y[d] = x[d]"""
+    """map i, d = 0:n - i: y[d + i] = x[d + i]   ->   map i, d = i:n: y[d] = x[d]
+
+    By variables of ranges further out only: a range may not depend on those inside.
+    """
     for k, r in enumerate(stmt.domain):
         shifts = {i - r.var for i in _indices(stmt) if r.var in i.symbols and i.coefficient(r.var) == 1}
         crooked = any(r.var in i.symbols and i.coefficient(r.var) != 1 for i in _indices(stmt))
         shift = next(iter(shifts), ix(0))
-        if len(shifts) != 1 or crooked or shift.affine is None or shift.symbols.isdisjoint(o.var for o in stmt.domain):
+        if len(shifts) != 1 or crooked or shift.affine is None or shift.symbols.isdisjoint(o.var for o in stmt.domain) \
+                or not shift.symbols.isdisjoint(o.var for o in stmt.domain[k:]):
             continue
         domain, body, source = _renamed(stmt, {r.var: ix(r.var) - shift})
         moved = Range(r.var, r.start + shift, r.stop + shift, r.step)

@@ -42,7 +42,8 @@ class _Sum:
 def _block(work: list[Stmt]) -> Block:
     sums = {k: s for k, stmt in enumerate(work) if isinstance(stmt, Map) and (s := _sum(stmt)) is not None}
     gone: set[int] = set()
-    for k, whole in list(sums.items()):
+    for k in list(sums):
+        whole = sums[k]  # as it is by now: with what was added to it
         if size(whole.box) < LEAST or not _plain(whole):
             continue
         places = [p for p in range(len(work)) if abs(p - k) <= FAR and p not in gone]

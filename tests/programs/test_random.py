@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sdfgad
 from sdfgad.frontend import parse
 from tests.programs.running import WRT, Runner, arguments, check, copied, load
-from tests.programs.writer import sources
+from tests.programs.sums import programs as with_sums
 from tests.support.oracle import program_gradient, program_tangent, rebuildable, undoable
 
 MOST_REFUSED = 0.1
@@ -60,7 +60,7 @@ class Compiled:
 
 
 def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False,
-            programs: st.SearchStrategy[str] = sources()) -> Counter[str]:
+            programs: st.SearchStrategy[str] = with_sums()) -> Counter[str]:
     """Check `examples` programs; a failing one is shown with its text, made smaller (which takes long) on request."""
     phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
     seen: Counter[str] = Counter()

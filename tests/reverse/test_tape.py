@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.pipeline import Wish, derive
+from tests.support.oracle import numerical_gradient
 
 ROWS, COLUMNS, STEPS = 6, 5, 3
 
@@ -23,3 +25,45 @@ def test_a_sweep_over_columns_is_kept_row_by_row():
     tapes = [array.shape for name, array in made.program.arrays.items() if name.startswith("tape")]
     assert tapes == [(STEPS, ROWS, COLUMNS)]
     np.testing.assert_allclose(sdfgad.grad(by_columns)(a), 27 * a ** 26, rtol=1e-12)
+
+
+def added_up(a, y):
+    s = np.sum(y * y)
+    for i in range(ROWS):
+        for j in range(i + 1):
+            y[j] += a[i, j]
+    return s + np.sum(y ** 3)
+
+
+def in_blocks(a, y):
+    for b in range(ROWS // 2):
+        y[2 * b:2 * b + 2] *= a[b, 0]
+    return np.sum(y ** 3)
+
+
+def beside_idle_rows(a, y):
+    s = np.sum(y * y)
+    for i in range(ROWS):
+        for j in range(3 * i, i + 4):
+            y[j] += a[i, 0]
+    return s + np.sum(y ** 3)
+
+
+@pytest.mark.parametrize("f", [added_up, in_blocks, beside_idle_rows])
+def test_a_tape_of_rows_whose_bounds_move_does_not_ask_which_row_it_is(f):
+    rng = np.random.default_rng(0)
+    a, y = rng.uniform(0.5, 1.0, (ROWS, ROWS)), rng.uniform(0.5, 1.0, ROWS)
+    grads = sdfgad.grad(f, wrt=("a", "y"))(a.copy(), y.copy())
+    for k, name in enumerate(("a", "y")):
+        np.testing.assert_allclose(grads[name], numerical_gradient(f, (a, y), k), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("f", [added_up, beside_idle_rows])
+def test_a_tape_of_rows_whose_bounds_move_has_room_for_what_they_reach(f):
+    tapes = [(a.role, a.shape) for n, a in _program(f).arrays.items() if n.startswith("tape")]
+    assert tapes == [("transient", (ROWS,))]
+
+
+def _program(f):
+    a, y = np.ones((ROWS, ROWS)), np.ones(ROWS)
+    return derive(f, bind(f, (a, y), {}), Wish(("a", "y"))).program

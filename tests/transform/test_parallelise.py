@@ -328,3 +328,11 @@ def test_a_bound_the_body_changes_stays():
 def test_every_case_keeps_its_value(name):
     case = CASES[name]()
     parallel(case.program, case.arrays)
+
+
+def test_a_loop_that_only_moves_a_window_is_a_map_of_its_own() -> None:
+    """An element of the window is no bound of the loop around."""
+    before = program({"y": (N + 2,), "c": (N,)}, [
+        loop(span("i", 0, N), each(span("d", 0, 3), put("y", [I + "d"], at("c", "d") * at("c", "d"), "+")))],
+        returns="y")
+    assert not loops(parallel(before))

@@ -54,6 +54,12 @@ def test_the_rest_of_the_array_is_left_alone() -> None:
     assert maps_left(inner, rows(0, 1, None), rows(1, 7), rows(7, N)) == 3
 
 
+def test_one_box_after_the_other() -> None:
+    more = each((I, J), put("x", ("i", "j"), Z * 3.0, "+"))
+    last = each((I, J), put("x", ("i", "j"), at("w", "i", "j"), "+"))
+    assert maps_left(whole(None), more, last) == 1
+
+
 @pytest.mark.parametrize(("name", "body"), [
     ("a row is left out", (whole(), rows(0, 7), rows(8, N))),
     ("a row twice", (whole(), rows(0, 8), rows(7, N))),

@@ -5,7 +5,7 @@ import numpy as np
 
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.transform.zeroing import fold_zeroing
 from tests.support.oracle import check_same
@@ -121,3 +121,11 @@ def test_part_of_a_matrix_that_others_see_more_of_is_added_to() -> None:
         after = fold_zeroing(triangle(*body), ("out",))
         check_same(triangle(*body), after)
         assert "+" in [s.op for s in stores(after.body, "m")]
+
+
+def test_a_loop_in_a_branch_assigns() -> None:
+    clear = Map((Range("a", ix(0), ix(6)),), (Store("y", (ix("a"),), ZERO),))
+    fill = Loop(Range("i", ix(0), ix(6)), (Map((), (Store("y", (ix("i"),), Load("x", (ix(0),), F8), "+"),)),))
+    positive = call("gt", load("x", 1), ZERO, dtype="?")
+    body = check(program(scalar("out", ZERO), clear, If(positive, (fill,), ())))
+    assert [s.op for s in stores(body, "y")] == [None, None]

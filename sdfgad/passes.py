@@ -39,6 +39,7 @@ from sdfgad.transform.part_versions import part_versions
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.read_kept import read_kept
+from sdfgad.transform.read_shifted import read_shifted
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
@@ -65,7 +66,8 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
-    program = narrow_triangles(part_versions(share_values(fuse_pointwise(program, seen), seen), seen), seen)
+    program = read_shifted(share_values(fuse_pointwise(program, seen), seen), seen)
+    program = narrow_triangles(part_versions(program, seen), seen)
     return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
 
 

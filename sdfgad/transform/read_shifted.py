@@ -1,0 +1,218 @@
+"""Read what a shifted copy holds where it came from, in maps that are cut where the pieces of the copy meet."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise, product
+from math import prod
+
+from sdfgad.analysis.boxes import path_of
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.ir.expr import Const, Expr, Load, loads, rewrite
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Let, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, statements, writes
+
+ROLES = ("argument", "transient", "constant")
+"""Of arrays that lie in memory, under one name."""
+Sides = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """size: elements of a copy worth the cuts. whole: the part of them that its largest piece has, at least. more: maps
+    that the cuts add, at most."""
+
+    size: int = 1 << 10
+    whole: float = 0.75
+    more: int = 4
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One store of a copy: what it fills, and from which elements. place: of its map in the block."""
+
+    place: int
+    sides: Sides
+    domain: tuple[Range, ...]
+    index: tuple[Ix, ...]
+    source: Load
+
+    def there(self, index: tuple[Ix, ...]) -> Load:
+        """What was copied to a place in this piece."""
+        names: dict[str, Ix] = {}
+        for here, i in zip(self.index, index, strict=True):
+            for r in self.domain:
+                if r.var in here.symbols:
+                    names[r.var] = i - here + r.var
+        return replace(self.source, index=tuple(i.subs(names) for i in self.source.index))
+
+
+def read_shifted(program: Program, keep: Collection[str], limits: Limits | None = None) -> Program:
+    """map i = 0:n - 1: t[i] = x[i + 1] ; t[n - 1] = x[0] ; map i = 0:n: y[i] = t[i] - x[i]
+    ->   map i = 0:n - 1: y[i] = x[i + 1] - x[i] ; map i = n - 1:n: y[i] = x[i - n + 1] - x[i]
+
+    For temporaries that maps of one block fill, each element once, with elements of arrays that stay what they are
+    until the last look; all looks are made by maps of the block after that, over ranges known in numbers, which store
+    no element twice. keep: arrays somebody reads afterwards.
+    """
+    work = _Work(program, frozenset(keep), limits or Limits())
+    body = rebuild_blocks(program.body, work.block)
+    return program.but(body=body) if body != program.body else program
+
+
+class _Work:
+    def __init__(self, program: Program, keep: frozenset[str], limits: Limits) -> None:
+        self.arrays, self.limits = program.arrays, limits
+        self.places = _touching(program.body)
+        self.names = [n for n, a in program.arrays.items() if n not in keep and a.role == "transient"
+                      and a.packing is None and a.size >= limits.size and a.dtype.kind in "fc"]
+
+    def block(self, block: list[Stmt]) -> Block:
+        """The block without the copies whose readers can do without."""
+        here = _touching(tuple(block), deep=False)
+        for name in self.names:
+            if here.get(name) == self.places.get(name) and sum(name in writes(s) for s in block) > 1:
+                block = _without_copy(block, self.arrays[name], self.limits) or block
+        return tuple(block)
+
+
+def _touching(block: Block, deep: bool = True) -> Mapping[str, int]:
+    """How many statements of a block touch an array. deep: and of those they hold."""
+    found: dict[str, int] = {}
+    for stmt in statements(block) if deep else block:
+        for name in reads(stmt) | writes(stmt):
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _without_copy(block: Sequence[Stmt], array: Array, limits: Limits) -> list[Stmt] | None:
+    pieces = _pieces(block, array)
+    if not pieces or prod(b - a for a, b in pieces[0].sides) < limits.whole * array.size:
+        return None
+    mine = {k for k, s in enumerate(block) if array.name in reads(s) | writes(s)}
+    makers = {k for k in mine if array.name in writes(block[k])}
+    lookers = mine - makers
+    if not lookers or min(lookers) < max(makers):
+        return None
+    between = tuple(block[min(makers):max(lookers) + 1])
+    if not all_writes(between).isdisjoint(p.source.array for p in pieces):
+        return None
+    cut = {k: _cut(block[k], array.name, pieces) for k in lookers}
+    if any(c is None for c in cut.values()) or sum(len(c or ()) - 1 for c in cut.values()) > limits.more:
+        return None
+    out: list[Stmt] = []
+    for k, stmt in enumerate(block):
+        out += cut.get(k) or (_dropped(stmt, array.name) if k in makers else [stmt])
+    return out
+
+
+def _dropped(stmt: Stmt, name: str) -> list[Stmt]:
+    """A map without its stores to an array."""
+    body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array != name) if isinstance(stmt, Map) else ()
+    return [replace(stmt, body=body)] if isinstance(stmt, Map) and body else []
+
+
+def _pieces(block: Sequence[Stmt], array: Array) -> list[_Piece]:
+    """The pieces of a copy that together hold each element once, the largest first; none where it is something else."""
+    found: list[_Piece] = []
+    for place, stmt in enumerate(block):
+        if array.name in writes(stmt) and not (_number(stmt, array.name) and not found):
+            piece = _piece(place, stmt, array)
+            if piece is None:
+                return []
+            found.append(piece)
+    sizes = [prod(b - a for a, b in p.sides) for p in found]
+    if sum(sizes) != array.size or any(_meet(p.sides, q.sides) for p, q in combinations(found, 2)):
+        return []
+    return sorted(found, key=lambda p: -prod(b - a for a, b in p.sides))
+
+
+def _number(stmt: Stmt, name: str) -> bool:
+    """Whether a map stores a number into an array, which the pieces overwrite."""
+    return isinstance(stmt, Map) and all(isinstance(p, Store) and (p.array != name or not p.op and isinstance(
+        p.expr, Const)) for p in stmt.body)
+
+
+def _piece(place: int, stmt: Stmt, array: Array) -> _Piece | None:
+    """A map as a copy, element by element, into a box of an array; it computes nothing and reads nothing it stores."""
+    if not isinstance(stmt, Map) or not _plain(stmt.domain) or not writes(stmt).isdisjoint(reads(stmt)):
+        return None
+    stores = [p for p in stmt.body if isinstance(p, Store) and p.array == array.name]
+    if len(stores) != 1 or any(isinstance(p, Let) for p in stmt.body):
+        return None
+    store, source = stores[0], stores[0].expr
+    if store.op is not None or not isinstance(source, Load) or source.dtype != array.dtype:
+        return None
+    path = path_of(array.name, array.shape, store.index, stmt.domain, {})
+    if path is None or path.box.sides is None or path.order is None or any(sign != 1 for _, sign in path.order):
+        return None
+    sides = tuple((a.const, b.const) for a, b in path.box.sides)
+    known = tuple((a, b) for a, b in sides if a is not None and b is not None)
+    own = {r.var for r in stmt.domain}
+    fixed = all(not i.elems and i.symbols <= own for i in source.index)
+    inside = all(0 <= a < b <= n for (a, b), n in zip(known, array.shape, strict=False))
+    if len(known) != len(sides) or not fixed or not inside:
+        return None
+    return _Piece(place, known, stmt.domain, store.index, source)
+
+
+def _plain(domain: Sequence[Range]) -> bool:
+    return all(r.step == 1 and r.start.const is not None and r.stop.const is not None and r.start.const < r.stop.const
+               for r in domain)
+
+
+def _meet(a: Sides, b: Sides) -> bool:
+    return all(p[0] < q[1] and q[0] < p[1] for p, q in zip(a, b, strict=True))
+
+
+def _cut(stmt: Stmt, name: str, pieces: Sequence[_Piece]) -> list[Map] | None:
+    """The maps that do what a map does and read where the pieces came from; None where that cannot be."""
+    if not isinstance(stmt, Map) or not _plain(stmt.domain) or any(
+            isinstance(p, Store) and not is_pointwise(stmt.domain, p.index) for p in stmt.body):
+        return None
+    looks = {n for p in stmt.body for n in loads(p.expr) if n.array == name}
+    if any(e.array == name for e in _elems(stmt)):
+        return None
+    ends = {r.var: {r.start.const or 0, r.stop.const or 0} for r in stmt.domain}
+    for look in looks:
+        for d, i in enumerate(look.index):
+            var = next(iter(i.symbols), None)
+            gap = i.const if var is None else (i - var).const
+            if gap is None or i.elems or var is not None and var not in ends:
+                return None
+            if var is not None:
+                ends[var] |= {x - gap for p in pieces for x in p.sides[d]}
+    within = {r.var: [x for x in sorted(ends[r.var]) if (r.start.const or 0) <= x <= (r.stop.const or 0)]
+              for r in stmt.domain}
+    cells = list(product(*(pairwise(within[r.var]) for r in stmt.domain)))
+    made = [_cell(stmt, cell, name, pieces) for cell in cells]
+    return None if any(m is None for m in made) else [m for m in made if m is not None]
+
+
+def _elems(stmt: Map) -> Iterator[Load]:
+    """Looks at arrays that decide indices."""
+    for part in stmt.body:
+        indices = [i for n in loads(part.expr) for i in n.index]
+        for i in (*indices, *(part.index if isinstance(part, Store) else ())):
+            yield from i.elems  # type: ignore[misc]
+
+
+def _cell(stmt: Map, cell: Sequence[tuple[int, int]], name: str, pieces: Sequence[_Piece]) -> Map | None:
+    """The map over a part of its domain, in which every look goes to one piece."""
+    first = {r.var: ix(low) for r, (low, _) in zip(stmt.domain, cell, strict=True)}
+    lost = False
+
+    def one(n: Expr) -> Expr | None:
+        nonlocal lost
+        if not isinstance(n, Load) or n.array != name:
+            return None
+        at = [i.subs(first).const for i in n.index]
+        piece = next((p for p in pieces if all(
+            x is not None and a <= x < b for x, (a, b) in zip(at, p.sides, strict=True))), None)
+        lost = lost or piece is None
+        return piece.there(n.index) if piece is not None else None
+
+    body = tuple(replace(p, expr=rewrite(p.expr, one)) for p in stmt.body)
+    domain = tuple(Range(r.var, ix(low), ix(high)) for r, (low, high) in zip(stmt.domain, cell, strict=True))
+    return None if lost else Map(domain, body, stmt.source)

@@ -221,12 +221,12 @@ def stages(x):
     """Temporaries that hand on to each other, in both sweeps, and a loop that keeps some of them."""
     a = np.sin(x) * x
     b = np.cumsum(a)
-    c = np.roll(b, 3) * a
+    c = np.cumsum(b) * a
     for _ in range(3):
-        d = np.roll(c, 1) * c
-        c = np.cos(d[::-1]) + 0.5 * np.roll(d, 2)
-    e = np.roll(c, 5) * c[::-1]
-    return np.sum(e * np.roll(e, 1))
+        d = np.cumsum(c) * c
+        c = np.cos(d[::-1]) + 0.5 * np.sin(np.cumsum(d))
+    e = np.cumsum(c) * c[::-1]
+    return np.sum(e * np.cumsum(e))
 
 
 def derived(fn, *args, **more) -> Derivative:

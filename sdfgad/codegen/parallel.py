@@ -74,10 +74,6 @@ def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> 
     return Shared(outer, (_without(stmt, outer),)) if outer else None
 
 
-def _ends(stmt: Map) -> set[str]:
-    return {s for o in stmt.domain for s in o.start.symbols | o.stop.symbols}
-
-
 def _closed(r: Range, stmt: Map) -> bool:
     """Whether the range does not depend on other variables of the same map."""
     return (r.start.symbols | r.stop.symbols).isdisjoint(o.var for o in stmt.domain)
@@ -98,18 +94,12 @@ def _without(stmt: Map, shared: tuple[Range, ...]) -> Map:
     return replace(stmt, domain=tuple(r for r in stmt.domain if r not in shared))
 
 
-def _in_turn(stmt: Map, r: Range, count: int, var: str) -> Map:
-    """Every `count`-th iteration of a range, from number `var` on: equal shares of rows that grow or shrink."""
-    here = Range(r.var, r.start + ix(var) * r.step, r.stop, r.step * count)
-    return replace(stmt, domain=tuple(here if o is r else o for o in stmt.domain))
-
-
 def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -> Map:
     """The part of a map that belongs to block `var` of `count` of one of its ranges, which has a fixed extent.
 
     The values of a vector's range are counted from the block's first: that shows that there are many of them.
     """
-    trips, ends = r.trips or 0, _ends(stmt)
+    trips, ends = r.trips or 0, {s for o in stmt.domain for s in o.start.symbols | o.stop.symbols}
     size = -(-trips // count)
     start = r.start + ix(var) * (size * r.step)
     if not vector or r.step != 1 or r.var in ends:
@@ -239,8 +229,7 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
         body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), part.expr, part.op)
         end.append(Map((block, *cells), (replace(target, expr=Load(array.name, here, dtype)),)))
     stmt = replace(stmt, body=tuple(body.values()))
-    core = _in_turn(stmt, split, count, block.var) if split.var in _ends(stmt) else \
-        _in_block(stmt, split, count, block.var, vector)
+    core = _in_block(stmt, split, count, block.var, vector)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
 
 

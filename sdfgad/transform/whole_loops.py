@@ -18,10 +18,12 @@ def loops_left_whole(program: Program, rows: Program, finish: Callable[[Program]
 
     The ranges of the loops that `rows`, the program with its rows taken apart, had better leave as they are: `finish`
     stands for what comes after the rows, and what an iteration moves then is compared. Of rows that save nothing, the
-    beginnings and ends are work for nothing.
+    beginnings and ends are work for nothing. Where rows hold loops whose iterations wait for each other, as strips of
+    sweeps do, they are what threads can share: such loops are not asked about.
     """
     parts = _loops(rows)
-    asked = [r for r, body in _loops(program).items() if _taken_apart(parts.get(r, body)) > _taken_apart(body)]
+    asked = [r for r, body in _loops(program).items()
+             if _taken_apart(parts.get(r, body)) > _taken_apart(body) and not _sweeps(parts.get(r, body))]
     if not asked:
         return frozenset()
     whole, apart = finish(program), finish(rows)
@@ -36,6 +38,12 @@ def _loops(program: Program) -> dict[Range, Block]:
 
 def _taken_apart(body: Block) -> int:
     return sum(isinstance(s, Loop) and s.parallel for s in body)
+
+
+def _sweeps(body: Block) -> bool:
+    """Whether threads that share rows share loops whose iterations wait for each other."""
+    shared = [s for s in body if isinstance(s, Loop) and s.parallel]
+    return any(isinstance(s, Loop) and not s.parallel for s in statements(tuple(shared)))
 
 
 def _moved_by(program: Program, r: Range) -> float | None:

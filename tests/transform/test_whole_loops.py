@@ -41,6 +41,16 @@ def in_rows(u: Any, v: Any, steps: int) -> Any:
     return np.sum(u * u + v * v)
 
 
+def sweeps(u: Any, v: Any, steps: int) -> Any:
+    for _ in range(steps):
+        v[0, 1:-1] = 1.0
+        for j in range(1, u.shape[0] - 1):
+            v[j, 1:-1] = 0.3 * v[j - 1, 1:-1] + 0.2 * u[1:-1, j]
+        for j in range(u.shape[0] - 2, 0, -1):
+            u[j, 1:-1] = 0.4 * u[j + 1, 1:-1] + v[j, 1:-1]
+    return np.sum(u * u)
+
+
 def prepared(fn: Callable[..., Any], n: int, steps: int) -> Program:
     return prepare_program(parse(fn, (np.ones((n, n)), np.ones((n, n)), steps)).program, ())
 
@@ -57,7 +67,8 @@ def test_rows_would_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parallel(optimise(program, ("total",))) > 0
 
 
-@pytest.mark.parametrize(("fn", "n", "steps"), [(both, 64, 6), (in_rows, N, 6)], ids=["small arrays", "rows save"])
+@pytest.mark.parametrize(("fn", "n", "steps"), [(both, 64, 6), (in_rows, N, 6), (sweeps, 400, 5)],
+                         ids=["small arrays", "rows save", "sweeps"])
 def test_others_go_as_before(monkeypatch: pytest.MonkeyPatch, fn: Callable[..., Any], n: int, steps: int) -> None:
     program = prepared(fn, n, steps)
     made = optimise(program, ("total",))

@@ -53,8 +53,10 @@ def run_growing(ctx: Context, lists: Sequence[str], rows: Rows, least: int, run:
             else:
                 strides[found.name] = found.stride
             continue
-        frame.names.update({n: replace(made, length=made.length + rows.count * strides[n]) if strides[n] else given[n]
-                            for n, made in begun.items()})
+        for n, made in begun.items():
+            frame.names[n] = replace(made, length=made.length + rows.count * strides[n]) if strides[n] else given[n]
+            if strides[n] and isinstance(given[n], ListValue):
+                _fix(tuple(given[n].items))
         return True
     raise ctx.refuse("a list that loops make longer in different ways", "use an array", "SG102")
 
@@ -82,7 +84,14 @@ def _may_grow(ctx: Context, value: Value, long: bool) -> bool:
     if not isinstance(value, (ListValue, Grown)) or not long or value.depth != len(ctx.builder.regions):
         return False
     # Nobody else may look at the list: the name is bound to another one now.
-    return sum(part is value for _, _, other in ctx.values() for part in contained(other)) == 1
+    alone = sum(part is value for _, _, other in ctx.values() for part in contained(other)) == 1
+    return alone and (isinstance(value, Grown) or all(_storable(v) for v in value.items))
+
+
+def _storable(item: Value) -> bool:
+    """Whether an item is made of what rows can hold."""
+    parts = item.items if isinstance(item, ListValue) else item if isinstance(item, tuple) else None
+    return kind_of(item) is not None if parts is None else all(_storable(p) for p in parts)
 
 
 def _first_kinds(ctx: Context, value: Value) -> tuple[list[Kind] | None, Value]:
@@ -177,7 +186,15 @@ def append(ctx: Context, owner: Grown, arguments: Sequence[Value]) -> None:
     if joined != known:
         raise Refit(name, joined, form)  # type: ignore[arg-type]
     _store_item(ctx, name, owner, owner.length, arguments[0])
+    _fix(arguments[0])
     ctx.frame.names[name] = replace(owner, length=owner.length + 1)
+
+
+def _fix(item: Value) -> None:
+    """Refuse changes of lists in an item: what becomes of them later would not be seen."""
+    for part in contained(item):
+        if isinstance(part, ListValue):
+            part.depth = FIXED
 
 
 def _taken_apart(ctx: Context, item: Value) -> tuple[list[Kind], Value]:
@@ -188,7 +205,6 @@ def _taken_apart(ctx: Context, item: Value) -> tuple[list[Kind], Value]:
         if isinstance(value, tuple):
             return like(value, [visit(v) for v in value])
         if isinstance(value, ListValue) and value.items:
-            value.depth = FIXED  # what became of it later would not be seen
             return [visit(v) for v in value.items]
         kind = kind_of(value)
         if kind is None or any(n.const is None for n in kind.shape):

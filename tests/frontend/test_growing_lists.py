@@ -152,6 +152,19 @@ def from_a_helper(u):
 
 
 @case(U)
+def lists_that_stay_as_they_are(u):
+    notes, table, verbose = ["begin"], [[u[0]]], False
+    for t in range(N):
+        u = u * 0.99
+        if verbose:
+            notes.append("step")
+            table.append([u[t % 5]])
+    notes.append("end")
+    table[0].append(u[1])
+    return u, len(notes), table
+
+
+@case(U)
 def long_comprehensions(u):
     lines = [np.sin(x) * u for x in np.linspace(0, 1, N)]
     pairs = [(line[0], i * u[1]) for i, line in enumerate(lines)]

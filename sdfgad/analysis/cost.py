@@ -19,6 +19,8 @@ UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have; one that may end early, at most."""
 NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 23
 """Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
+STREAM_BYTES = 2 * CACHE_BYTES
+"""Records of more bytes have left every cache when they are read again."""
 WORTH_SHARING = 1 << 16
 """A map is worth the fork of a parallel region from this many elementary operations on."""
 FEW_POINTS = 8

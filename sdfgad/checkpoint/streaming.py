@@ -5,13 +5,10 @@ takes less time than that, the loop goes in segments: their records, and the sna
 """
 from __future__ import annotations
 
-from sdfgad.analysis.cost import CACHE_BYTES
+from sdfgad.analysis.cost import STREAM_BYTES
 from sdfgad.checkpoint.modes import SEGMENTS, Mode, offered_modes, price
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduledLoop, ScheduleProblem
-
-STREAM_BYTES = 2 * CACHE_BYTES
-"""Records of more bytes have left the cache when they are read; what segments keep must not take more."""
 
 
 def may_stream(problem: Problem) -> bool:
@@ -20,7 +17,8 @@ def may_stream(problem: Problem) -> bool:
 
 
 def cached_modes(problem: ScheduleProblem) -> dict[str, Mode]:
-    """Outermost loop -> segments that keep as little as possible at a time, where that fits the cache."""
+    """Outermost loop -> segments that keep as little as possible at a time, where that is no more than stays in the
+    cache."""
     found = {p.name: _segments(problem, p) for p in problem.children(None)}
     return {name: mode for name, mode in found.items() if mode is not None}
 

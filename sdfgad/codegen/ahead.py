@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sdfgad.codegen.cpp import Frame, Writer, access, flat, index_text
 from sdfgad.codegen.turned import Turn, plan_turn
 from sdfgad.ir.index import Ix, Min, ix
-from sdfgad.ir.program import Block, Loop, Map, Range
+from sdfgad.ir.program import IN_MEMORY, Block, Loop, Map, Range
 
 LINE = 64
 """Bytes that come to the cache together."""
@@ -17,8 +17,6 @@ MOST = 4
 """Lines that one iteration asks for: more of them only wait for each other."""
 REST = 16
 """This part of the lines may be left to the copy."""
-ROLES = ("argument", "transient", "constant")
-"""Of arrays that stay where they are."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def sides(frame: Frame, around: Range, turn: Turn) -> Iterator[Box]:
         place = flat(array, start)
         by = (place.coefficient(around.var) or 0) * around.step
         rows, length = most(far), most(near)
-        if array.role in ROLES and array.bytes >= FAR and by and rows and length:
+        if array.role in IN_MEMORY and array.bytes >= FAR and by and rows and length:
             lines = -(-length * array.dtype.itemsize // LINE)
             yield Box(name, start, place, by, step, rows, lines, written)
 

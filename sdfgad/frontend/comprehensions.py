@@ -12,7 +12,7 @@ from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.growing import append, run_growing
 from sdfgad.frontend.loops import UNROLL_TRIPS, rows_of
-from sdfgad.frontend.values import ArrayValue, Grown, ListValue, RangeValue, Rows, Value
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, RangeValue, Rows, Value, contained
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Range
 
@@ -30,7 +30,7 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """`[item for ...]`."""
     first = ctx.evaluate(ctx, node.generators[0].iter)
     rows = _long(ctx, node, first)
-    if rows is not None:
+    if rows is not None and not _is_constant(ctx, node, rows):
         back = ctx.mark()
         try:
             return _looped(ctx, node, rows)
@@ -48,6 +48,17 @@ def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> 
         return None
     rows = rows_of(ctx, first)
     return rows if rows is not None and (rows.count.const or 0) > UNROLL_TRIPS else None
+
+
+def _is_constant(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> bool:
+    """Whether the first item is known while translating: sizes and indices that a list holds stay what they are."""
+    back = ctx.mark()
+    try:
+        bind_target(ctx, node.generators[0].target, rows.item(ix(0)))
+        item = kept(ctx, ctx.evaluate(ctx, node.elt))
+        return not any(isinstance(part, (ArrayValue, IntValue)) for part in contained(item))
+    finally:
+        back()
 
 
 def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> Value:

@@ -22,14 +22,6 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     return found
 
 
-def fold(function, sequence, *initial):
-    """`functools.reduce`."""
-    found = initial[0] if initial else sequence[0]
-    for item in sequence if initial else sequence[1:]:
-        found = function(found, item)
-    return found
-
-
 def fromfunction(function, shape, dtype=float, **kwargs):
     return function(*[np.asarray(p, dtype=dtype) for p in np.indices(shape)], **kwargs)
 

@@ -1,7 +1,6 @@
 """NumPy functions that are run as plain NumPy: which body stands for which function."""
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -78,7 +77,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
-    functools.reduce: mapping.fold, **operators.BODIES,
+    **operators.BODIES,
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""

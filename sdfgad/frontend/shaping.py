@@ -291,7 +291,7 @@ def _joined_rows(ctx: Context, rows: ArrayValue, axis: Value, dtype: Value) -> V
     shape = moved.shape if axis is not None else (_product(moved.shape),)
     if axis is not None:
         shape = (*shape[:where], shape[where] * shape[where + 1], *shape[where + 2:])
-    return ctx.builder.fresh_copy(reshaped(ctx, moved, shape), ctx.label or "joined", dtype and np.dtype(dtype))
+    return ctx.builder.fresh_copy(reshaped(ctx, moved, shape), ctx.label or "joined", dtype and native(np.dtype(dtype)))
 
 
 def stack(ctx: Context, arrays: Value, axis: Value = 0) -> Value:

@@ -11,7 +11,7 @@ import numpy as np
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
-from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context, restore_contents
+from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
@@ -120,18 +120,14 @@ def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt
 
 def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt]) -> None:
     """The branches meet before the rest of the block; where that would mix up arrays, the rest is run in each."""
-    snapshot, names, here, frames = ctx.builder.snapshot(), dict(ctx.frame.names), ctx.here, len(ctx.frames)
-    changeable = ctx.changeable()
+    back = ctx.mark()
     try:
         _branch(ctx, stmt, condition, (), (False, False))
         _rest(ctx, stmt, rest)
     except SharingRefusal:
         if not rest or ctx.splits >= MAX_SPLITS:
             raise
-        del ctx.frames[frames:]
-        ctx.builder.rollback(snapshot)
-        ctx.frame.names, ctx.here = names, here
-        restore_contents(changeable)
+        back()
         ctx.splits += 1
         try:
             _branch(ctx, stmt, condition, rest, (True, True))

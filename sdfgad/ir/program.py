@@ -19,6 +19,9 @@ from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
 
+IN_MEMORY = ("argument", "transient", "constant")
+"""Roles of arrays that lie in memory, under one name."""
+
 
 @dataclass(frozen=True)
 class Array:

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import stride
 from sdfgad.ir.expr import Expr, Load, rewrite
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, in_terms_of, reads, with_children
-
-ROLES = ("argument", "transient", "constant")
-"""Of arrays that lie in memory, under one name."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _Copy | None:
     if not isinstance(stmt, Map) or not isinstance(part, Store) or part.op or not isinstance(part.expr, Load):
         return None
     made, kept = arrays[part.array], arrays[part.expr.array]
-    plain = all(a.role in ROLES and a.packing is None and a.dtype == part.expr.dtype and a.dtype.kind in "fc"
+    plain = all(a.role in IN_MEMORY and a.packing is None and a.dtype == part.expr.dtype and a.dtype.kind in "fc"
                 for a in (made, kept))
     if not plain or made is kept or any(i.elems for i in (*part.index, *part.expr.index)) \
             or not is_pointwise(stmt.domain, part.index):

@@ -10,11 +10,9 @@ from sdfgad.analysis.boxes import path_of
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.ir.expr import Const, Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, statements, writes
 
-ROLES = ("argument", "transient", "constant")
-"""Of arrays that lie in memory, under one name."""
 Sides = tuple[tuple[int, int], ...]
 
 
@@ -73,7 +71,7 @@ class _Work:
         here = _touching(tuple(block), deep=False)
         for name in self.names:
             if here.get(name) == self.places.get(name) and sum(name in writes(s) for s in block) > 1:
-                block = _without_copy(block, self.arrays[name], self.limits) or block
+                block = _without_copy(block, self.arrays, name, self.limits) or block
         return tuple(block)
 
 
@@ -86,8 +84,10 @@ def _touching(block: Block, deep: bool = True) -> Mapping[str, int]:
     return found
 
 
-def _without_copy(block: Sequence[Stmt], array: Array, limits: Limits) -> list[Stmt] | None:
-    pieces = _pieces(block, array)
+def _without_copy(block: Sequence[Stmt], arrays: Mapping[str, Array], name: str, limits: Limits) -> list[Stmt] | None:
+    array, pieces = arrays[name], _pieces(block, arrays[name])
+    if any(arrays[p.source.array].role not in IN_MEMORY for p in pieces):
+        return None
     if not pieces or prod(b - a for a, b in pieces[0].sides) < limits.whole * array.size:
         return None
     mine = {k for k, s in enumerate(block) if array.name in reads(s) | writes(s)}

@@ -12,12 +12,10 @@ from sdfgad.analysis.rows import stride
 from sdfgad.analysis.sweeps import looked_into
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, Min, ix, minimum
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
 from sdfgad.names import fresh
 
-ROLES = ("argument", "transient", "constant")
-"""Of arrays that lie in memory, under one name."""
 VECTOR = 64
 """Bytes of the widest vectors, and of lines of the cache."""
 Index = tuple[Ix, ...]
@@ -192,7 +190,7 @@ class _Strip:
     def _of_array(self, name: str, uses: Sequence[_Use], path: tuple[Range, ...]) -> dict[Key, _Line] | None:
         array = self.work.arrays[name]
         moved = {d for u in uses for d, i in enumerate(u.index) if self._inside(u, i) and self._lane(u, i) is None}
-        if array.role not in ROLES or array.packing or len(moved) != 1:
+        if array.role not in IN_MEMORY or array.packing or len(moved) != 1:
             return None
         position, = moved
         lines: dict[Key, _Line] = {}

@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.cost import CACHE_BYTES
+from sdfgad.analysis.cost import STREAM_BYTES
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, call, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, in_terms_of, rename_symbols, statements, writes
 
-STREAM_BYTES = 2 * CACHE_BYTES
-"""Records of more bytes are written to memory and read from there, which takes longer than a few operations."""
 _CHEAP = frozenset(("add", "sub", "mul", "neg"))
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
 

@@ -172,6 +172,15 @@ def long_comprehensions(u):
     return np.array(lines), np.array(pairs), sum([a * b for a, b in pairs]), largest, [x for x in u for _k in range(2)]
 
 
+@case(U)
+def sizes_in_a_long_list(u):
+    sizes = [k // 20 + 1 for k in range(N)]
+    weights = [0.5**k for k in range(N)]
+    found = np.zeros(sizes[-1])
+    found[: sizes[30]] = u[: sizes[30]] * weights[3]
+    return found, np.sum(np.array(weights) * sizes[40])
+
+
 @pytest.mark.parametrize("program, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(program, arguments):
     check(program, *arguments)

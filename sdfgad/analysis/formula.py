@@ -73,8 +73,13 @@ class Remake:
     still: frozenset[int]
 
 
-def formulas(program: Program, local: Mapping[str, BlockLocal]) -> dict[str, Formula | Remake]:
-    """The block-local arrays that one statement makes, cheaply per element, or that a few make piece by piece."""
+def formulas(program: Program, local: Mapping[str, BlockLocal],
+             wanted: Collection[str] = ()) -> dict[str, Formula | Remake]:
+    """The block-local arrays that one statement makes, cheaply per element, or that a few make piece by piece.
+
+    wanted: arrays for which it was decided that making them is cheap, before others that they are made of were given
+    a place for every version.
+    """
     by_first = {id(block[0]): block for block in blocks(program.body)}
     found: dict[str, Formula | Remake] = {}
     for name, where in local.items():
@@ -84,7 +89,7 @@ def formulas(program: Program, local: Mapping[str, BlockLocal]) -> dict[str, For
             made = _remake(where.makers, program.arrays[name], block)
         elif isinstance(maker, Map):
             made = _formula(maker, name, block)
-        if isinstance(made, Remake) or made is not None and made.cheap:
+        if isinstance(made, Remake) or made is not None and (made.cheap or name in wanted):
             found[name] = made
     return found
 

@@ -123,7 +123,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     undoing = undoing_of(wide, place, final, undone)
     rebuild = {n: f for n, f in final.items() if n in at_start}
     heavy = {n: local[n].cost for n in again if n not in light}
-    known = _not_stored(formulas(wide, final), lost, recompute)
+    known = _not_stored(formulas(wide, final, recompute), lost, recompute)
     inline = Again(known, recompute - at_start, bits_of(wide, codes))
     paths = {n: found.path for n, found in local.items()}
     return Storage(wide, versions, rebuild, tuple(kept), inline, light, heavy, paths, codes, undoing,

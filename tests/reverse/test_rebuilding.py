@@ -1,6 +1,7 @@
 """Values made again from other values that are made again."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import sdfgad
@@ -37,3 +38,26 @@ def test_limits_are_kept_where_values_are_made_again(percent):
     found = sdfgad.grad(KERNEL.program, **wish, memory_limit=limit).measure(*args)
     assert {"dx_2", "inv_r3_1_1"} & {n for n, how in found.decisions.items() if how == "recompute"}
     assert found.measured.peak_bytes == found.predicted.peak_bytes <= limit
+
+
+def pairs(x, scale):
+    near, far = x * 1.0, np.concatenate((x, x))
+    total = 0.0
+    for shift in range(1, 4):
+        for i in range(5):
+            dx, dy = far[i + shift] - far[i], near[i] - far[i + shift] ** 2
+            dz = near[i] * far[i + shift] - near[i]
+            squares = dx**2 + dy**2 + dz**2
+            total += scale * (dz * (squares + 0.1) ** -1.5) * near[i]
+            inverse = 1.0 / np.sqrt(squares)  # noqa: F841 (a second reader of the squares)
+    return total
+
+
+def test_values_stay_cheap_where_one_that_they_are_made_of_is_kept():
+    # dz is kept for each pair; what reads it then reads three arrays in place of two.
+    x = np.linspace(0.3, 1.1, 5)
+    found = sdfgad.grad(pairs, wrt=("x",))(x, 2.0).x
+    for k in range(5):
+        step = np.eye(5)[k] * 1e-6
+        slope = (pairs(x + step, 2.0) - pairs(x - step, 2.0)) / 2e-6
+        assert abs(found[k] - slope) < 1e-7

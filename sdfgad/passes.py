@@ -7,6 +7,7 @@ from sdfgad.transform.alternate import alternate
 from sdfgad.transform.block_loops import block_loops
 from sdfgad.transform.bounds import bound_loops
 from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.carry_lines import carry_lines
 from sdfgad.transform.carry_values import carry_values
 from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
@@ -91,7 +92,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep))
+    program = carry_lines(line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep)))
     program = divide_kept_powers(join_updates(turn_sums(program)))
     program = line_up(_take_turns(program, keep))
     return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)

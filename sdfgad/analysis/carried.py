@@ -73,7 +73,7 @@ def streams(stmt: Loop, arrays: Mapping[str, Array]) -> list[Stream]:
 def _streams_of(array: Array, stmt: Loop) -> list[Stream]:
     uses = list(_uses(array.name, stmt))
     several = len({u.index for u in uses}) > 1 and any(u.reads for u in uses)
-    lines = _lines([u.index for u in uses], stmt.range) if several and all(_certainly(array.name, stmt)) else None
+    lines = lines_of([u.index for u in uses], stmt.range) if several and all(_certainly(array.name, stmt)) else None
     made = [_stream(array, line, [u for u in uses if u.index in line]) for line in lines or ()]
     return [s for s in made if s is not None]
 
@@ -97,7 +97,7 @@ def _evaluated(e: Expr) -> set[Load]:
     return {n for n in walk(e, certain) if isinstance(n, Load)}
 
 
-def _lines(indices: list[Index], r: Range) -> list[dict[Index, int]] | None:
+def lines_of(indices: list[Index], r: Range) -> list[dict[Index, int]] | None:
     """The indices of each line, with the number of the element at iteration 0; None where that is not known.
 
     Lines of the same array have no element in common.

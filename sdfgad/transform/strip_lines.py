@@ -42,7 +42,7 @@ class _Lanes:
     def ahead(self, r: Range) -> int | None:
         """How far the values of a range that counts lanes lie from the rows; None when it counts none."""
         gap = (r.start - self.start).const
-        return gap if gap is not None and r.step == 1 and _summed(r.stop - gap) == self.stop else None
+        return gap if gap is not None and r.step == 1 and summed(r.stop - gap) == self.stop else None
 
     def counts(self, r: Range) -> bool:
         return self.ahead(r) is not None
@@ -145,11 +145,11 @@ def _lanes_of(r: Range, loop: Loop) -> _Lanes | None:
     last, end = r.start.bounds(env)[1], r.stop.bounds(env)[1]
     if last is None or end is None or last >= end:
         return None
-    full, stop = r.start + width, _summed(r.stop)
+    full, stop = r.start + width, summed(r.stop)
     return _Lanes(r.start, stop, width) if stop in (full, minimum(ix(end), full)) else None
 
 
-def _summed(i: Ix) -> Ix:
+def summed(i: Ix) -> Ix:
     """min(a, b) + c   ->   min(a + c, b + c)"""
     for atom in i.atoms:
         if isinstance(atom, Min) and (rest := i - minimum(*atom.parts)).const is not None:
@@ -302,7 +302,7 @@ class _Strip:
         k = fresh("c0", taken)
         j = fresh("c1", {*taken, k})
         start = self.lanes.start + line.ahead
-        ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, start, _summed(self.lanes.stop + line.ahead))
+        ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, start, summed(self.lanes.stop + line.ahead))
         there = list(rest)
         for d, i in sorted(((line.position, ix(k)), (line.lane, ix(j)))):
             there.insert(d, i)

@@ -49,6 +49,7 @@ from sdfgad.transform.strip_lines import line_strips
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sum_pieces import sum_pieces
 from sdfgad.transform.sums_in_place import sum_in_place
+from sdfgad.transform.sums_to_copies import sum_to_copies
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
@@ -88,7 +89,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = fuse_pointwise(sum_products(program, keep), keep)
     program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
     program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
-    program = orient_temporaries(clear_behind(distribute_sweeps(tabulate_rows(program)), keep), keep)
+    program = clear_behind(distribute_sweeps(tabulate_rows(program)), keep)
+    program = sum_to_copies(orient_temporaries(program, keep), keep)
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)

@@ -12,7 +12,7 @@ from sdfgad.transform.clearings import size
 from sdfgad.transform.copy_pieces import KEPT, copy_at_once, moving
 from sdfgad.transform.shared_values import renamed
 from sdfgad.transform.spelling import whole_copy
-from sdfgad.transform.stale import Boxes, Stale, after, whole, without
+from sdfgad.transform.stale import After, Boxes, Stale, after, unseen_later, whole, without
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,6 @@ def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) ->
 
 
 @dataclass(frozen=True)
-class _After:
-    """What comes after a statement: the rest of its block; then, in a loop, its body `again`, or what comes after."""
-
-    rest: Block
-    again: Block
-    outer: _After | None
-
-
-@dataclass(frozen=True)
 class _Exchange:
     """Statement `place` of a body copies `source` into `copy`; `kept`: boxes of the source that need their contents."""
 
@@ -66,19 +57,19 @@ class _Work:
     keep: frozenset[str]
     limits: Limits
 
-    def block(self, block: Block, outer: _After | None) -> Block:
+    def block(self, block: Block, outer: After | None) -> Block:
         out: list[Stmt] = []
         for k, stmt in enumerate(block):
             if not children(stmt) or isinstance(stmt, Loop) and stmt.parallel:
                 out.append(stmt)
                 continue
-            here = _After(block[k + 1:], (), outer)
-            inner = [_After((), b if isinstance(stmt, (Loop, While)) else (), here) for b in children(stmt)]
+            here = After(block[k + 1:], (), outer)
+            inner = [After((), b if isinstance(stmt, (Loop, While)) else (), here) for b in children(stmt)]
             made = with_children(stmt, [self.block(b, a) for b, a in zip(children(stmt), inner, strict=True)])
             out += self.loop(made, here) if isinstance(made, Loop) else (made,)
         return tuple(out)
 
-    def loop(self, loop: Loop, then: _After) -> Block:
+    def loop(self, loop: Loop, then: After) -> Block:
         """The loop with the exchanges that pay."""
         trips = loop.range.trips
         if loop.until is not None or loop.trips is not None or range_elems(loop.range) or trips is None \
@@ -92,16 +83,16 @@ class _Work:
                 return _unrolled(replace(loop, body=body), found)
         return (loop,)
 
-    def free(self, body: Block, then: _After, target: str, source: str, rim: Boxes) -> bool:
+    def free(self, body: Block, then: After, target: str, source: str, rim: Boxes) -> bool:
         """Whether the rim of an array that might take turns with another may hold other values after the loop."""
         array = self.arrays[source]
         return prod(array.shape) >= self.limits.points and not self.barred(body, {target, source}) \
-            and self.unseen(array, rim, then)
+            and unseen_later(array, rim, then, self.arrays, self.keep)
 
     def short(self, body: Block) -> bool:
         return sum(1 for _ in statements(body)) <= self.limits.statements
 
-    def exchanges(self, body: Block, then: _After) -> list[_Exchange]:
+    def exchanges(self, body: Block, then: After) -> list[_Exchange]:
         found: list[_Exchange] = []
         for place, stmt in enumerate(body):
             names = whole_copy(stmt, self.arrays)
@@ -113,7 +104,7 @@ class _Work:
                 found.append(made)
         return found
 
-    def exchange(self, body: Block, place: int, copy: str, read: str, then: _After) -> _Exchange | None:
+    def exchange(self, body: Block, place: int, copy: str, read: str, then: After) -> _Exchange | None:
         """The exchange in place of a copy, when little of the source has to be kept up to date."""
         source = self.arrays[read]
         if prod(source.shape) < self.limits.points or self.barred(body, {copy, read}):
@@ -123,19 +114,10 @@ class _Work:
         # What is never replaced is what the next copy would read.
         kept = round_.seen + round_.left
         if KEPT * sum(map(size, kept)) > size(whole(source)) \
-                or not self.unseen(source, without(ended.left, kept), then):
+                or not unseen_later(source, without(ended.left, kept), then, self.arrays, self.keep):
             return None
         renewed = tuple(moving(source, copy, b) for b in dict.fromkeys(kept))
         return _Exchange(place, source.name, copy, renewed)
-
-    def unseen(self, source: Array, left: Boxes, then: _After | None) -> bool:
-        """Whether nobody looks at these elements before they are replaced."""
-        while then is not None and left:
-            found = after(then.rest, source, Stale(left), self.arrays)
-            if found.seen or after(then.again, source, found, self.arrays).seen:
-                return False
-            left, then = found.left, then.outer
-        return not left or source.name not in self.keep
 
     def barred(self, body: Block, names: set[str]) -> bool:
         """Whether one is more than a name for elements: a file, a table, one for each iteration, an entry of a tape."""

@@ -1,14 +1,14 @@
 """Elements whose contents are out of date: who looks at them before they are replaced."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from sdfgad.analysis.access import Site, interval_env, reads_of
 from sdfgad.analysis.cover import replaced
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, reads, writes
 from sdfgad.transform.clearings import Box, common, stored_box, take_out, touches
 
@@ -25,6 +25,15 @@ class Stale:
 
     left: Boxes
     seen: Boxes = ()
+
+
+@dataclass(frozen=True)
+class After:
+    """What comes after a statement: the rest of its block; then, in a loop, its body `again`, or what comes after."""
+
+    rest: Block
+    again: Block
+    outer: After | None
 
 
 def whole(array: Array) -> Box:
@@ -50,6 +59,17 @@ def unseen(block: Iterable[Stmt], array: Array, box: Box, arrays: Mapping[str, A
         if stale.seen or not stale.left:
             break
     return not stale.seen and not stale.left
+
+
+def unseen_later(array: Array, left: Boxes, then: After | None, arrays: Mapping[str, Array],
+                 keep: Collection[str]) -> bool:
+    """Whether nobody looks at these elements before they are replaced; `keep`: arrays read after the program."""
+    while then is not None and left:
+        found = after(then.rest, array, Stale(left), arrays)
+        if found.seen or after(then.again, array, found, arrays).seen:
+            return False
+        left, then = found.left, then.outer
+    return not left or array.name not in keep
 
 
 def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) -> Stale:

@@ -1,0 +1,174 @@
+"""Sums that are copied next are made in the copy when nobody looks at them elsewhere; results stay the same."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad import passes
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import statements
+from sdfgad.transform.sums_to_copies import sum_to_copies
+from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
+from tests.support.oracle import check_same, numerical_gradient
+
+N, M = 10, 6
+I, J, T = ix("i"), ix("j"), ix("t")
+UP, ROW = span("j", 1, N - 1), span("i", 0, M)
+SHAPES = {"a": (N, M), "p": (N,), "s": (), "out": (N, M)}
+OWN = {"q": (N, M), "v": (N, M), "w": (M, N)}
+
+
+def build(*body: Stmt, dtype: np.dtype = F8) -> Program:
+    """v and w start from an argument; q ends in another one."""
+    cells = (span("c", 0, N), span("d", 0, M))
+    first = each(cells, put("v", ("c", "d"), at("a", "c", "d")), put("w", ("d", "c"), at("a", "c", "d") * 3.0),
+                 put("q", ("c", "d"), position(7)))
+    last = each(cells, put("out", ("c", "d"), at("q", "c", "d")))
+    arrays = {n: Array(n, shape, dtype, "argument") for n, shape in SHAPES.items()}
+    arrays |= {n: Array(n, shape, dtype) for n, shape in OWN.items()} | {"k": Array("k", (N,), I8, "argument")}
+    return Program("p", arrays, (*SHAPES, "k"), (first, *body, last))
+
+
+def changed(*body: Stmt, keep: tuple[str, ...] = (), start: Program | None = None) -> bool:
+    """Whether the pass does anything; what is kept stays the same to the bit."""
+    before = start or build(*body)
+    after = sum_to_copies(before, keep)
+    check_same(before, after, {"k": np.arange(N) % 3})
+    return after != before
+
+
+def chain(step: int = 1, source: str = "v", j: Ix = J) -> tuple[Store, Store]:
+    def place(n: Ix) -> tuple[Ix, Ix]:
+        return (n, I) if source == "v" else (I, n)
+
+    here = at(source, *place(j))
+    return put("q", (j, I), here), put(source, place(j + step), at("p", j) * here, "+")
+
+
+def stored(program: Program, name: str) -> int:
+    return sum(isinstance(s, Map) and any(isinstance(p, Store) and p.array == name for p in s.body)
+               for s in statements(program.body))
+
+
+@pytest.mark.parametrize("source", ["v", "w"])
+def test_sums_are_made_in_the_copy(source: str):
+    made = sum_to_copies(build(loop(UP, each(ROW, *chain(source=source)))), ())
+    assert stored(made, source) == 1
+    assert changed(loop(UP, each(ROW, *chain(source=source))))
+
+
+@pytest.mark.parametrize(("r", "step"), [
+    (span("j", N - 2, 0, step=-1), -1), (span("j", N - 1, 0, step=-1), -1), (span("j", 3, 5), 1),
+    (span("j", 0, N - 1), 1),
+], ids=str)
+def test_either_way(r: Range, step: int):
+    assert changed(loop(r, each(ROW, *chain(step))))
+
+
+@pytest.mark.parametrize(("r", "step"), [
+    (span("j", 1, N - 1), -1), (span("j", 1, N - 2), 2), (span("j", 1, 2), 1), (span("j", 4, 4), 1),
+    (span("j", 1, N - 2, step=2), 2), (span("j", 1, N - 2, step=2), 1), (span("j", 1, N - 1), 0),
+], ids=str)
+def test_other_steps(r: Range, step: int):
+    assert not changed(loop(r, each(ROW, *chain(step))))
+
+
+def test_factors_may_be_anything_else():
+    copy, _ = chain()
+    for value in (at("v", J, I) * at("v", J, I) - at("a", J, I), at("a", J, I), -at("v", J, I) / at("s")):
+        assert changed(loop(UP, each(ROW, copy, put("v", (J + 1, I), value, "+"))))
+
+
+COPY, SUM = chain()
+
+
+@pytest.mark.parametrize("parts", [
+    (COPY,), (SUM, COPY), (COPY, SUM, put("out", (J, I), lit(1.0))), (COPY, put("v", (J + 1, I), at("v", J, I))),
+    (COPY, put("v", (J + 1, I), at("v", J, I), "*")), (put("q", (J, I), at("v", J, I), "+"), SUM),
+    (put("q", (J, I), at("v", J, I) * 1.5), SUM), (COPY, put("v", (J + 1, I), at("v", J - 1, I), "+")),
+    (COPY, put("v", (J + 1, I), at("v", J + 1, I), "+")), (COPY, put("v", (J + 1, I), at("q", J - 1, I), "+")),
+    (put("q", (0, I), at("v", J, I)), SUM), (put("q", (J, 0), at("v", J, I)), SUM),
+    (put("q", (J, number_at("k", I)), at("v", J, I)), SUM), (COPY, put("v", (J + 1, 5 - I), at("v", J, I), "+")),
+    (COPY, put("v", (J + 1, I), at("a", number_at("k", J), I), "+")), (put("v", (J, I), at("v", J, I)), SUM),
+    (put("out", (J, I), at("v", J, I)), SUM), (put("q", (J + I, 0), at("v", J, I)), SUM),
+], ids=range(18))
+def test_left_alone(parts: tuple[Store, ...]):
+    row = span("i", 0, 1) if parts[0].index == (J + I, ix(0)) else ROW
+    assert not changed(loop(UP, each(row, *parts)))
+
+
+def test_loops_that_do_more():
+    assert not changed(loop(UP, each(ROW, *chain()), one("s", (), lit(0.0))))
+    assert not changed(loop(UP, each(span("i", 0, J * 0 + 1), COPY), each(ROW, SUM)))
+    assert not changed(loop(span("t", 0, 3), loop(span("j", T, N - 1), each(ROW, *chain()))))
+    assert not changed(loop(span("j", 1, M), each(span("i", 0, J), *chain())))
+    assert not changed(Loop(span("j", 1, N - 1), (each(ROW, *chain()),), private=("s",)))
+
+
+@pytest.mark.parametrize("look", [
+    one("s", (), at("v", 4, 2)), one("s", (), at("v", N - 1, M - 1)), one("s", (), at("v", 2, 0)),
+    each(span("d", 0, M), put("out", (0, "d"), at("v", "d", "d"))),
+    when(at("s").compare("gt", 0.0), (one("s", (), at("v", 3, 3)),)),
+    loop(span("t", 0, 2), one("s", (), at("v", T + 3, 3))),
+], ids=["one", "the last", "the first", "the diagonal", "maybe", "in a loop"])
+def test_somebody_looks_at_a_sum(look: Stmt):
+    assert not changed(loop(UP, each(ROW, *chain())), look)
+    clear = each((span("c", 2, N), span("d", 0, M)), put("v", ("c", "d"), lit(0.0)))
+    assert changed(loop(UP, each(ROW, *chain())), clear, look)
+    assert not changed(loop(UP, each(ROW, *chain())), when(at("s").compare("gt", 0.0), (clear,)), look)
+
+
+def test_somebody_looks_beside_the_sums():
+    for look in (at("v", 1, 3), at("v", 0, 0), at("w", 3, 3)):
+        assert changed(loop(UP, each(ROW, *chain())), one("s", (), look))
+    assert changed(loop(UP, each(span("i", 1, M), *chain())), one("s", (), at("v", 5, 0)))
+
+
+def test_arrays_that_are_kept_or_the_callers():
+    assert not changed(loop(UP, each(ROW, *chain())), keep=("v",))
+    for role, name in (("argument", "v"), ("argument", "q")):
+        before = build(loop(UP, each(ROW, *chain())))
+        arrays = {**before.arrays, name: Array(name, (N, M), F8, role)}
+        assert not changed(start=before.but(arrays=arrays, arguments=(*before.arguments, name)))
+    single = build(loop(UP, each(ROW, *chain())))
+    assert not changed(start=single.but(arrays={**single.arrays, "q": Array("q", (N, M), np.dtype("f4"))}))
+
+
+def test_again_and_again():
+    """What the next iteration of a loop around finds counts as well."""
+    renew = each((span("c", 0, N), span("d", 0, M)), put("v", ("c", "d"), at("a", "c", "d") * at("q", "c", "d")))
+    inner = loop(UP, each(ROW, *chain()))
+    rounds = span("t", 0, 3)
+    assert changed(loop(rounds, inner, renew))
+    assert changed(loop(rounds, renew, inner))
+    assert not changed(loop(rounds, inner))
+    some = each((span("c", 0, N - 1), span("d", 0, M)), put("v", ("c", "d"), at("a", "c", "d") * at("q", "c", "d")))
+    assert not changed(loop(rounds, some, inner))
+    assert not changed(loop(rounds, one("s", (), at("v", N - 1, 0)), some, inner))
+    assert not changed(loop(rounds, renew, inner), one("s", (), at("v", 4, 4)))
+    assert changed(loop(rounds, inner, renew), one("s", (), at("v", 4, 4)))
+
+
+def sweeps(u, steps):
+    """Recurrences one way and back, again and again."""
+    n = u.shape[0]
+    for _ in range(steps):
+        v = np.zeros_like(u)
+        q = np.zeros_like(u)
+        for j in range(1, n - 1):
+            q[j, 1:-1] = (u[j, 1:-1] + 0.5 * u[j, :-2] + 0.25 * q[j - 1, 1:-1]) / 1.5
+        for j in range(n - 2, 0, -1):
+            v[j, 1:-1] = 0.3 * v[j + 1, 1:-1] + q[j, 1:-1]
+        u[1:-1, 1:-1] = v[1:-1, 1:-1] + 0.1 * v[1:-1, :-2]
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("size", [4, 5, 12])
+def test_gradients_of_sweeps(steps: int, size: int):
+    u = np.random.default_rng(size).random((size, size + 1))
+    found = sdfgad.grad(sweeps, wrt="u")(u.copy(), steps)
+    np.testing.assert_allclose(found, numerical_gradient(lambda u: sweeps(u.copy(), steps), [u]), rtol=1e-6, atol=1e-8)
+    assert passes.sum_to_copies is sum_to_copies

@@ -10,6 +10,7 @@ from sdfgad.transform.broadcasts import propagate_broadcasts
 from sdfgad.transform.carry_values import carry_values
 from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
+from sdfgad.transform.clear_rest import clear_rest
 from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
@@ -93,7 +94,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
     program = line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep))
     program = divide_kept_powers(join_updates(turn_sums(program)))
-    program = line_up(_take_turns(program, keep))
+    program = line_up(clear_rest(_take_turns(program, keep)))
     return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
 
 

@@ -10,7 +10,16 @@ from sdfgad.ir import algebra
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild_blocks
-from sdfgad.transform.clearings import Box, assigning, clearing, is_zero, sole_accumulation, stored_box, touches, without
+from sdfgad.transform.clearings import (
+    Box,
+    assigning,
+    clearing,
+    is_zero,
+    sole_accumulation,
+    stored_box,
+    touches,
+    without,
+)
 
 Side: TypeAlias = tuple[Ix, Ix]
 Sides: TypeAlias = tuple[Side, ...]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.expr import Load, const
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.transform.clear_rest import clear_rest
@@ -87,7 +87,10 @@ def test_rows_of_no_iteration_are_cleared(first: int, last: int):
 @pytest.mark.parametrize("body", [
     (cleared(), loop(adds(0, I + 1), point(I, I))),
     (cleared(), loop(adds(0, I - 1), point(I, I))),
+    (cleared(), loop(adds(0, I - 1))),
     (cleared(), loop(adds(0, N, ix(2), K))),
+    (cleared(), loop(adds(0, N, I * 2, K), last=N // 2)),
+    (cleared(), loop(Map((), (*point(I, I).body, Store("y", (elem("x", (I, ix(0))), ix(0)), const(1.0, F8)))))),
     (cleared(), loop(adds(0, N, K, K))),
     (cleared(), loop(adds(0, N, K, ix(0)))),
     (cleared(), loop(adds(0, I), Map((), (Store("y", (I, I), Load("x", (I, ix(0)), F8)),)))),
@@ -102,7 +105,7 @@ def test_rows_of_no_iteration_are_cleared(first: int, last: int):
     (cleared(), loop(adds(0, 2), adds(3, 5))),
     (cleared(), Loop(Range("i", ix(0), ix(N), 2), (adds(0, N),))),
     (cleared(), replace(loop(adds(0, N)), private=("x",))),
-], ids=["overlap", "may be inside out", "one row", "diagonal", "column", "read", "branch", "outside rows",
+], ids=["overlap", "side by side but for one", "may be inside out", "one row", "every other one", "an index", "diagonal", "column", "read", "branch", "outside rows",
         "outside columns", "looked at before", "no trip", "gaps", "maximum", "twice", "apart", "every other row",
         "private"])
 def test_what_is_not_known_stays(body: Block):
@@ -119,3 +122,24 @@ def test_columns_of_a_triangle_stay_cleared():
 
 def test_whole_columns():
     assert clears(made(cleared(), loop(adds(0, N, K, I)))) == 0
+
+
+def test_three_dimensions():
+    """Each element that is left is cleared once."""
+    whole = tuple(Range(v, ix(0), ix(N)) for v in "abc")
+    x = Array("x", (N, N, N), F8, "argument")
+    zero = Map(whole, (Store("x", tuple(ix(v) for v in "abc"), const(0.0, F8)),))
+    inner = Map((Range("k", ix(1), I + 1), Range("m", ix(2), ix(5))), (Store("x", (I, K, ix("m")), const(2.0, F8), "+"),))
+    before = Program("p", {"x": x}, ("x",), (zero, loop(inner)))
+    after = clear_rest(before)
+    check_same(before, after)
+    count = np.zeros(x.shape, int)
+    for stmt in after.body:
+        if isinstance(stmt, Map):
+            a, b, c = stmt.domain
+            for n in range(a.start.evaluate({}), a.stop.evaluate({})):
+                ends = [(r.start.evaluate({a.var: n}), r.stop.evaluate({a.var: n})) for r in (b, c)]
+                count[n, ends[0][0]:ends[0][1], ends[1][0]:ends[1][1]] += 1
+    for n in range(N):
+        count[n, 1:n + 1, 2:5] += 1
+    assert (count == 1).all()

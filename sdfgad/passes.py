@@ -40,7 +40,9 @@ from sdfgad.transform.part_versions import part_versions
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.read_kept import read_kept
+from sdfgad.transform.read_restored import read_restored
 from sdfgad.transform.read_shifted import read_shifted
+from sdfgad.transform.rising_stores import rising_stores
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
@@ -92,8 +94,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep))
-    program = divide_kept_powers(join_updates(turn_sums(program)))
+    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(rising_stores(program), keep)), keep))
+    program = divide_kept_powers(join_updates(turn_sums(read_restored(program, keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
     return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
 

@@ -105,7 +105,8 @@ def test_rows_of_no_iteration_are_cleared(first: int, last: int):
     (cleared(), loop(adds(0, 2), adds(3, 5))),
     (cleared(), Loop(Range("i", ix(0), ix(N), 2), (adds(0, N),))),
     (cleared(), replace(loop(adds(0, N)), private=("x",))),
-], ids=["overlap", "side by side but for one", "may be inside out", "one row", "every other one", "an index", "diagonal", "column", "read", "branch", "outside rows",
+], ids=["overlap", "side by side but for one", "may be inside out", "one row", "every other one", "an index",
+        "diagonal", "column", "read", "branch", "outside rows",
         "outside columns", "looked at before", "no trip", "gaps", "maximum", "twice", "apart", "every other row",
         "private"])
 def test_what_is_not_known_stays(body: Block):

@@ -58,6 +58,8 @@ def test_in_parts():
 
 @pytest.mark.parametrize("body", [
     (Loop(FALLING, (COPY, use(I, Range("i", ix(0), T + 1)))),),
+    (Loop(FALLING, (mapped([Range("i", ix(1), T)], store("x", (I,), load("a", T, I))), use(I))),),
+    (Loop(FALLING, (COPY, mapped([SOME], store("x", (I,), mul(load("x", I), num(2.0)))), use(I))),),
     (Loop(FALLING, (COPY, use(I + 1))),),
     (Loop(FALLING, (COPY, use(T - I))),),
     (Loop(FALLING, (COPY, use(ix(1)))),),
@@ -70,7 +72,7 @@ def test_in_parts():
     (replace(Loop(FALLING, (COPY, use(I))), parallel=True, private=("x",)),),
     (Loop(FALLING, (mapped([SOME], store("x", (I,), load("a", T, I), "+")), use(I))),),
     (Loop(FALLING, (COPY,)), use(ix(0), span("i", 1), "x").__class__((), (store("y", (0,), load("x", 0), "+"),))),
-], ids=["one more", "shifted out", "from behind the end", "the second one", "before", "changed", "source changed",
+], ids=["one more", "one less", "changed by itself", "shifted out", "from behind the end", "the second one", "before", "changed", "source changed",
         "inside a loop", "in a branch", "looked at afterwards", "parallel", "a sum", "only afterwards"])
 def test_what_is_needed_stays(body: Block):
     assert done(*body).body == body

@@ -52,6 +52,11 @@ def test_other_ends():
     assert part == mapped([Range("i", ix(2), T)], store("x", (I,), load("y", T + 1 - I), "+"))
 
 
+def test_ends_change_places():
+    part = turned(mapped([Range("i", ix(2), T)], store("x", (LAST,), load("y", I), "+")))
+    assert part == mapped([Range("i", ix(0), T - 2)], store("x", (I,), load("y", LAST), "+"))
+
+
 def cleared(r: Range, index: Ix) -> Map:
     return mapped([r], store("x", (index,), num(0.0)))
 

@@ -72,7 +72,8 @@ def test_in_parts():
     (replace(Loop(FALLING, (COPY, use(I))), parallel=True, private=("x",)),),
     (Loop(FALLING, (mapped([SOME], store("x", (I,), load("a", T, I), "+")), use(I))),),
     (Loop(FALLING, (COPY,)), use(ix(0), span("i", 1), "x").__class__((), (store("y", (0,), load("x", 0), "+"),))),
-], ids=["one more", "one less", "changed by itself", "shifted out", "from behind the end", "the second one", "before", "changed", "source changed",
+], ids=["one more", "one less", "changed by itself", "shifted out",
+        "from behind the end", "the second one", "before", "changed", "source changed",
         "inside a loop", "in a branch", "looked at afterwards", "parallel", "a sum", "only afterwards"])
 def test_what_is_needed_stays(body: Block):
     assert done(*body).body == body

@@ -228,7 +228,8 @@ template <class T> inline int64_t whole_lines(const T* first, int64_t n) {
 // to[0:n] = from[0:n], whole lines past the cache.
 template <class T> inline void write_past(T* to, const T* from, int64_t n) {
     constexpr int lanes = 64 / sizeof(T);
-    const int64_t ahead = std::min<int64_t>(n, -(reinterpret_cast<uintptr_t>(to) / sizeof(T)) % lanes);
+    const uintptr_t place = reinterpret_cast<uintptr_t>(to);
+    const int64_t ahead = place % sizeof(T) ? n : std::min<int64_t>(n, -(place / sizeof(T)) % lanes);
     int64_t k = 0;
     for (; k < ahead; k++) to[k] = from[k];
     for (; k + lanes <= n; k += lanes) store_past<lanes>(to + k, load<lanes>(from + k));

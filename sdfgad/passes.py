@@ -11,6 +11,7 @@ from sdfgad.transform.carry_lines import carry_lines
 from sdfgad.transform.carry_values import carry_values
 from sdfgad.transform.clear_behind import clear_behind
 from sdfgad.transform.clear_first import clear_first
+from sdfgad.transform.clear_rest import clear_rest
 from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
@@ -40,7 +41,9 @@ from sdfgad.transform.part_versions import part_versions
 from sdfgad.transform.product_sums import sum_products
 from sdfgad.transform.ragged import merge_ragged
 from sdfgad.transform.read_kept import read_kept
+from sdfgad.transform.read_restored import read_restored
 from sdfgad.transform.read_shifted import read_shifted
+from sdfgad.transform.rising_stores import rising_stores
 from sdfgad.transform.row_sums import split_with_sums
 from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
@@ -94,9 +97,9 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = carry_lines(line_strips(remove_unseen_copies(read_kept(join_pointwise(program, keep)), keep)))
-    program = divide_kept_powers(join_updates(turn_sums(program)))
-    program = line_up(_take_turns(program, keep))
+    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(rising_stores(program), keep)), keep))
+    program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
+    program = line_up(clear_rest(_take_turns(program, keep)))
     return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
 
 

@@ -30,13 +30,14 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 class Frame:
     """What the text of an expression depends on: the containers, the intervals of the symbols in scope, which
     zero-dimensional containers live in a C++ local, the loops around, and arrays that are written past the cache
-    (`past.py`).
+    by copies that turn (`past.py`) and by nests (`streamed.py`).
     """
 
     arrays: Mapping[str, Array]
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     registers: frozenset[str] = frozenset()
     past: frozenset[str] = frozenset()
+    streamed: frozenset[str] = frozenset()
     ranges: Mapping[str, Range] = field(default_factory=lambda: MappingProxyType({}))
 
     def inside(self, ranges: Iterable[Range]) -> Frame:

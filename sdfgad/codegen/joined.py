@@ -86,9 +86,13 @@ def _point_by_point(first: Map, second: Map) -> bool:
 
 
 def _passes_on(frame: Frame, first: Map, second: Map) -> bool:
-    """Whether the second map reads a temporary that the first one fills: apart, a chain of them shares memory."""
+    """Whether the second map reads a temporary that the first one fills: apart, a chain of them shares memory.
+
+    To add to it is no such reading.
+    """
     filled = {p.array for p in first.body if isinstance(p, Store) and p.op is None}
-    return any(frame.arrays[n].role == "transient" and frame.arrays[n].shape for n in filled & reads(second))
+    read = {n for p in second.body for n in expr_reads(p.expr)}
+    return any(frame.arrays[n].role == "transient" and frame.arrays[n].shape for n in filled & read)
 
 
 def _places(stmt: Map, name: str) -> set[Index | None]:

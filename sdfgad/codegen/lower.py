@@ -32,7 +32,8 @@ from sdfgad.codegen.reciprocals import Reciprocals
 from sdfgad.codegen.scalars import exposed, lasting_scalars
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
 from sdfgad.codegen.statements import declare_private, declare_tapes, emit_block, private_names
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
+from sdfgad.codegen.streamed import streamed
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, Range, While
 from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
 
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
@@ -196,7 +197,8 @@ class _Builder:
         for name in held:
             value = f" = {self.origin(name, written)}" if name in self.lasting and exposed(body, name)[0] else "{}"
             writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{value};")
-        emit_block(writer, replace(frame, registers=frozenset(held)), body)
+        for stmt in body:
+            self.block(writer, replace(frame, registers=frozenset(held)), (stmt,))
         for name in held:
             if name in self.lasting and name in written:
                 writer.line(f"{pointer(name)}[0] = {register(name)};")
@@ -225,7 +227,7 @@ class _Builder:
             r = extent.var
             start = index_text(frame, r.start)
             writer.line(f"const int64_t {symbol(r.var)} = {start} + int64_t({counter})*({r.step});")
-        emit_block(writer, frame, item.body)
+        self.block(writer, frame, item.body, tuple(e.var for e in item.extents))
         schedule = dtypes.ScheduleType.CPU_Multicore
         entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)
         if len(ranges) > 1:
@@ -234,6 +236,13 @@ class _Builder:
             entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
         self.tasklet(state, names, written, writer, entry, leave)
         return assignments
+
+    def block(self, writer: Writer, frame: Frame, body: Block, extents: tuple[Range, ...] = ()) -> None:
+        """Write a block of which no other statement of the tasklet uses anything before it has ended."""
+        past = streamed(frame, body, extents)
+        emit_block(writer, replace(frame, streamed=past), body)
+        if past:
+            writer.line("sg::settle();")
 
     def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer,
                 entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:

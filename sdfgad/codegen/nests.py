@@ -11,6 +11,7 @@ from sdfgad.codegen.expressions import Values, combine, count_uses, topological
 from sdfgad.codegen.half_vectors import half_width
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
+from sdfgad.codegen.streamed import Pieces, past_stores
 from sdfgad.codegen.tile_loops import emit_tile
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.codegen.turned import emit_turn, plan_turn
@@ -129,6 +130,8 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     inner = frame.inside(nest.loops)
     values = Values(writer, inner, count_uses(p.expr for p in stmt.body))
     sums: dict[int, str] = {}
+    past = past_stores(inner, stmt, nest.loops)
+    pieces = Pieces.of(writer, inner, past, nest.loops[-1]) if past else None
     opened = []
     writer.open()
     for depth, r in enumerate(nest.loops):
@@ -139,15 +142,18 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         _hoist(values, stmt, nest.hoisted[depth])
         for k in (k for k, d in nest.registers.items() if d == depth):
             sums[k] = _open_sum(writer, inner, stmt.body[k])
+        start = index_text(inner, r.start)
         if depth == len(nest.loops) - 1:
+            start, stop = pieces.open(start, stop) if pieces else (start, stop)
             _pragma(writer, inner, stmt, nest, sums)
         step = "++" if r.step == 1 else f" += {r.step}" if r.step > 0 else f" -= {-r.step}"
         var = symbol(r.var)
-        writer.open(f"for (int64_t {var} = {index_text(inner, r.start)}; {var} {'<' if r.step > 0 else '>'} {stop}; "
-                    f"{var}{step})")
-    _emit_body(values, stmt, sums)
+        writer.open(f"for (int64_t {var} = {start}; {var} {'<' if r.step > 0 else '>'} {stop}; {var}{step})")
+    _emit_body(values, stmt, sums | (pieces.targets if pieces else {}))
     for depth in reversed(range(len(nest.loops))):
         writer.close()
+        if pieces and depth == len(nest.loops) - 1:
+            pieces.close()
         for k in (k for k, d in nest.registers.items() if d == depth):
             writer.line(f"{_target(inner, stmt.body[k])} = {sums[k]};")
         if opened[depth]:

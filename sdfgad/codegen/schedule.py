@@ -17,7 +17,7 @@ from sdfgad.codegen.parallel import share
 from sdfgad.ir.expr import Expr, Index
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, statements
+from sdfgad.ir.walk import children, own_ranges, statements
 from sdfgad.names import fresh
 
 PARALLEL_WORK = WORTH_SHARING
@@ -125,7 +125,7 @@ class Scheduler:
         while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
             ranges, body, private = [*ranges, inner.range], inner.body, inner.private
         extents, setup = self._extents(tuple(ranges))
-        return [Group(setup), Kernel(extents, body, False, (stmt,), private)]
+        return [Group(setup), Kernel(extents, body, _ragged(body), (stmt,), private)]
 
     def _extents(self, ranges: tuple[Range, ...]) -> tuple[tuple[Extent, ...], Block]:
         """Ranges with their numbers of iterations, and what computes those."""
@@ -168,6 +168,13 @@ class Scheduler:
         name = fresh(stem, self._taken)
         self._taken.add(name)
         return name
+
+
+def _ragged(body: Block) -> bool:
+    """Whether rows inside differ in length: a block of rows may then take several times as long as another one."""
+    inner = [r for s in statements(body) for r in own_ranges(s)]
+    rows = {r.var for r in inner}
+    return any(rows & (r.start.symbols | r.stop.symbols) for r in inner)
 
 
 def assigned(name: str, value: Expr) -> Map:

@@ -13,6 +13,7 @@ from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.codegen.libraries import emit_lib
 from sdfgad.codegen.nests import emit_map
 from sdfgad.codegen.past import plan_past
+from sdfgad.codegen.streamed import apart_from_past
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
 from sdfgad.ir.walk import statements
@@ -24,6 +25,9 @@ def emit_block(writer: Writer, frame: Frame, block: Block, around: Range | None 
     for k, stmt in enumerate(block):
         if isinstance(stmt, Loop):
             _loop(writer, frame, stmt, ahead.get(k, ()))
+        elif isinstance(stmt, Map):
+            for part in apart_from_past(frame, stmt):
+                emit_map(writer, frame, part)
         else:
             _EMITTERS[type(stmt)](writer, frame, stmt)
 
@@ -103,4 +107,4 @@ def view_ranges(view: View) -> tuple[Range, ...]:
 
 
 _EMITTERS: Mapping[type[Stmt], Callable[[Writer, Frame, Any], None]] = MappingProxyType({
-    Map: emit_map, Lib: emit_lib, While: _while, If: _if, Push: _tape, Pop: _tape})
+    Lib: emit_lib, While: _while, If: _if, Push: _tape, Pop: _tape})

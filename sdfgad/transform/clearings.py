@@ -12,7 +12,7 @@ import numpy as np
 from sdfgad.analysis.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
-from sdfgad.ir.index import Bounds, ix
+from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import reads, rebuild, statements, within, writes
 
@@ -86,10 +86,26 @@ def _folded(work: Sequence[Stmt], k: int, stmt: Map, far: bool,
     for part in stmt.body:
         if names is not None and isinstance(part, Store) and part.array not in names:
             continue
-        met = next_accumulation(work, k, part, far) if is_zero(part) else None
-        if met is not None and is_zero(part):
+        if is_zero(part) and (met := next_accumulation(work, k, part, far) or _same_ends(work, k, part)) is not None:
             return part, met
     return None
+
+
+def _same_ends(work: Sequence[Stmt], k: int, zero: Store) -> Met | None:
+    """The next statement that looks at the array, if it adds to just those elements that are cleared: between ends
+    that need not be numbers."""
+    stmt = work[k]
+    if not isinstance(stmt, Map) or sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
+        return None
+    place = next((n for n in range(k + 1, len(work)) if touches(work[n], zero.array)), None)
+    target = None if place is None else work[place]
+    store = None if target is None else sole_accumulation(target, zero.array)
+    if place is None or store is None or not isinstance(target, Map):
+        return None
+    cleared = stored_between(stmt, zero)
+    if cleared is None or cleared != stored_between(target, store):
+        return None
+    return Met(place, assigning(target, store), (), ())
 
 
 def next_accumulation(work: Sequence[Stmt], k: int, zero: Store, far: bool = False) -> Met | None:
@@ -225,6 +241,29 @@ def stored_box(stmt: Map, store: Store) -> Box | None:
             return None
         box.append(interval)
     return None if ranges else tuple(box)
+
+
+def stored_between(stmt: Map, store: Store) -> tuple[tuple[Ix, Ix], ...] | None:
+    """The first element that a store touches in each dimension, and the one behind the last, when it touches all
+    between them and each once."""
+    ranges = {r.var: r for r in stmt.domain}
+    ends: list[tuple[Ix, Ix]] = []
+    for i in store.index:
+        own = [r for r in stmt.domain if r.var in i.symbols]
+        if i.affine is None or len(own) > 1:
+            return None
+        if not own:
+            ends.append((i, i + 1))
+            continue
+        r = ranges.pop(own[0].var, None)
+        factor = i.coefficient(own[0].var)
+        if r is None or r.early or r.step != 1 or factor not in (1, -1) or \
+                r.start.affine is None or r.stop.affine is None or \
+                not (r.start.symbols | r.stop.symbols).isdisjoint(o.var for o in stmt.domain):
+            return None
+        both = i.subs({r.var: r.start}), i.subs({r.var: r.stop - 1})
+        ends.append((both[0], both[1] + 1) if factor == 1 else (both[1], both[0] + 1))
+    return None if ranges else tuple(ends)
 
 
 def _interval(factors: Mapping[str, int], offset: int, ranges: dict[str, Range]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from sdfgad.ir.walk import all_writes, children, in_terms_of, reads, with_childr
 
 
 @dataclass(frozen=True)
-class _Copy:
+class Copy:
     """target = source at every point of a domain, each with an element of its own."""
 
     domain: tuple[Range, ...]
@@ -42,7 +42,7 @@ def _redirected(block: Block, arrays: Mapping[str, Array]) -> Block:
     """The block with loads from the source of a copy, up to the first statement that writes one of the two arrays."""
     work = list(block)
     for k, stmt in enumerate(block):
-        copy = _copy(work[k], arrays) if isinstance(stmt, Map) else None
+        copy = copy_of(work[k], arrays) if isinstance(stmt, Map) else None
         for j in range(k + 1, len(work) if copy is not None else 0):
             if copy is None or not all_writes((work[j],)).isdisjoint((copy.target.array, copy.source.array)):
                 break
@@ -50,7 +50,7 @@ def _redirected(block: Block, arrays: Mapping[str, Array]) -> Block:
     return tuple(work)
 
 
-def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _Copy | None:
+def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> Copy | None:
     """A statement as a copy of numbers, element by element, to places no nearer to each other than where they are."""
     part = stmt.body[0] if isinstance(stmt, Map) and len(stmt.body) == 1 else None
     if not isinstance(stmt, Map) or not isinstance(part, Store) or part.op or not isinstance(part.expr, Load):
@@ -64,10 +64,10 @@ def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _Copy | None:
     steps = ((stride(kept, part.expr.index, r.var), stride(made, part.index, r.var)) for r in stmt.domain)
     if not all(a is not None and b is not None and abs(a) <= abs(b) for a, b in steps):
         return None
-    return _Copy(stmt.domain, Load(part.array, part.index, made.dtype), part.expr)
+    return Copy(stmt.domain, Load(part.array, part.index, made.dtype), part.expr)
 
 
-def _elsewhere(stmt: Stmt, copy: _Copy) -> Stmt:
+def _elsewhere(stmt: Stmt, copy: Copy) -> Stmt:
     """A map over the same points with loads from the source in place of loads of the very elements copied."""
     if not isinstance(stmt, Map) or copy.target.array not in reads(stmt):
         return stmt

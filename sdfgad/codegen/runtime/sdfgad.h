@@ -221,6 +221,20 @@ inline void settle() {
     _mm_sfence();
 #endif
 }
+// At most n elements, so that what comes behind them begins a line.
+template <class T> inline int64_t whole_lines(const T* first, int64_t n) {
+    return n - reinterpret_cast<uintptr_t>(first) / sizeof(T) % (64 / sizeof(T));
+}
+// to[0:n] = from[0:n], whole lines past the cache.
+template <class T> inline void write_past(T* to, const T* from, int64_t n) {
+    constexpr int lanes = 64 / sizeof(T);
+    const uintptr_t place = reinterpret_cast<uintptr_t>(to);
+    const int64_t ahead = place % sizeof(T) ? n : std::min<int64_t>(n, -(place / sizeof(T)) % lanes);
+    int64_t k = 0;
+    for (; k < ahead; k++) to[k] = from[k];
+    for (; k + lanes <= n; k += lanes) store_past<lanes>(to + k, load<lanes>(from + k));
+    for (; k < n; k++) to[k] = from[k];
+}
 template <int N, bool Past, class T> inline void turn_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
 #if __has_builtin(__builtin_shufflevector)
     Lanes<T, N> rows[N];

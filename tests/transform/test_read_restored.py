@@ -1,0 +1,90 @@
+"""Loops read what they would restore where it was kept, if all they look at is there, and nobody misses the copy."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
+from sdfgad.ir.walk import all_reads, all_writes
+from sdfgad.transform import read_restored as module
+from sdfgad.transform.read_restored import read_restored
+from tests.codegen.build_programs import B1, F8, load, mapped, mul, num, program, span, store
+from tests.support.oracle import check_same
+
+N = 6
+I, T = ix("i"), ix("t")
+FALLING = Range("t", ix(N - 1), ix(0), -1)
+SOME = Range("i", ix(0), T)
+COPY = mapped([SOME], store("x", (I,), load("a", T, I)))
+
+
+def use(index: Ix, r: Range = SOME, name: str = "x") -> Map:
+    return mapped([r], store("y", (T,), mul(load(name, index), load("b", I)), "+"))
+
+
+BOTH = mapped([SOME], store("y", (I,), mul(load("x", I), load("x", T - 1 - I)), "+"))
+
+
+def build(*body: Stmt) -> Program:
+    return program(body, {"a": ((N, N), F8), "b": ((N,), F8), "x": ((N,), F8), "y": ((N,), F8)}, {})
+
+
+def done(*body: Stmt, keep: tuple[str, ...] = ("y",)) -> Program:
+    before = build(*body)
+    after = read_restored(before, keep)
+    check_same(before, after, keep=keep)
+    return after
+
+
+@pytest.mark.parametrize("users", [(use(I),), (use(T - 1 - I),), (BOTH,), (use(I), BOTH),
+                                   (use(I - 1, Range("i", ix(1), T)),), (use(ix(0)),)],
+                         ids=["alike", "from the end", "both", "two maps", "shifted", "the first one"])
+@pytest.mark.parametrize("around", [FALLING, span("t", 1, N), span("t", 1, 2)], ids=["falling", "rising", "once"])
+def test_nothing_is_restored(users: tuple[Map, ...], around: Range):
+    body = done(Loop(around, (COPY, *users))).body
+    assert "x" not in all_reads(body) | all_writes(body)
+
+
+def test_in_parts():
+    """What a part begins with is replaced as a whole, so that it shows nothing of the copies."""
+    begin = mapped([span("i", N)], store("x", (I,), load("b", I)))
+    again = Loop(span("s", N), (mapped([span("i", N)], store("y", (I,), load("x", I), "+")),))
+    body = done(Loop(span("part", 2), (begin, again, Loop(FALLING, (COPY, BOTH))))).body
+    assert isinstance(body[0], Loop) and body[0].body[:2] == (begin, again)
+    assert "x" not in all_reads(body[0].body[2:]) | all_writes(body[0].body[2:])
+
+
+@pytest.mark.parametrize("body", [
+    (Loop(FALLING, (COPY, use(I, Range("i", ix(0), T + 1)))),),
+    (Loop(FALLING, (mapped([Range("i", ix(1), T)], store("x", (I,), load("a", T, I))), use(I))),),
+    (Loop(FALLING, (COPY, mapped([SOME], store("x", (I,), mul(load("x", I), num(2.0)))), use(I))),),
+    (Loop(FALLING, (COPY, use(I + 1))),),
+    (Loop(FALLING, (COPY, use(T - I))),),
+    (Loop(FALLING, (COPY, use(ix(1)))),),
+    (Loop(FALLING, (use(I), COPY, use(I))),),
+    (Loop(FALLING, (COPY, mapped([span("i", 1)], store("x", (I,), num(2.0))), use(I))),),
+    (Loop(FALLING, (COPY, mapped([span("i", N)], store("a", (T, I), num(2.0))), use(I))),),
+    (Loop(FALLING, (COPY, Loop(span("s", 2), (use(I),)))),),
+    (Loop(FALLING, (COPY, If(num(True, B1), (use(I),), ()))),),
+    (Loop(FALLING, (COPY, use(I))), mapped([span("i", N)], store("y", (I,), load("x", I), "+"))),
+    (replace(Loop(FALLING, (COPY, use(I))), parallel=True, private=("x",)),),
+    (Loop(FALLING, (mapped([SOME], store("x", (I,), load("a", T, I), "+")), use(I))),),
+    (Loop(FALLING, (COPY,)), use(ix(0), span("i", 1), "x").__class__((), (store("y", (0,), load("x", 0), "+"),))),
+], ids=["one more", "one less", "changed by itself", "shifted out",
+        "from behind the end", "the second one", "before", "changed", "source changed",
+        "inside a loop", "in a branch", "looked at afterwards", "parallel", "a sum", "only afterwards"])
+def test_what_is_needed_stays(body: Block):
+    assert done(*body).body == body
+
+
+def test_results_stay():
+    body = (Loop(FALLING, (COPY, use(I))),)
+    assert done(*body, keep=("x", "y")).body == body
+
+
+def test_large_copies_stay(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "NEAR", 8)
+    body = (Loop(FALLING, (COPY, use(I))),)
+    assert done(*body).body == body

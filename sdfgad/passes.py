@@ -32,6 +32,7 @@ from sdfgad.transform.masked_products import guard_masked_products
 from sdfgad.transform.masks import inline_masks, number_scalars
 from sdfgad.transform.merge_products import merge_products
 from sdfgad.transform.name_versions import name_versions
+from sdfgad.transform.narrow_choices import narrow_choices
 from sdfgad.transform.normalise import normalise
 from sdfgad.transform.orient import orient_temporaries
 from sdfgad.transform.overwritten import remove_overwritten
@@ -100,7 +101,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = line_strips(remove_unseen_copies(read_kept(join_pointwise(rising_stores(program), keep)), keep))
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
-    return thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
+    return narrow_choices(thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep))
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

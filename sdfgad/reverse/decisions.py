@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -60,11 +61,23 @@ def _comparisons(stmt: Stmt, facts: Needed, lost: frozenset[str]) -> list[Expr]:
 
 def _once(comparisons: Iterable[Call]) -> list[Expr]:
     """Each comparison once, whichever way round it stands."""
-    found: dict[Expr, None] = {}
+    found: dict[Call, None] = {}
     for c in comparisons:
         if _mirror(c) not in found:
             found[c] = None
-    return list(found)
+    return [c for pair in _pairs(found) for c in pair]
+
+
+def _pairs(comparisons: Iterable[Call]) -> Iterator[tuple[Call, ...]]:
+    """The comparisons of the same two numbers; more than two follow from two, of which both hold where they are equal
+    and neither does where one is NaN."""
+    groups: dict[frozenset[Expr], list[Call]] = {}
+    for c in comparisons:
+        groups.setdefault(frozenset(c.args), []).append(c)
+    for group in groups.values():
+        first, dtypes = group[0], {a.dtype.kind for a in group[0].args}
+        both_ways = Call("le", first.args, _BOOL), Call("ge", first.args, _BOOL)
+        yield both_ways if len(group) > 2 and dtypes <= set("fiu") else tuple(group)
 
 
 def _mirror(c: Call) -> Call:
@@ -106,7 +119,20 @@ def _tables(block: Block, codes: frozenset[str]) -> Iterator[tuple[Stmt, Mapping
             code = Load(part.array, part.index, _BYTE)
             casts = (n.args[0] for n in walk(part.expr) if isinstance(n, Call) and n.fn == "cast")
             found = [c for c in casts if isinstance(c, Call) and _compares(c)]
-            yield after, {way: _bit(code, k) for k, c in enumerate(found) for way in (c, _mirror(c))}
+            bits: dict[Call, Expr] = {c: _bit(code, k) for k, c in enumerate(found)}
+            known = {**_following(code, found), **bits}
+            yield after, {way: bit for c, bit in known.items() for way in (c, _mirror(c))}
+
+
+def _following(code: Load, found: list[Call]) -> dict[Call, Expr]:
+    """The comparisons that follow from `x <= y` and `x >= y`, whose bits are neighbours."""
+    out: dict[Call, Expr] = {}
+    for k, (c, other) in enumerate(pairwise(found)):
+        if c.fn == "le" and other == Call("ge", c.args, c.dtype):
+            two = Call("bitand", (code, algebra.number(3 * 2**k, _BYTE)), _BYTE)
+            for fn, sign, bits in ("lt", "eq", 1), ("gt", "eq", 2), ("eq", "eq", 3), ("ne", "ne", 3):
+                out[Call(fn, c.args, _BOOL)] = Call(sign, (two, algebra.number(bits * 2**k, _BYTE)), _BOOL)
+    return out
 
 
 def _bit(code: Load, k: int) -> Expr:

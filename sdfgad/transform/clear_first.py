@@ -10,12 +10,14 @@ from sdfgad.ir.walk import children, reads, rename_symbols, statements, with_chi
 from sdfgad.transform.clearings import (
     Box,
     clearing,
+    common,
     fold_block,
     inside,
     is_zero,
     looks_into,
     next_accumulation,
     size,
+    sole_accumulation,
     stored_box,
     stores_into,
     touches,
@@ -138,8 +140,21 @@ def _is_met(body: Block, last: _Last) -> bool:
     """Whether the next iteration starts by adding to what is cleared; most of it, so that less is left to clear."""
     zero = only_store(last.alone)
     assert zero is not None
-    found = next_accumulation([last.alone, *_without_clearings(body, [last])], 0, zero, far=True)
-    return found is not None and 2 * size(found.filled) >= size(last.box)
+    rest = _without_clearings(body, [last])
+    found = next_accumulation([last.alone, *rest], 0, zero, far=True)
+    if found is not None and 2 * size(found.filled) >= size(last.box):
+        return True
+    return any(_starts_from_zero(rest, k, last) for k in range(len(rest)))
+
+
+def _starts_from_zero(body: Block, place: int, last: _Last) -> bool:
+    """Whether a sum goes to most of what is cleared, and nothing before it looks there: sums at the rim may."""
+    stmt, name = body[place], last.store.array
+    store = sole_accumulation(stmt, name)
+    box = stored_box(stmt, store) if isinstance(stmt, Map) and store is not None else None
+    filled = common(box, last.box) if box is not None else None
+    return filled is not None and 2 * size(filled) >= size(last.box) and \
+        not any(looks_into(s, name, filled) for s in body[:place])
 
 
 def _is_clear(before: Sequence[Stmt], last: _Last) -> bool:

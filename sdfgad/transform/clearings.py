@@ -240,7 +240,7 @@ def stored_box(stmt: Map, store: Store) -> Box | None:
         if interval is None:
             return None
         box.append(interval)
-    return None if ranges else tuple(box)
+    return tuple(box) if all(r.trips == 1 for r in ranges.values()) else None
 
 
 def stored_between(stmt: Map, store: Store) -> tuple[tuple[Ix, Ix], ...] | None:

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.arguments import bind
+from sdfgad.ir.text import program_text
 from tests.support.oracle import numerical_gradient
 
 SQUARE = np.array([[4.0, 9.1, 1.3], [2.2, 5.7, 8.4], [7.9, 0.6, 3.5]])
@@ -79,6 +81,37 @@ def test_ties_share_as_before():
     assert np.isfinite(g).all()
     assert np.isclose(np.sum(g * tied), 2 * shortest(tied)), "homogeneous of degree two"
     assert np.isnan(sdfgad.grad(shortest)(with_nan)).any()
+
+
+def lowest(x, bounds):
+    x = x.copy()
+    for k in range(bounds.shape[0]):
+        x[:] = np.minimum(x, bounds[k])
+    return np.sum(x)
+
+
+def lowest_gradients(x, bounds):
+    """For each value and bound: 1 where it is the smaller one, a half on a tie, 0 elsewhere and beside NaN."""
+    before = [x, *(np.minimum.reduce([x, *bounds[:k]]) for k in range(1, len(bounds)))]
+    g, of_bounds = np.ones(x.shape), np.zeros(bounds.shape)
+    for k, (old, bound) in reversed(list(enumerate(zip(before, bounds, strict=True)))):
+        tie = np.where(old == bound, 0.5, 0.0)
+        of_bounds[k] = np.where(bound < old, 1.0, tie) * g
+        g = np.where(old < bound, 1.0, tie) * g
+    return g, of_bounds
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_comparison_follows_from_two(dtype):
+    """All triples of a value and two bounds, ties, zeros of both signs, infinities and NaN among them."""
+    special = [1.0, 2.0, 0.0, -0.0, np.inf, -np.inf, np.nan]
+    x, *bounds = (np.ravel(a).astype(dtype) for a in np.meshgrid(special, special, special))
+    gradient = sdfgad.grad(lowest)
+    derivative = gradient._derivative(bind(lowest, (x, np.array(bounds)), {}), False)
+    (code,) = (s for s in program_text(derivative.program).splitlines() if "decision[" in s and " = (uint8" in s)
+    assert code.count("uint8(") == 2, "one bit for <= and one for >="
+    for found, expected in zip(gradient(x, np.array(bounds)), lowest_gradients(x, np.array(bounds)), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_values_needed_anyway_are_not_kept_twice():

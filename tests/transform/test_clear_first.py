@@ -110,6 +110,26 @@ def test_the_rim_is_filled_as_well() -> None:
     assert ops(rotated(loop(*pieces, USE, CLEAR))) == ["=", "=", "="]
 
 
+RIM, MAIN = over(1, 2, ("x", load("y", "i"), "+")), over(2, 6, ("x", load("y", "i"), "+"))
+
+
+def test_sums_at_the_rim_may_come_first() -> None:
+    end = over(6, 7, ("x", load("y", "i"), "+"))
+    assert ops(rotated(loop(RIM, MAIN, end, USE, CLEAR))) == ["=", "=", "="]
+    assert ops(rotated(over(0, 8, ("x", ZERO, None)), loop(RIM, end, MAIN, USE, CLEAR))) == ["=", "=", "="]
+
+
+def test_a_sum_at_the_rim_that_reaches_inside() -> None:
+    for overlapping in over(1, 3, ("x", load("y", "i"), "+")), over(1, 2, ("x", load("x", ix("i") + 2), "+")):
+        assert ops(rotated(loop(overlapping, MAIN, USE, CLEAR))) == ["+", "+", "0"]
+
+
+def test_a_variable_with_one_value_goes_to_each_element_once() -> None:
+    for trips, expected in (1, ["=", "="]), (2, ["+", "+", "0"]):
+        rim = replace(RIM, domain=(*RIM.domain, Range("j", ix(5), ix(5 + trips))))
+        assert ops(rotated(loop(rim, MAIN, USE, over(1, 6, ("x", ZERO, None))))) == expected
+
+
 def test_what_nobody_fills_is_cleared_once() -> None:
     body = rotated(loop(over(2, 7, ("x", load("y", "i"), "+")), USE, CLEAR))
     assert ops(body) == ["="]

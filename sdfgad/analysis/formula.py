@@ -86,7 +86,7 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
         maker, block = where.makers[0], by_first[where.block]
         made: Formula | Remake | None = None
         if len(where.makers) > 1:
-            made = _remake(where.makers, program.arrays[name], block)
+            made = _remake(where.makers, program.arrays[name], block, name in wanted)
         elif isinstance(maker, Map):
             made = _formula(maker, name, block)
         if isinstance(made, Remake) or made is not None and (made.cheap or name in wanted):
@@ -94,9 +94,9 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
     return found
 
 
-def _remake(makers: tuple[Stmt, ...], array: Array, block: Block) -> Remake | None:
+def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) -> Remake | None:
     places = [k for k, s in enumerate(block) if any(s is m for m in makers)]
-    maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m))
+    maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m, wanted))
     readers = [k for k, s in enumerate(block) if any(array.name in reads(i) for i in statements((s,)))]
     if len(maps) < len(makers) or len(places) < len(makers) or not readers or readers[0] < places[-1]:
         return None
@@ -109,11 +109,11 @@ def _remake(makers: tuple[Stmt, ...], array: Array, block: Block) -> Remake | No
     return Remake(maps, inputs, still)
 
 
-def _simple(maker: Map) -> bool:
-    """One cheap plain store, from other arrays."""
+def _simple(maker: Map, wanted: bool) -> bool:
+    """One plain store, from other arrays, and cheap unless that was decided."""
     part = maker.body[0]
     return len(maker.body) == 1 and isinstance(part, Store) and part.op is None and part.array not in reads(maker) and \
-        cheap(part.expr, frozenset(r.var for r in maker.domain))
+        (wanted or cheap(part.expr, frozenset(r.var for r in maker.domain)))
 
 
 def _formula(maker: Map, name: str, block: Block) -> Formula | None:

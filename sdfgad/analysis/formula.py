@@ -15,7 +15,7 @@ from sdfgad.analysis.block_local import BlockLocal, blocks
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, expr_reads, reads, statements, writes
+from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
 from sdfgad.rules import registry
 from sdfgad.rules.linearise import Linearised, inline_lets
 
@@ -97,8 +97,8 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
 def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) -> Remake | None:
     places = [k for k, s in enumerate(block) if any(s is m for m in makers)]
     maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m, wanted))
-    readers = [k for k, s in enumerate(block) if any(array.name in reads(i) for i in statements((s,)))]
-    if len(maps) < len(makers) or len(places) < len(makers) or not readers or readers[0] < places[-1]:
+    reader = next((k for k, s in enumerate(block) if array.name in within(s)[0]), None)
+    if len(maps) < len(makers) or len(places) < len(makers) or reader is None or reader < places[-1]:
         return None
     elements = [[r.trips for r in m.domain] for m in maps]
     if any(None in e for e in elements) or \
@@ -131,7 +131,7 @@ def _formula(maker: Map, name: str, block: Block) -> Formula | None:
 def _undisturbed(rest: Block, inputs: set[str]) -> Iterable[int]:
     """The statements that run before anything of `inputs` is overwritten. A loop may come back to its first one."""
     for stmt in rest:
-        changed = not inputs.isdisjoint(all_writes((stmt,)))
+        changed = not inputs.isdisjoint(within(stmt)[1])
         if not changed or not children(stmt):
             yield from (id(s) for s in statements((stmt,)))
         if changed:

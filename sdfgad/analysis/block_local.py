@@ -37,12 +37,15 @@ def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str
             touches[name] = touches.get(name, 0) + 1
     found: dict[str, BlockLocal] = {}
     for block in blocks(program.body):
+        tops: dict[str, list[Stmt]] = {}
+        for top in block:
+            for name in within(top)[0] | within(top)[1]:
+                tops.setdefault(name, []).append(top)
         for name in sorted({n for s in block for n in writes(s)} - set(found)):
             array = program.arrays[name]
             if array.role != "transient":
                 continue
-            here = [s for top in block if any(name in names for names in within(top))
-                    for s in statements((top,)) if name in reads(s) or name in writes(s)]
+            here = [s for s in statements(tuple(tops[name])) if name in reads(s) or name in writes(s)]
             makers = tuple(s for s in here if name in writes(s))
             if len(here) == touches[name] and _starts_afresh(array, here[0], makers, block):
                 found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers)

@@ -15,7 +15,7 @@ from sdfgad.analysis.block_local import BlockLocal, blocks
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, expr_reads, reads, statements, writes
+from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
 from sdfgad.rules import registry
 from sdfgad.rules.linearise import Linearised, inline_lets
 
@@ -86,7 +86,7 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
         maker, block = where.makers[0], by_first[where.block]
         made: Formula | Remake | None = None
         if len(where.makers) > 1:
-            made = _remake(where.makers, program.arrays[name], block)
+            made = _remake(where.makers, program.arrays[name], block, name in wanted)
         elif isinstance(maker, Map):
             made = _formula(maker, name, block)
         if isinstance(made, Remake) or made is not None and (made.cheap or name in wanted):
@@ -94,11 +94,11 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
     return found
 
 
-def _remake(makers: tuple[Stmt, ...], array: Array, block: Block) -> Remake | None:
+def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) -> Remake | None:
     places = [k for k, s in enumerate(block) if any(s is m for m in makers)]
-    maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m))
-    readers = [k for k, s in enumerate(block) if any(array.name in reads(i) for i in statements((s,)))]
-    if len(maps) < len(makers) or len(places) < len(makers) or not readers or readers[0] < places[-1]:
+    maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m, wanted))
+    reader = next((k for k, s in enumerate(block) if array.name in within(s)[0]), None)
+    if len(maps) < len(makers) or len(places) < len(makers) or reader is None or reader < places[-1]:
         return None
     elements = [[r.trips for r in m.domain] for m in maps]
     if any(None in e for e in elements) or \
@@ -109,11 +109,11 @@ def _remake(makers: tuple[Stmt, ...], array: Array, block: Block) -> Remake | No
     return Remake(maps, inputs, still)
 
 
-def _simple(maker: Map) -> bool:
-    """One cheap plain store, from other arrays."""
+def _simple(maker: Map, wanted: bool) -> bool:
+    """One plain store, from other arrays, and cheap unless that was decided."""
     part = maker.body[0]
     return len(maker.body) == 1 and isinstance(part, Store) and part.op is None and part.array not in reads(maker) and \
-        cheap(part.expr, frozenset(r.var for r in maker.domain))
+        (wanted or cheap(part.expr, frozenset(r.var for r in maker.domain)))
 
 
 def _formula(maker: Map, name: str, block: Block) -> Formula | None:
@@ -131,7 +131,7 @@ def _formula(maker: Map, name: str, block: Block) -> Formula | None:
 def _undisturbed(rest: Block, inputs: set[str]) -> Iterable[int]:
     """The statements that run before anything of `inputs` is overwritten. A loop may come back to its first one."""
     for stmt in rest:
-        changed = not inputs.isdisjoint(all_writes((stmt,)))
+        changed = not inputs.isdisjoint(within(stmt)[1])
         if not changed or not children(stmt):
             yield from (id(s) for s in statements((stmt,)))
         if changed:

@@ -6,21 +6,25 @@ ends, those that depend on integer arguments at every call.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice, product
+from functools import cached_property, reduce
+from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.errors import OutOfBoundsError, SourceLine
-from sdfgad.ir.index import Elem, FloorDiv, Ix, Mod, ix
+from sdfgad.ir.index import Atom, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.program import Range
 
 MOST_LOOPS = 6
 """Deeper nests are not noted: their corners are 2 to this power."""
 MOST_POINTS = 1 << 20
 _ELEMENT = "element"
+_OPERATIONS: Mapping[type, Callable[..., np.ndarray]] = MappingProxyType({
+    Mod: np.remainder, FloorDiv: np.floor_divide, Min: lambda *v: reduce(np.minimum, v),
+    Max: lambda *v: reduce(np.maximum, v)})
 
 
 @dataclass(frozen=True)
@@ -105,38 +109,49 @@ def _every_element_inside(access: Access, arrays: Mapping[str, np.ndarray]) -> b
 
 
 def _extremes(access: Access, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
-    """The smallest and the largest index, all points of the loops visited; nothing where that cannot be told."""
-    env: dict[str, np.ndarray] = {}
-    for k, r in enumerate(access.domain):
-        if r.start.const is None or r.stop.const is None:
-            return tuple(_visited(access, arrays))
-        trips = np.arange(r.start.const, r.stop.const, r.step)
-        if not trips.size:
-            return ()
-        env[r.var] = trips.reshape((-1, *(1,) * (len(access.domain) - 1 - k)))
-    found = _evaluated(access.index, env, arrays)
+    """The smallest and the largest index at the points of the loops; nothing where that cannot be told."""
+    moving = any(i.const is None for r in access.domain for i in (r.start, r.stop))
+    env = _points(access, arrays) if moving else _box(access.domain)
+    found = None if env is None else _evaluated(access.index, env, arrays)
     return () if found is None or not np.size(found) else (int(np.min(found)), int(np.max(found)))
 
 
-def _visited(access: Access, arrays: Mapping[str, np.ndarray]) -> Iterator[int]:
-    """The index at each of the first points of loops with moving ends: slow, and only for those that may be wrong."""
+def _box(domain: tuple[Range, ...]) -> dict[str, np.ndarray] | None:
+    """The variables of loops with fixed ends, each along a dimension of its own; None without a point."""
+    trips = {r.var: np.arange(r.start.evaluate({}), r.stop.evaluate({}), r.step) for r in domain}
+    if not all(t.size for t in trips.values()):
+        return None
+    return {var: t.reshape((-1, *(1,) * (len(domain) - 1 - k))) for k, (var, t) in enumerate(trips.items())}
 
-    def read(array: str, at: tuple[int, ...]) -> int:
-        return int(arrays[array][at])
 
-    def points(domain: tuple[Range, ...], env: dict[str, int]) -> Iterator[dict[str, int]]:
-        if not domain:
-            yield env
-            return
-        r, *inner = domain
-        for k in range(r.start.evaluate(env, read), r.stop.evaluate(env, read), r.step):
-            yield from points(tuple(inner), {**env, r.var: k})
+def _points(access: Access, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+    """The variables at the first points of loops with moving ends, one after another; None without a point."""
+    env: dict[str, np.ndarray] = {}
+    count = 1
+    for k, r in enumerate(access.domain):
+        start, stop = (_evaluated(i, env, arrays) for i in (r.start, r.stop))
+        if start is None or stop is None:
+            return None
+        trips = np.broadcast_to(np.maximum(-((start - stop) // r.step), 0), (count,))
+        stride = np.ones_like(trips)
+        if _ends_decide(access, k):
+            stride, trips = np.maximum(trips - 1, 1), np.minimum(trips, 2)
+        trips = np.minimum(trips, MOST_POINTS)
+        trips = trips[:int(np.searchsorted(np.cumsum(trips), MOST_POINTS)) + 1]
+        rows = np.repeat(np.arange(len(trips)), trips)
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(trips) - trips, trips)
+        env = {var: values[rows] for var, values in env.items()}
+        env[r.var] = np.broadcast_to(start, (count,))[rows] + r.step * stride[rows] * place
+        count = len(rows)
+    return env if count else None
 
-    try:
-        for env in islice(points(access.domain, {}), MOST_POINTS):
-            yield access.index.evaluate(env, read)
-    except IndexError:  # an element outside is an access of its own, and judged there
-        return
+
+def _ends_decide(access: Access, k: int) -> bool:
+    """Whether the index is linear in the variable of the loop, which decides no loop inside: its largest and smallest
+    values are those of the first and the last iteration."""
+    var, inner = access.domain[k].var, access.domain[k + 1:]
+    return access.index.coefficient(var) is not None and not any(
+        var in i.symbols for r in inner for i in (r.start, r.stop))
 
 
 def _evaluated(i: Ix, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -153,8 +168,8 @@ def _evaluated(i: Ix, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.nda
     return total
 
 
-def _atom(atom: object, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    if not isinstance(atom, (Elem, Mod, FloorDiv)):
+def _atom(atom: Atom, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    if isinstance(atom, str):
         return None
     parts = [p for p in (_evaluated(i, env, arrays) for i in atom.parts) if p is not None]
     if len(parts) != len(atom.parts):
@@ -162,6 +177,6 @@ def _atom(atom: object, env: Mapping[str, np.ndarray], arrays: Mapping[str, np.n
     if isinstance(atom, Elem):
         array = arrays[atom.array]
         # An element outside is an access of its own, and judged there.
-        inside = all(np.all((p >= 0) & (p < n)) for p, n in zip(parts, array.shape, strict=True))
+        inside = all(np.all((p >= -n) & (p < n)) for p, n in zip(parts, array.shape, strict=True))
         return array[tuple(parts)].astype(np.int64) if inside else None
-    return parts[0] % parts[1] if isinstance(atom, Mod) else parts[0] // parts[1]
+    return _OPERATIONS[type(atom)](*parts)

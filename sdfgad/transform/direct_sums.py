@@ -25,7 +25,8 @@ def sum_directly(program: Program, keep: Iterable[str]) -> Program:
     body: list[Stmt] = list(program.body)
     kept = frozenset(keep)
     for k in range(len(body) - 1, -1, -1):
-        for name in sorted(reads(body[k]) - kept):
+        # Only sums take anything up: to look for what others read would go over every statement for every other one.
+        for name in sorted(reads(body[k]) - kept) if _is_sum(body[k]) else ():
             _move(body, k, name)
             _move_sum(body, k, name)
     body = [s for s in body if s is not _GONE]
@@ -33,6 +34,11 @@ def sum_directly(program: Program, keep: Iterable[str]) -> Program:
 
 
 _GONE: Stmt = Map((), ())
+
+
+def _is_sum(stmt: Stmt) -> bool:
+    store = only_store(stmt) if isinstance(stmt, Map) and stmt is not _GONE else None
+    return store is not None and store.op == "+"
 
 
 def _move(body: list[Stmt], k: int, name: str) -> None:

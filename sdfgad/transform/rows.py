@@ -125,14 +125,25 @@ class _Splitter:
     def _candidates(self, block: Block) -> Iterator[tuple[float, int, int, Taken]]:
         """Runs that pay, with what they save."""
         seen: set[tuple[int, int]] = set()
-        for rows in _numberings(block, self.arrays):
-            for start, stop in _stretches(block, rows):
+        # A part of a run saves no more than the run: where that is nothing, there are no rows to number.
+        for rows in _numberings(block, self.arrays) if self._saved(block) else ():
+            for start, stop in self._stretches(block, rows):
                 if (start, stop) in seen:
                     continue
                 seen.add((start, stop))
                 saved = self._saved(block[start:stop])
                 if saved and (made := self._cuts(block[start:stop])) is not None:
                     yield saved, start, stop, made
+
+    def _stretches(self, block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
+        """Runs under the numbering of the whole block that save something, and what of each hangs together on its
+        own."""
+        name, (dim, _) = next(iter(rows.places.items()))
+        for start, stop in runs(block, rows):
+            if self._saved(block[start:stop]):
+                yield start, stop
+                for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
+                    yield start + first, start + last
 
     def _grown(self, block: Block, start: int, stop: int, made: Taken) -> tuple[int, int, Taken]:
         """The run with neighbours that fit when the rest of the block has no say in the numbering."""
@@ -301,15 +312,6 @@ def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[Rows]:
             rows = number_rows(block, name, dim)
             known |= {(other, at) for other, (at, _) in rows.places.items()}
             yield rows
-
-
-def _stretches(block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
-    """Runs under the numbering of the whole block, and what of each hangs together on its own."""
-    name, (dim, _) = next(iter(rows.places.items()))
-    for start, stop in runs(block, rows):
-        yield start, stop
-        for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
-            yield start + first, start + last
 
 
 def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:

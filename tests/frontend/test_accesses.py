@@ -112,7 +112,40 @@ def ragged(x, p):
     return s
 
 
-PROGRAMS = [gathered, one_by_one, first_two, through_another, scattered, added, matrix_of_places, ragged]
+def ragged_backwards(x, p):
+    s = 0.0
+    for i in range(2):
+        for j in range(p[i + 1], p[i], -2):
+            s += x[j - 1]
+    return s
+
+
+def ragged_in_a_circle(x, p):
+    s = 0.0
+    for j in range(p[0], p[1]):
+        s += x[j * 3 % 7]
+    return s
+
+
+def ragged_inside_ragged(x, p):
+    s = 0.0
+    for i in range(2):
+        for j in range(p[i], p[i + 1]):
+            for k in range(j % 2 * 4, j % 2 * 4 + 2):
+                s += x[k + p[0]]
+    return s
+
+
+def ragged_and_empty(x, p):
+    s = x[0]
+    for i in range(2):
+        for j in range(p[i], p[i] - 1):
+            s += x[p[2] + 3]
+    return s
+
+
+RAGGED = [ragged, ragged_backwards, ragged_in_a_circle, ragged_inside_ragged]
+PROGRAMS = [gathered, one_by_one, first_two, through_another, scattered, added, matrix_of_places, *RAGGED]
 
 
 @pytest.mark.parametrize("fn", PROGRAMS)
@@ -133,6 +166,16 @@ def test_places_given_by_the_caller(fn, dtype):
             check(fn, X.copy(), p).check_indices({"x": X, "p": p})
             verdicts.add(True)
     assert verdicts == {True, False}
+
+
+def test_loops_that_never_run_read_nothing():
+    check(ragged_and_empty, X.copy(), np.array([0, 3, 9])).check_indices({"x": X, "p": np.array([0, 3, 9])})
+
+
+def test_of_a_row_its_ends_are_looked_at():
+    p = np.array([0, 2**40, 3])
+    with pytest.raises(sdfgad.OutOfBoundsError, match=f"index {2**40 - 1} "):
+        parse(ragged, (X, p)).check_indices({"x": X, "p": p})
 
 
 def test_every_way_to_call_looks():

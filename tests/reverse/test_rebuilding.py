@@ -8,6 +8,7 @@ import sdfgad
 from npbench_suite import kernel as suite
 from sdfgad.arguments import bind
 from sdfgad.pipeline import Wish, derive
+from sdfgad.testing import check_grads
 
 KERNEL = suite.load("nbody")
 """Distances are cheap, and their powers are made from them; positions are overwritten in each step."""
@@ -61,3 +62,27 @@ def test_values_stay_cheap_where_one_that_they_are_made_of_is_kept():
         step = np.eye(5)[k] * 1e-6
         slope = (pairs(x + step, 2.0) - pairs(x - step, 2.0)) / 2e-6
         assert abs(found[k] - slope) < 1e-7
+
+
+def rotated(angles, points):
+    """Each piece of `t` is cheap to make of scalars, and no longer by the same rule once those have versions."""
+    out = np.zeros(angles.shape[1])
+    for k in range(angles.shape[1]):
+        a, b = np.sin(angles[0, k]), np.cos(angles[1, k])
+        c, d = np.sin(angles[2, k]), np.cos(angles[3, k])
+        t = np.zeros(4)
+        t[0] = a * b - c * d
+        t[1] = a * d
+        t[2] = b * c
+        t[3] = b * d
+        for i in range(points.shape[0]):
+            x, y = points[i] * t[0] + t[1], points[i] * t[2] + t[3]
+            out[k] += x * x * y * points[i]
+    return out
+
+
+def test_what_is_cheap_of_scalars_is_made_again_when_they_have_versions():
+    angles, points = np.linspace(0.1, 1.2, 12).reshape(4, 3), np.linspace(0.3, 1.1, 5)
+    gradient = sdfgad.grad(rotated, wrt=("angles", "points"), reduce="sum")
+    assert gradient.plan(angles, points).decisions["t"] == "recompute"
+    assert check_grads(rotated, angles, points, reduce="sum").ok

@@ -290,12 +290,12 @@ class Builder:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
-                len(self.blocks[-1]), self.statements, self.source, len(self.accesses))
+                len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies)
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
-         self.statements, self.source, accesses) = state
+         self.statements, self.source, accesses, lazies) = state
         del self.accesses[accesses:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
@@ -303,7 +303,7 @@ class Builder:
         self.any_order.intersection_update(arrays)
         del self.blocks[-1][length:]
         for value in list(self.live):
-            if value.stored is None and not value.sources <= self.arrays.keys():
+            if value.order > lazies or value.stored is None and not value.sources <= self.arrays.keys():
                 self.live.discard(value)
 
     def inner(self, array: str) -> bool:

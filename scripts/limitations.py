@@ -37,7 +37,8 @@ may append to them, in every iteration or when a condition on the loop's variabl
 array that changes in place is to be appended as a copy), items of dicts set inside branches and loops that are not
 unrolled, attributes of other objects set, arrays whose length depends on data (`x[mask]` other than in a reduction or
 an update of the same elements), rebinding one of several arrays under a run-time condition and then updating it in
-place.
+place, reading `z` after an update of `z.real` under another name, or the other way round, and the same of what
+`reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array itself.
 
 ## Derivatives
 

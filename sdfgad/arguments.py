@@ -80,7 +80,8 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     """What the compiled program depends on: shape and dtype of numbers, the value of everything else."""
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
-        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic), special_class(value))
+        turned = isinstance(value, np.ndarray) and not value.flags.c_contiguous
+        return (value.shape, np.dtype(value.dtype).str, isinstance(value, np.generic), special_class(value), turned)
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__

@@ -51,6 +51,9 @@ def _one_output(parsed: Parsed, entry: Any) -> View:
         if any(entry == path or entry.startswith((f"{path}[", f"{path}.")) for path in parsed.replaced):
             raise OutputError(f"output={entry!r}: the program puts another array in its place",
                               help="return that array, or update the one of the argument in place")
+        if parsed.traced[entry] in parsed.stale:
+            raise OutputError(f"output={entry!r}: updated through a view of its real or imaginary part",
+                              help="update the array itself")
         view = parsed.program.arrays[parsed.traced[entry]].whole
     else:
         parts = sequence(returns) or (returns,)

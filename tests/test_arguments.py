@@ -59,6 +59,14 @@ def test_arrays_that_fit_are_taken_as_they_are() -> None:
 def test_arrays_of_other_classes_are_other_arguments() -> None:
     plain = np.ones((2, 2))
     known = bind(two, (plain,), {}).signature
-    assert bind(two, (plain[::-1],), {}).signature == known
+    assert bind(two, (plain[1:].repeat(2, axis=0),), {}).signature == known
     for other in (np.matrix(plain), np.ma.array(plain, mask=plain > 2)):
         assert bind(two, (other,), {}).signature != known
+
+
+def test_arrays_in_another_order_are_other_arguments() -> None:
+    # What `ravel` gives is a copy of them, and a view of others.
+    plain = np.ones((2, 2))
+    known = bind(two, (plain,), {}).signature
+    turned = [bind(two, (other,), {}).signature for other in (plain.T, plain[::-1])]
+    assert turned[0] == turned[1] != known

@@ -25,6 +25,7 @@ from sdfgad.frontend.values import (
     Value,
     is_number,
 )
+from sdfgad.frontend.views import origins_of
 from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
@@ -96,8 +97,7 @@ def real(ctx: Context, value: Value) -> Value:
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
         return value
-    kind = np.empty(0, operand.dtype).real.dtype
-    return lift(ctx, (operand,), kind, lambda e: call("real", e, dtype=kind), operand.weak)
+    return _part(ctx, "real", operand)
 
 
 def imag(ctx: Context, value: Value) -> Value:
@@ -107,8 +107,21 @@ def imag(ctx: Context, value: Value) -> Value:
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
         return lift(ctx, (operand,), operand.dtype, lambda e: const(0, operand.dtype), operand.weak)
+    return _part(ctx, "imag", operand)
+
+
+def conjugated(ctx: Context, a: Value) -> Value:
+    """The method `conj`: of real numbers it gives the array itself."""
+    kind = a.values.dtype if isinstance(a, Masked) else as_array(ctx, a).dtype
+    return ctx.invoke(ctx, np.conjugate, [a], {}) if kind.kind == "c" else a
+
+
+def _part(ctx: Context, name: str, operand: ArrayValue) -> Value:
+    """One half of complex numbers: a view in NumPy, numbers of their own here."""
     kind = np.empty(0, operand.dtype).real.dtype
-    return lift(ctx, (operand,), kind, lambda e: call("imag", e, dtype=kind), operand.weak)
+    found = lift(ctx, (operand,), kind, lambda e: call(name, e, dtype=kind), operand.weak)
+    found.origins = origins_of(operand)
+    return found
 
 
 def _shape(ctx: Context, value: Value) -> Value:

@@ -29,7 +29,10 @@ def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: C
         if all(_pure(v) for v in values):
             weak = _joined(ctx, *values).weak
             picked = ctx.builder.lazy((), condition.dtype, lambda _: condition, sources, True)
-            return select(ctx, picked, values[0], values[1], weak)
+            made = select(ctx, picked, values[0], values[1], weak)
+            if isinstance(made, Lazy):
+                made.origins = frozenset().union(*(v.origins for v in values if isinstance(v, Lazy)))
+            return made
     return _stored(ctx, condition, chosen, other)
 
 
@@ -241,7 +244,7 @@ def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[Outcome], befo
     if name not in before or kind_of(before[name]) != kind:
         return None
     container = private(ctx, ctx.frame, name, [o.names for o in outcomes])
-    linked = any(container in o.shared.links or container in o.shared.stale for o in outcomes)
+    linked = any(container in known for o in outcomes for known in (o.shared.links, o.shared.stale, o.shared.twins))
     return None if linked else container
 
 

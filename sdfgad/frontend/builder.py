@@ -14,7 +14,8 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, Access
 from sdfgad.frontend.bounds import Scope
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
-from sdfgad.frontend.sharing import Shared, refuse_sharing
+from sdfgad.frontend.sharing import Shared, refuse_sharing, refuse_stale
+from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
@@ -54,6 +55,7 @@ class Builder:
     frozen: set[str] = field(default_factory=set)
     shared: Shared = field(default_factory=Shared)
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
+    any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
     source: SourceLine | None = None
     statements: int = 0
@@ -169,7 +171,9 @@ class Builder:
     def check_target(self, array: str) -> None:
         if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
             raise Restart(array)
-        if self.shared.links.get(array):
+        if array in self.shared.stale:
+            raise refuse_stale(self.source, self.shared, array, f"an update of {self.label(array)}")
+        if self.shared.fixed(array):
             why = "which a list holds" if self.shared.in_list(array) else (
                 "which is one of several arrays depending on the path taken")
             raise refuse_sharing(self.source, f"an update of {self.label(array)}, {why}",
@@ -225,6 +229,8 @@ class Builder:
         if isinstance(value, Lazy):
             value.stored = stored
             self.consume(value)
+            if value.origins:
+                self.shared = self.shared.twinned(stored.view.array, value.origins)
         return stored
 
     def fresh_copy(self, value: ArrayValue, label: str, dtype: np.dtype | None = None) -> ViewValue:
@@ -233,6 +239,8 @@ class Builder:
         e = value.at(position)
         self.consume(value)
         array = self.declare(value.shape, dtype or value.dtype, label)
+        if getattr(value, "any_order", False) or turned(self.arrays, self.any_order, e, value.shape, position):
+            self.any_order.add(array.name)
         self.store(array.name, position, cast(e, array.dtype), domain)
         return self.view(array, value.shape, value.weak, scalar=not value.shape)
 
@@ -282,19 +290,20 @@ class Builder:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
-                len(self.blocks[-1]), self.statements, self.source, len(self.accesses))
+                len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies)
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
-         self.statements, self.source, accesses) = state
+         self.statements, self.source, accesses, lazies) = state
         del self.accesses[accesses:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
         self.mutated, self.frozen, self.managed = set(mutated), set(frozen), set(managed)
+        self.any_order.intersection_update(arrays)
         del self.blocks[-1][length:]
         for value in list(self.live):
-            if value.stored is None and not value.sources <= self.arrays.keys():
+            if value.order > lazies or value.stored is None and not value.sources <= self.arrays.keys():
                 self.live.discard(value)
 
     def inner(self, array: str) -> bool:

@@ -38,6 +38,7 @@ from sdfgad.frontend.values import (
     is_number,
     load_names,
 )
+from sdfgad.frontend.views import check_fresh
 from sdfgad.trees import is_named
 
 MAX_DEPTH = 50
@@ -54,6 +55,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    check_fresh(ctx, (*arguments, *keywords.values()))
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
         polyfill = polyfills.POLYFILLS.get(callee)

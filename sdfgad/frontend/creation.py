@@ -27,6 +27,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.layout import copied_or_shared, like_order, needs_no_copy
 from sdfgad.frontend.values import (
     ArrayValue,
     Grown,
@@ -81,16 +82,23 @@ def filled(ctx: Context, shape: Shape, value: Value, dtype: np.dtype) -> ArrayVa
 
 def zeros(ctx: Context, shape: Value, dtype: Value = float, order: str = "C") -> Value:
     """`np.zeros`, and `np.empty`, whose elements nobody may rely on."""
-    return filled(ctx, shape_of(ctx, shape), 0, dtype_of(ctx, dtype))
+    return _in_order(filled(ctx, shape_of(ctx, shape), 0, dtype_of(ctx, dtype)), order)
+
+
+def _in_order(made: Value, order: str) -> Value:
+    if isinstance(made, Lazy) and order == "F":
+        made.any_order = True
+    return made
 
 
 def ones(ctx: Context, shape: Value, dtype: Value = float, order: str = "C") -> Value:
-    return filled(ctx, shape_of(ctx, shape), 1, dtype_of(ctx, dtype))
+    return _in_order(filled(ctx, shape_of(ctx, shape), 1, dtype_of(ctx, dtype)), order)
 
 
 def full(ctx: Context, shape: Value, fill_value: Value, dtype: Value = None, order: str = "C") -> Value:
     value = as_array(ctx, fill_value)
-    return filled(ctx, shape_of(ctx, shape), value, value.dtype if dtype is None else dtype_of(ctx, dtype))
+    kind = value.dtype if dtype is None else dtype_of(ctx, dtype)
+    return _in_order(filled(ctx, shape_of(ctx, shape), value, kind), order)
 
 
 def like(value: Value) -> Callable[..., Value]:
@@ -98,16 +106,29 @@ def like(value: Value) -> Callable[..., Value]:
 
     def rule(ctx: Context, a: Value, dtype: Value = None, order: str = "K", subok: bool = True,
              shape: Value = None) -> Value:
-        model = as_array(ctx, a)
-        extents = model.shape if shape is None else shape_of(ctx, shape)
-        return filled(ctx, extents, value, model.dtype if dtype is None else dtype_of(ctx, dtype))
+        return _made_like(ctx, as_array(ctx, a), value, dtype, shape)
 
     return rule
 
 
 def full_like(ctx: Context, a: Value, fill_value: Value, dtype: Value = None) -> Value:
-    model = as_array(ctx, a)
-    return filled(ctx, model.shape, fill_value, model.dtype if dtype is None else dtype_of(ctx, dtype))
+    return _made_like(ctx, as_array(ctx, a), fill_value, dtype, None)
+
+
+def _made_like(ctx: Context, model: ArrayValue, value: Value, dtype: Value, shape: Value) -> Value:
+    extents = model.shape if shape is None else shape_of(ctx, shape)
+    made = filled(ctx, extents, value, model.dtype if dtype is None else dtype_of(ctx, dtype))
+    if isinstance(made, Lazy):
+        made.any_order = like_order(ctx, model)
+    return made
+
+
+def contiguous(ctx: Context, a: Value, dtype: Value = None) -> Value:
+    """`np.ascontiguousarray`: a copy of what lies in another order."""
+    value = asarray(ctx, a, dtype)
+    if not isinstance(value, ViewValue) or value.scalar or needs_no_copy(ctx, value, value.shape, True):
+        return value
+    return copied_or_shared(ctx, value)
 
 
 def ndarray(ctx: Context, shape: Value, dtype: Value = float) -> Value:
@@ -173,7 +194,7 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
             return object
         raise ctx.refuse("np.array with new dimensions and without a copy", "add them with np.newaxis", "SG101")
     if isinstance(object, ArrayValue) and not object.scalar:
-        result: Value = convert(ctx, object, kind or object.dtype)
+        result: Value = _in_order(convert(ctx, object, kind or object.dtype), order)
     elif isinstance(object, (tuple, list, ListValue, range)):
         result = _literal(ctx, object, kind)
     else:
@@ -253,7 +274,7 @@ def asarray(ctx: Context, a: Value, dtype: Value = None, order: str = "K") -> Va
 def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Value:
     """`np.copy` and `.copy()`."""
     value = as_array(ctx, a)
-    return convert(ctx, value, value.dtype)
+    return _in_order(convert(ctx, value, value.dtype), order)
 
 
 def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,
@@ -265,7 +286,7 @@ def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str 
         return Masked(convert(ctx, a.values, kind), a.mask, a.key)
     if not copy and value.dtype == kind:
         return value
-    return convert(ctx, value, kind)
+    return _in_order(convert(ctx, value, kind), order)
 
 
 def scalar_type(kind: np.dtype, weak: bool) -> Callable[..., Value]:

@@ -17,7 +17,6 @@ from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.outside import found_outside, outside
-from sdfgad.frontend.sharing import refuse_sharing
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -31,10 +30,9 @@ from sdfgad.frontend.values import (
     Record,
     SliceValue,
     Value,
-    ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import to_int
+from sdfgad.frontend.views import check_fresh, to_int
 
 _OPERATORS: Mapping[type, np.ufunc] = MappingProxyType({
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
@@ -54,7 +52,10 @@ def evaluate(ctx: Context, node: ast.expr) -> Value:
     with ctx.at(node):
         if rule is None:
             raise ctx.refuse(f"this expression ({type(node).__name__})", _HELP.get(type(node), ""), "SG102")
-        return rule(ctx, node)
+        value = rule(ctx, node)
+        if isinstance(node, (ast.Name, ast.Subscript, ast.Attribute)):
+            check_fresh(ctx, value, node)
+        return value
 
 
 def operator_of(op: ast.operator) -> np.ufunc:
@@ -72,12 +73,7 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     value = lookup(ctx, node.id)
     if isinstance(value, Maybe):
         raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
-    if isinstance(value, Lazy) and value.stored is not None:
-        value = value.stored
-    if isinstance(value, ViewValue) and value.view.array in ctx.builder.shared.stale:
-        raise refuse_sharing(ctx.here, f"{node.id!r}, one of several arrays depending on the path, after one of them "
-                             "was updated", "copy the array before the branch")
-    return value
+    return value.stored if isinstance(value, Lazy) and value.stored is not None else value
 
 
 def lookup(ctx: Context, name: str) -> Value:

@@ -240,6 +240,7 @@ def _put(ctx: Context, rows: ViewValue, place: Value, value: Value) -> None:
     builder.assign(ViewValue(target.view), expand(ctx, as_array(ctx, value), target.shape))
     origins, stale = frozenset(before.links.get(array, ())) | {IN_LIST}, array in before.stale
     if isinstance(value, ViewValue) and value.shape:
-        origins |= {value.view.array} | before.links.get(value.view.array, frozenset())
+        origins |= {value.view.array} | before.relatives(value.view.array)
         stale = stale or value.view.array in before.stale
-    builder.shared = Shared({**before.links, array: origins}, before.stale | {array} if stale else before.stale)
+    builder.shared = Shared({**before.links, array: origins}, before.stale | {array} if stale else before.stale,
+                            builder.shared.twins)

@@ -6,14 +6,13 @@ import numpy as np
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.sharing import refuse_sharing
+from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, Rows, Value, ViewValue, is_int, like
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix, ix
 
 MOST_ITEMS = 4096
 FIXED = -1  # the depth of a list that nothing may change
-_HELP = "append a copy: name.append(value.copy())"
 
 
 def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
@@ -88,5 +87,7 @@ def finished(ctx: Context, owner: Grown) -> int:
 
 
 def _check_fresh(ctx: Context, owner: Grown) -> None:
-    if any(r.view.array in ctx.builder.shared.stale for r in owner.rows):
-        raise refuse_sharing(ctx.here, "a list that holds an array which has been updated in place since", _HELP)
+    shared = ctx.builder.shared
+    for row in owner.rows:
+        if row.view.array in shared.stale:
+            raise refuse_stale(ctx.here, shared, row.view.array, "a list")

@@ -102,19 +102,6 @@ def tensordot(x1, x2, axes=2):
     return np.tensordot(x1, x2, axes)
 
 
-def sliding_window_view(x, window_shape, axis=None):
-    shape = window_shape if isinstance(window_shape, tuple) else (window_shape,)
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    if len(shape) != len(axes):
-        raise ValueError("as many sizes of a window as axes")
-    out = x
-    for k in range(len(axes)):
-        where = axes[k] % x.ndim
-        starts = np.arange(out.shape[where] - shape[k] + 1)
-        out = np.moveaxis(np.take(out, starts[:, None] + np.arange(shape[k]), where), where + 1, -1)
-    return out
-
-
 def rollaxis(a, axis, start=0):
     where, to = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, where, to - 1 if where < to else to)

@@ -210,7 +210,7 @@ def contract(ctx: Context, values: list[ArrayValue], names: list[str], output: s
         result = parts[0]
         for part in parts[1:]:
             result = apply(ctx, np.multiply, result, part)
-        return result if len(parts) > 1 else convert(ctx, result, kind)
+        return result
     return _sum_of_products(ctx, parts, shape, tuple(range(len(output), len(order))), kind)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from sdfgad.frontend.context import Context, Frame
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
-from sdfgad.frontend.values import ArrayValue, IntValue, Shape, Value, ViewValue, is_number, references
+from sdfgad.frontend.layout import like_order
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Shape, Value, ViewValue, is_number, references
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
 from sdfgad.trees import assembled, is_named
@@ -122,9 +123,11 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
     builder = ctx.builder
     origins: set[str] = set()
     stale = False
+    if isinstance(value, Lazy) and value.stored is None:
+        origins = set(value.origins)
     if isinstance(value, ViewValue) and value.shape:
         base = value.view.array
-        origins = set(builder.shared.links.get(base, ()))
+        origins = set(builder.shared.relatives(base))
         stale = base in builder.shared.stale
         if builder.arrays[base].role != "transient" or _seen(ctx, base, name, names):
             origins.add(base)
@@ -132,6 +135,8 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
     builder.shared = builder.shared.copied(array, (), stale=False)
     if not _seen(ctx, array, name, names):
         builder.shared = builder.shared.rebound(array)
+    if isinstance(value, ArrayValue) and like_order(ctx, value):
+        builder.any_order.add(array)
     fill(ctx, array, kind, value)
     builder.shared = builder.shared.copied(array, origins, stale)
 

@@ -19,7 +19,7 @@ from sdfgad.frontend import (
     shaping,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
-from sdfgad.frontend.attributes import imag, real
+from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -223,11 +223,12 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.full_like: creation.full_like, np.ndarray: creation.ndarray, np.eye: creation.eye,
     np.identity: creation.identity,
     np.arange: creation.arange, np.array: creation.array, np.asarray: creation.asarray,
-    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray, np.copy: creation.copied,
+    np.ascontiguousarray: creation.contiguous, np.asanyarray: creation.asarray, np.copy: creation.copied,
     np.tri: creation.tri, np.copyto: creation.copyto,
     np.transpose: shaping.transpose, np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis,
     np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
-    np.flip: shaping.flip, np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
+    np.flip: shaping.flip, np.lib.stride_tricks.sliding_window_view: shaping.sliding_window_view,
+    np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.concatenate: shaping.concatenate,
     np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
@@ -275,8 +276,9 @@ METHODS: Mapping[str, Any] = MappingProxyType({
     **{n: getattr(np, n) for n in (
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
-        "argsort", "conj", "conjugate")},
+        "argsort")},
     "sort": linalg.sort_in_place,
+    "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
     "astype": creation.astype, "fill": creation.fill, "item": _item,
 })

@@ -24,7 +24,7 @@ from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import settle_contents
-from sdfgad.frontend.sharing import refuse_sharing
+from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
@@ -55,7 +55,7 @@ class Parsed:
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
     containers the program writes. `accesses` are indices that depend on integer arguments. `surroundings` tells whether
     a translation now would find what this one found. `replaced` are the paths of items of arguments that the program
-    has put something else in the place of.
+    has put something else in the place of. `stale` containers lack updates through views of them.
     """
 
     program: Program
@@ -65,6 +65,7 @@ class Parsed:
     surroundings: Surroundings = field(default_factory=Surroundings)
     accesses: tuple[Access, ...] = ()
     replaced: tuple[str, ...] = ()
+    stale: frozenset[str] = frozenset()
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
@@ -131,7 +132,7 @@ def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
         live=live)
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
-                  ctx.surroundings, accesses, taken.replaced)
+                  ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments))
 
 
 def _run(ctx: Context, fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments,
@@ -201,7 +202,10 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
         return value
     if isinstance(value, (np.ndarray, Spec)):
         check_plain(ctx, value)
-        return _container(ctx, path, tuple(int(n) for n in value.shape), native(value.dtype), taken.traced)
+        made = _container(ctx, path, tuple(int(n) for n in value.shape), native(value.dtype), taken.traced)
+        if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+            ctx.builder.any_order.add(taken.traced[path])
+        return made
     if hasattr(value, "__dict__") and not isinstance(value, (Mapping, Sequence, Set)):
         return value  # an object: what is asked of it is looked up
     raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", "pass arrays, numbers, booleans, strings "
@@ -259,8 +263,7 @@ def _returned(ctx: Context, value: Value) -> Any:
     if isinstance(value, ArrayValue):
         view = ctx.builder.materialise(value, "result").view
         if view.array in ctx.builder.shared.stale:
-            raise refuse_sharing(ctx.here, "a result that is one of several arrays depending on the path, after one of "
-                                 "them was updated", "copy the array before the branch")
+            raise refuse_stale(ctx.here, ctx.builder.shared, view.array, "a result")
         return view
     if isinstance(value, (Maybe, Masked, Function, Entries)) or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",

@@ -59,7 +59,6 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.unravel_index: orders.unravel_index, **{f: f for f in matrices.PARTS},
     np.vander: joining.vander, np.block: joining.block, np.delete: joining.delete, np.insert: joining.insert,
     np.diagflat: joining.diagflat, np.piecewise: joining.piecewise, np.linalg.matrix_power: joining.matrix_power,
-    np.lib.stride_tricks.sliding_window_view: joining.sliding_window_view,
     np.logaddexp2: numeric.logaddexp2, np.logical_xor: numeric.logical_xor, np.fmod: numeric.fmod,
     np.modf: numeric.modf, np.divmod: numeric.divmod_of, np.unwrap: numeric.unwrap,
     np.fft.rfft2: signals.rfft2, np.fft.irfft2: signals.irfft2, np.fft.rfftn: signals.rfftn,

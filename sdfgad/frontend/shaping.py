@@ -25,7 +25,8 @@ from sdfgad.frontend.elementwise import (
     shape_text,
 )
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value, ViewValue
+from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value
 from sdfgad.frontend.views import remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -120,6 +121,22 @@ def flip(ctx: Context, m: Value, axis: Value = None) -> Value:
     return subscript(ctx, value, tuple(back if k in turned else all_ for k in range(value.ndim)))
 
 
+def sliding_window_view(ctx: Context, x: Value, window_shape: Value, axis: Value = None) -> Value:
+    """Windows along each of the axes, one axis more for each: a view."""
+    value = as_array(ctx, x)
+    sizes = shape_of(ctx, window_shape)
+    places = axis_numbers(ctx, axis, value.ndim)
+    if len(sizes) != len(places):
+        raise ctx.refuse(f"{len(sizes)} sizes of windows along {len(places)} axes", code="SG105")
+    shape, index = list(value.shape), list(axes(value.ndim))
+    for k, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        shape[place] = shape[place] - size + 1
+        index[place] = index[place] + axes(value.ndim + k + 1)[-1]
+    if any(n.const is None or n.const < 1 for n in shape):
+        raise ctx.refuse("a window that is longer than the array, or of a length only known at run time", code="SG105")
+    return remap(ctx, value, (*shape, *sizes), index)
+
+
 # reshape
 
 def reshape_method(ctx: Context, a: Value, *shape: Value, order: str = "C", copy: Value = None) -> Value:
@@ -132,13 +149,18 @@ def reshape(ctx: Context, a: Value, shape: Value = None, order: str = "C", newsh
     """A view where NumPy makes one, else a copy."""
     if copy is not None:
         raise ctx.refuse("reshape with copy=", "use .copy() where a copy is wanted", "SG101")
-    value = as_array(ctx, a)
-    if order not in ("C", "A", "K"):
-        if order != "F":
-            raise ctx.refuse(f"the order {order!r}", code="SG101")
+    return _reshape(ctx, as_array(ctx, a), newshape if shape is None else shape, order, False)
+
+
+def _reshape(ctx: Context, value: ArrayValue, shape: Value, order: str, flat: bool) -> Value:
+    if order in ("A", "K"):
+        order = "C" if value.ndim < 2 else order_of(ctx, value)
+    if order == "F":
         sizes = items_of(ctx, shape) if isinstance(shape, (tuple, list, ListValue)) else [shape]
-        return transpose(ctx, reshape(ctx, transpose(ctx, value), tuple(sizes[::-1])))
-    return reshaped(ctx, value, _target_shape(ctx, value, newshape if shape is None else shape))
+        return transpose(ctx, _reshape(ctx, as_array(ctx, transpose(ctx, value)), tuple(sizes[::-1]), "C", flat))
+    if order != "C":
+        raise ctx.refuse(f"the order {order!r}", code="SG101")
+    return reshaped(ctx, value, _target_shape(ctx, value, shape), flat)
 
 
 def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
@@ -164,44 +186,13 @@ def _product(sizes: Sequence[Ix]) -> Ix:
     return total
 
 
-def reshaped(ctx: Context, value: ArrayValue, shape: Shape) -> ArrayValue:
-    """The elements in C order in another shape."""
+def reshaped(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = False) -> ArrayValue:
+    """The elements in C order in another shape; `flat`: a copy unless they lie like that in memory."""
     if isinstance(value, Lazy):
         value = value if value.stored is None else value.stored
-    if not needs_no_copy(ctx, value, shape):
-        value = ctx.builder.fresh_copy(value, "tmp")
+    if not needs_no_copy(ctx, value, shape, flat):
+        value = copied_or_shared(ctx, value)
     return remap(ctx, value, shape, _index_map(ctx, value.shape, shape))
-
-
-def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape) -> bool:
-    """Whether NumPy can show these strides in that shape without moving data."""
-    if not isinstance(value, ViewValue) or value.shape == shape:
-        return True
-    sizes, target = [n.const for n in value.shape], [n.const for n in shape]
-    steps = _strides(ctx, value)
-    if steps is None or None in sizes or None in target:
-        return value.whole
-    sample = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps)  # type: ignore[arg-type]
-    try:
-        np.reshape(sample, target, copy=False)  # type: ignore[arg-type]
-    except ValueError:
-        return False
-    return True
-
-
-def _strides(ctx: Context, value: ViewValue) -> list[int] | None:
-    """How far the flat position in the container moves with each dimension."""
-    sizes = ctx.builder.arrays[value.view.array].shape
-    weights = [1] * len(sizes)
-    for k in range(len(sizes) - 2, -1, -1):
-        weights[k] = weights[k + 1] * max(sizes[k + 1], 1)
-    steps = []
-    for k in range(value.ndim):
-        factors = [i.coefficient(axis(k)) for i in value.view.index]
-        if None in factors:
-            return None
-        steps.append(sum((f or 0) * w for f, w in zip(factors, weights, strict=True)))
-    return steps
 
 
 def _index_map(ctx: Context, old: Shape, new: Shape) -> list[Ix]:
@@ -245,13 +236,12 @@ def _unflatten(flat: Ix, sizes: Sequence[Ix]) -> list[Ix]:
 
 
 def ravel(ctx: Context, a: Value, order: str = "C") -> Value:
-    return reshape(ctx, a, -1, order=order)
+    return _reshape(ctx, as_array(ctx, a), -1, order, True)
 
 
 def flatten(ctx: Context, a: Value, order: str = "C") -> Value:
     value = as_array(ctx, a)
-    flat = reshape(ctx, value, -1, order=order)
-    return convert(ctx, flat, value.dtype)
+    return convert(ctx, _reshape(ctx, value, -1, order, False), value.dtype)
 
 
 # joins
@@ -337,8 +327,8 @@ def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = Fals
     shape: list[Ix] = [ix(1)] * len(vectors)
     for k, vector in enumerate(vectors):
         shape[order[k]] = vector.shape[0]
-    if sparse:
-        raise ctx.refuse("a sparse np.meshgrid", "use slices with np.newaxis", "SG101")
+    if sparse or not copy:
+        raise ctx.refuse("a sparse np.meshgrid, or one without copies", "use slices with np.newaxis", "SG101")
     grids = [convert(ctx, remap(ctx, v, tuple(shape), [ix(axis(order[k]))]), v.dtype) for k, v in enumerate(vectors)]
     return tuple(grids)
 

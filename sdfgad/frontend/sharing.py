@@ -3,6 +3,9 @@
 A name that has different arrays on different paths (or iterations) gets a container of its own, a copy. As long as
 neither the copy nor the array it was made from is updated, nobody can tell. An update of the copy is refused; an update
 of the origin makes the copy stale, and reading it is refused.
+
+The real part of a complex array is a view in NumPy and a container of its own here. Such *twins* may be updated: what
+is updated is right, the others are stale.
 """
 from __future__ import annotations
 
@@ -19,10 +22,12 @@ IN_LIST = "%list"  # an origin of every container that holds items of a list
 
 @dataclass(frozen=True)
 class Shared:
-    """What is known at one point: `links` maps a copy to its origins, `stale` are copies whose origin has changed."""
+    """What is known at one point: `links` maps a copy to its origins, `twins`, both ways, what NumPy holds in one
+    memory; `stale` are copies whose origin, or twin, has changed."""
 
     links: Links = field(default_factory=lambda: MappingProxyType({}))
     stale: frozenset[str] = frozenset()
+    twins: Links = field(default_factory=lambda: MappingProxyType({}))
 
     def copied(self, copy: str, origins: Iterable[str], stale: bool) -> Shared:
         """`copy` has just been filled from `origins` (those that can be told from it)."""
@@ -31,16 +36,34 @@ class Shared:
         found = frozenset(origins) - {copy}
         if found:
             links[copy] = found
-        return Shared(links, self.stale | {copy} if stale else self.stale - {copy})
+        twins = {c: t - {copy} for c, t in self.twins.items() if c != copy} if copy in self.twins else self.twins
+        return Shared(links, self.stale | {copy} if stale else self.stale - {copy}, twins)
+
+    def twinned(self, part: str, origins: Iterable[str]) -> Shared:
+        """`part` has just been filled with what NumPy would show as a view of `origins`."""
+        group = frozenset({part}).union(*({o, *self.twins.get(o, ())} for o in origins))
+        twins = {m: self.twins.get(m, frozenset()) | group - {m} for m in group}
+        return Shared(self.links, self.stale | {part} if self.stale & group else self.stale, {**self.twins, **twins})
+
+    def relatives(self, array: str) -> frozenset[str]:
+        """What may be told from a container that `array` is copied to, besides `array`."""
+        return self.links.get(array, frozenset()) | self.twins.get(array, frozenset())
+
+    def fixed(self, array: str) -> bool:
+        """Whether an update of `array` would be one of a copy that stands for something else."""
+        return any(self.links.get(a) for a in (array, *self.twins.get(array, ())))
 
     def written(self, array: str) -> Shared:
         """`array` has been updated in place."""
-        old = {copy for copy, origins in self.links.items() if array in origins}
-        return Shared(self.links, self.stale | old) if old else self
+        same = {array, *self.twins.get(array, ())}
+        old = {copy for copy, origins in self.links.items() if not same.isdisjoint(origins)}
+        old |= {twin for copy in old for twin in self.twins.get(copy, ())} | same - {array}
+        return Shared(self.links, self.stale | old, self.twins) if old else self
 
     def rebound(self, array: str) -> Shared:
         """The data of `array`, which nothing but copies in lists still knows, is about to be replaced."""
-        return Shared({c: o - {array} if IN_LIST in o else o for c, o in self.links.items()}, self.stale)
+        links = {c: o - {array} if IN_LIST in o else o for c, o in self.links.items()}
+        return Shared(links, self.stale, self.twins)
 
     def listed(self, array: str) -> frozenset[str]:
         """The containers of lists that hold `array`: what is a copy of it, is one of theirs."""
@@ -53,18 +76,30 @@ class Shared:
 
     def joined(self, other: Shared) -> Shared:
         """After two paths that meet."""
-        none: frozenset[str] = frozenset()
-        links = {c: self.links.get(c, none) | other.links.get(c, none) for c in {*self.links, *other.links}}
-        return Shared(links, self.stale | other.stale)
+        return Shared(_union(self.links, other.links), self.stale | other.stale, _union(self.twins, other.twins))
 
     def within(self, other: Shared) -> bool:
         """Whether the other point already allows for everything known here."""
-        return self.stale <= other.stale and all(o <= other.links.get(c, frozenset()) for c, o in self.links.items())
+        return (self.stale <= other.stale and _inside(self.links, other.links)
+                and _inside(self.twins, other.twins))
 
     def only(self, arrays: Iterable[str]) -> Shared:
         """What concerns these containers."""
         kept = set(arrays)
-        return Shared({c: o & kept for c, o in self.links.items() if c in kept and o & kept}, self.stale & kept)
+        return Shared(_between(self.links, kept), self.stale & kept, _between(self.twins, kept))
+
+
+def _union(a: Links, b: Links) -> Links:
+    none: frozenset[str] = frozenset()
+    return {c: a.get(c, none) | b.get(c, none) for c in {*a, *b}} if a and b else a or b
+
+
+def _inside(a: Links, b: Links) -> bool:
+    return all(found <= b.get(c, frozenset()) for c, found in a.items())
+
+
+def _between(links: Links, kept: set[str]) -> Links:
+    return {c: found & kept for c, found in links.items() if c in kept and found & kept}
 
 
 class SharingRefusal(UnsupportedError):
@@ -74,3 +109,15 @@ class SharingRefusal(UnsupportedError):
 def refuse_sharing(source: SourceLine | None, what: str, help: str) -> SharingRefusal:
     """The refusal of an update or a read that would tell a copy from its origin."""
     return SharingRefusal(what, source=source, help=help, code="SG107")
+
+
+def refuse_stale(source: SourceLine | None, shared: Shared, array: str, what: str) -> SharingRefusal:
+    """The refusal of a read of a container that is not up to date."""
+    if shared.in_list(array):
+        return refuse_sharing(source, "a list that holds an array which has been updated in place since",
+                              "append a copy: name.append(value.copy())")
+    if array in shared.twins:
+        return refuse_sharing(source, f"{what}, which shares memory with another array, after one of them was updated",
+                              "copy it first: z.real.copy()")
+    return refuse_sharing(source, f"{what}, one of several arrays depending on the path, after one of them was updated",
+                          "copy the array before the branch")

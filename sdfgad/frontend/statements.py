@@ -16,6 +16,7 @@ from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.merge import kind_of, private
@@ -223,10 +224,13 @@ def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
     if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
         return named_int(ctx, value, name)
     old = ctx.frame.names.get(name)
-    if alone and old is not None and kind_of(old) == kind_of(value) and not isinstance(old, IntValue):
+    fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue)
+    if alone and old is not None and fits and not value.origins:
         container = private(ctx, ctx.frame, name)
         if container is not None and ctx.builder.inner(container):
             ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False).rebound(container)
+            if like_order(ctx, value):
+                ctx.builder.any_order.add(container)
             ctx.builder.assign(old, value)
             return old
     return ctx.builder.materialise(value, name)

@@ -100,6 +100,8 @@ class Lazy(ArrayValue):
     stored: ViewValue | None = None
     order: int = 0
     parts: tuple[ArrayValue, ...] = ()  # values it is computed from, used up with it
+    origins: frozenset[str] = frozenset()  # containers of which NumPy has it as a view
+    any_order: bool = False  # whether NumPy may have it in another order than C
 
     @property
     def scalar(self) -> bool:  # type: ignore[override]

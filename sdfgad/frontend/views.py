@@ -1,6 +1,7 @@
 """Parts of arrays without copying: slices, single elements, integers used as indices."""
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     to_ix,
 )
+from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
@@ -21,6 +23,7 @@ from sdfgad.frontend.values import (
     SliceValue,
     Value,
     ViewValue,
+    contained,
     is_int,
 )
 from sdfgad.ir.expr import Expr, map_indices
@@ -43,7 +46,17 @@ def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], sc
         return base.at(tuple(i.subs(here) for i in index))
 
     sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
-    return ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
+    made = ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
+    made.origins = origins_of(value)
+    return made
+
+
+def origins_of(value: ArrayValue) -> frozenset[str]:
+    """The containers of which NumPy has the value as a view."""
+    if isinstance(value, Lazy) and value.stored is None:
+        return value.origins
+    view = value.stored if isinstance(value, Lazy) else value
+    return frozenset({view.view.array}) if isinstance(view, ViewValue) and not view.scalar else frozenset()
 
 
 def to_int(ctx: Context, value: Value) -> Value:
@@ -136,3 +149,13 @@ def template(value: ArrayValue) -> Callable[[Position], Expr]:
         return map_indices(e, lambda i: i.subs(here))
 
     return element
+
+
+def check_fresh(ctx: Context, value: Value, node: ast.expr | None = None) -> None:
+    """Refuse to read a copy whose origin has changed: a value, or, without the expression it is, all inside it."""
+    stale = ctx.builder.shared.stale
+    for part in (contained(value) if node is None else (value,)) if stale else ():
+        part = part.stored if isinstance(part, Lazy) else part
+        if isinstance(part, ViewValue) and part.view.array in stale:
+            what = ctx.builder.label(part.view.array) if node is None else repr(ast.unparse(node))
+            raise refuse_stale(ctx.here, ctx.builder.shared, part.view.array, what)

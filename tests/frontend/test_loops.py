@@ -184,3 +184,14 @@ def shifts_from_data_beside_a_rebound_name(x):
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)
+
+
+def test_what_a_form_that_was_refused_had_not_stored_yet_is_forgotten():
+    def program(x):
+        held = {}
+        for k in range(4):
+            held[k] = x[k]
+        x += 1.0
+        return np.sum(x) + held[2]
+
+    check(program, np.linspace(0.0, 1.0, 5))

@@ -1,0 +1,71 @@
+"""How NumPy would have an array in memory, as far as it decides what is a view and what a copy.
+
+Containers of the program are in C order. NumPy keeps the order of what the caller passes, and of the operands of an
+elementwise result: such arrays may lie in any order, and what `reshape` makes of them is a view or a copy of them. Here
+it is a copy, a twin of the array: when one of the two is updated, the other may not be read.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from sdfgad.frontend.builder import axes
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.strides import steps_of, turned
+from sdfgad.frontend.values import ArrayValue, Shape, ViewValue
+from sdfgad.frontend.views import origins_of
+
+
+def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = False) -> bool:
+    """Whether NumPy can show these strides in that shape without moving data; `flat`: and in C order."""
+    if not isinstance(value, ViewValue) or (value.shape == shape and not flat):
+        return True
+    if _any_order(ctx, value, flat):
+        return False
+    sizes, target = [n.const for n in value.shape], [n.const for n in shape]
+    steps = _strides(ctx, value)
+    if steps is None or None in sizes or None in target:
+        return value.whole
+    sample = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps)  # type: ignore[arg-type]
+    if flat:
+        return sample.flags.c_contiguous
+    try:
+        np.reshape(sample, target, copy=False)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+def copied_or_shared(ctx: Context, value: ArrayValue) -> ViewValue:
+    """A copy; a twin of what it is made of where NumPy might have shown that itself."""
+    origins = origins_of(value) if isinstance(value, ViewValue) and _any_order(ctx, value, True) else frozenset()
+    copy = ctx.builder.fresh_copy(value, "tmp")
+    if origins:
+        ctx.builder.shared = ctx.builder.shared.twinned(copy.view.array, origins)
+    return copy
+
+
+def order_of(ctx: Context, value: ArrayValue) -> str:
+    """The order of the elements in memory, "C" or "F"."""
+    view = ctx.builder.materialise(value, "tmp")
+    steps, sizes = _strides(ctx, view), [n.const for n in view.shape]
+    if steps is not None and None not in sizes and not _any_order(ctx, view, True):
+        flags = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps).flags  # type: ignore[arg-type]
+        if flags.c_contiguous or flags.f_contiguous:
+            return "C" if flags.c_contiguous else "F"
+    raise ctx.refuse("the order of elements in memory of an array that may be in any", 'use order="C"', "SG101")
+
+
+def _any_order(ctx: Context, value: ViewValue, flat: bool) -> bool:
+    """Whether the array may lie in memory in another order; that of one dimension only matters to what is `flat`."""
+    return value.view.array in ctx.builder.any_order and (flat or sum(n.const != 1 for n in value.shape) > 1)
+
+
+def like_order(ctx: Context, model: ArrayValue) -> bool:
+    """Whether an array made like this one may lie in any order."""
+    position = axes(model.ndim)
+    return turned(ctx.builder.arrays, ctx.builder.any_order, model.at(position), model.shape, position)
+
+
+def _strides(ctx: Context, value: ViewValue) -> list[int] | None:
+    """How far the flat position in the container moves with each dimension."""
+    return steps_of(ctx.builder.arrays[value.view.array], value.view.index, axes(value.ndim))

@@ -1,0 +1,260 @@
+"""What NumPy has in one memory: parts of complex numbers, and arrays in another order than C."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.errors import OutputError, UnsupportedError
+from sdfgad.frontend import parse
+from sdfgad.ir.interpret import run
+from tests.frontend.checking import check
+
+Z = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 6)) + 1j * np.random.default_rng(1).uniform(-1.0, 1.0, (4, 6))
+X = Z.real.copy()
+REFUSED, RIGHT = False, True
+
+
+def part_of_updated(z):
+    v = z.real
+    z *= 0.5
+    return np.sum(v)
+
+
+def part_copied_before(z):
+    v = z.real.copy()
+    z *= 0.5
+    return np.sum(v)
+
+
+def array_of_updated_part(z):
+    v = np.imag(z)
+    v *= 0.5
+    return np.sum(np.abs(z))
+
+
+def only_the_updated_part(z):
+    v = np.fft.ifft(z).imag
+    v[1:] *= 0.5
+    return np.sum(v * v)
+
+
+def part_of_part(z):
+    v = z.T.real[1:]
+    w = v[::2]
+    z[0] = 0.5
+    return np.sum(w)
+
+
+def part_in_list(z):
+    parts = [z.real, z.imag]
+    z *= 2.0
+    return np.sum(np.stack(parts))
+
+
+def part_item_of_list(z):
+    parts = [z.real, z.imag]
+    z *= 2.0
+    return np.sum(parts[1])
+
+
+def updated_in_list(z):
+    parts = [z.real]
+    parts[0] *= 2.0
+    return np.sum(z.real)
+
+
+def array_bound_anew(z):
+    v = z.real
+    z = z * 2.0
+    return np.sum(v) + np.sum(z.real)
+
+
+def part_in_loop(z):
+    total = 0.0
+    v = z.real
+    for k in range(3):
+        total += np.sum(v)
+        z[k] = 0.5
+    return total
+
+
+def part_made_in_loop(z):
+    total = 0.0
+    for k in range(3):
+        v = z.real
+        total += np.sum(v * v)
+        z[k] *= 0.5
+    return total
+
+
+def part_chosen(z):
+    v = z.real if np.sum(z.imag) > 0.0 else z.imag
+    z *= 2.0
+    return np.sum(v)
+
+
+def part_remembered(z):
+    history = []
+    for _ in range(100):
+        history.append(z.real)
+        z *= 0.9
+    return np.sum(np.array(history))
+
+
+def part_copied_and_remembered(z):
+    history = []
+    for _ in range(100):
+        history.append(z.real.copy())
+        z *= 0.9
+    return np.sum(np.array(history))
+
+
+def parts_exchanged(z):
+    z = z.imag + 1j * z.real
+    return np.sum(np.abs(z * z))
+
+
+@pytest.mark.parametrize(("fn", "taken"), [
+    (part_of_updated, REFUSED), (part_copied_before, RIGHT), (array_of_updated_part, REFUSED),
+    (only_the_updated_part, RIGHT), (part_of_part, REFUSED), (part_in_list, REFUSED), (part_item_of_list, REFUSED),
+    (updated_in_list, REFUSED), (array_bound_anew, RIGHT), (part_in_loop, REFUSED), (part_made_in_loop, RIGHT),
+    (part_chosen, REFUSED), (part_remembered, REFUSED), (part_copied_and_remembered, RIGHT), (parts_exchanged, RIGHT)])
+def test_parts_of_complex_arrays(fn: Callable, taken: bool):
+    taken_or_refused(fn, taken, Z)
+
+
+def taken_or_refused(fn: Callable, taken: bool, *arguments: np.ndarray) -> None:
+    if taken:
+        check(fn, *arguments)
+        return
+    with pytest.raises(UnsupportedError, match="updated|update of"):
+        parse(fn, arguments)
+
+
+def test_real_part_of_real_numbers_is_the_array():
+    def program(x):
+        v, w = x.real, x.conj()
+        x *= 0.5
+        v += 1.0
+        return np.sum(w * v)
+
+    check(program, X)
+
+
+def test_an_argument_updated_through_its_part_is_no_output():
+    def program(z):
+        v = z.real
+        v *= 2.0
+
+    with pytest.raises(OutputError, match="through a view"):
+        sdfgad.grad(program, wrt="z", output="z", reduce="sum")(Z)
+
+
+def flat_then_updated(x):
+    v = x.ravel()
+    v *= 0.5
+    return np.sum(x)
+
+
+def column_then_updated(x):
+    v = x[:, 1].ravel()
+    v *= 0.5
+    return np.sum(x)
+
+
+def column_in_another_shape(x):
+    v = x[:, 2].reshape(2, -1)
+    v *= 0.5
+    return np.sum(x)
+
+
+def updated_result(x):
+    y = x * 2.0
+    v = y.reshape(-1)
+    v += 1.0
+    return np.sum(y * y)
+
+
+def updated_flat_alone(x):
+    v = x.reshape(-1)
+    v += 1.0
+    return np.sum(v * v * np.arange(v.size))
+
+
+def made_contiguous(x):
+    y = np.ascontiguousarray(x)
+    y *= 2.0
+    return np.sum(x * y)
+
+
+def made_like(x):
+    y = np.zeros_like(x)
+    v = y.ravel()
+    v += 1.0
+    return np.sum(y)
+
+
+ORDERS = {"C": lambda a: a.copy(), "F": np.asfortranarray, "strided": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+          "turned": lambda a: a.copy()[::-1, ::-1]}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("fn", "anyhow"), [
+    (flat_then_updated, REFUSED), (column_then_updated, REFUSED), (column_in_another_shape, RIGHT),
+    (updated_result, REFUSED), (updated_flat_alone, RIGHT), (made_contiguous, REFUSED), (made_like, REFUSED)])
+def test_orders_in_memory(fn: Callable, anyhow: bool, order: str):
+    argument = ORDERS[order](X)
+    if order == "C" or anyhow:
+        check_in_order(fn, argument, order)
+    else:
+        taken_or_refused(fn, False, argument)
+
+
+def check_in_order(fn: Callable, argument: np.ndarray, order: str) -> None:
+    np.testing.assert_allclose(value_of(fn, argument), fn(ORDERS[order](X)))
+
+
+def value_of(fn: Callable, argument: np.ndarray) -> float:
+    parsed = parse(fn, (argument,))
+    return run(parsed.program, {n: np.array(v, order="C") for n, v in parsed.collect((argument,)).items()})
+
+
+def test_orders_are_told_apart_by_calls():
+    def turned(x):
+        v = x.ravel()
+        v *= 0.5
+        return np.sum(v)
+
+    gradient = sdfgad.grad(turned)
+    np.testing.assert_allclose(gradient(X), np.full(X.shape, 0.5))
+    np.testing.assert_allclose(gradient(np.asfortranarray(X)), np.full(X.shape, 0.5))
+    with pytest.raises(UnsupportedError):
+        sdfgad.grad(flat_then_updated)(np.asfortranarray(X))
+
+
+def orders_asked_for(x):
+    y = x.T.ravel(order="K") * np.arange(24.0)
+    z = x.T.reshape(-1, order="A") * np.arange(24.0)
+    w = x.ravel(order="F") * np.arange(24.0)
+    return np.sum(y) + np.sum(z * z) + np.sum(w)
+
+
+def test_orders_asked_for():
+    check(orders_asked_for, X)
+    with pytest.raises(UnsupportedError, match="order"):
+        parse(orders_asked_for, (np.asfortranarray(X),))
+
+
+def test_views_of_einsum_and_windows():
+    def program(x):
+        diagonal = np.einsum("ii->i", x)
+        turned = np.einsum("ij->ji", x)
+        windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3))
+        x *= 0.5
+        diagonal += 1.0
+        return np.sum(diagonal) + np.sum(turned * turned) + np.sum(windows * windows)
+
+    check(program, X[:, :4].copy())

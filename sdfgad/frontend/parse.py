@@ -40,8 +40,9 @@ from sdfgad.frontend.values import (
     Record,
     Value,
 )
+from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Program
+from sdfgad.ir.program import FAILED, Array, Map, Program, Stmt, Store
 from sdfgad.trees import assembled, contents, is_named, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
@@ -122,14 +123,15 @@ def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments
     values = _arguments(ctx, bound, taken)
     result = _run(ctx, fn, code, bound, owner, values)
     tree = _returned(ctx, result)
+    body = _watching(builder)
     live = settle_contents(ctx)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
         name=names.safe(code.name) if code.name.isidentifier() else "program",
         arrays=MappingProxyType(dict(builder.arrays)),
-        arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
+        arguments=tuple(builder.arguments), body=body, returns=tree,
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
-        live=live)
+        live=live, failures=tuple(builder.failures))
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
                   ctx.surroundings, accesses, taken.replaced)
 
@@ -144,6 +146,15 @@ def _run(ctx: Context, fn: Callable[..., Any], code: Code, bound: inspect.BoundA
         (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
         for n, p in bound.signature.parameters.items() for v in (values[n],)))
     return run_wrapper(ctx, function, code, [*owner, *given.args], given.kwargs)
+
+
+def _watching(builder: Builder) -> tuple[Stmt, ...]:
+    """The statements, after one that says that nothing has been raised."""
+    body = tuple(builder.blocks[0])
+    if not builder.failures:
+        return body
+    builder.arrays[FAILED] = Array(FAILED, (1,), np.dtype(np.int64))
+    return (Map((), (Store(FAILED, (ix(0),), const(0, np.dtype(np.int64))),)), *body)
 
 
 @dataclass(eq=False)

@@ -19,6 +19,7 @@ from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
@@ -47,6 +48,8 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
             _if(ctx, stmt, rest)
             return
         _one(ctx, stmt)
+        if isinstance(stmt, ast.Raise):
+            return
         if isinstance(stmt, (ast.For, ast.While, ast.With, ast.Break, ast.Continue, ast.Return)):
             state = exit_state(ctx, EXITS)
             if state is not False:
@@ -100,10 +103,21 @@ def _if(ctx: Context, stmt: ast.If, rest: Sequence[ast.stmt]) -> None:
     condition = test.at(())
     ctx.builder.consume(test)
     ctx.builder.flush()
+    if always_raises(stmt.body) or always_raises(stmt.orelse):
+        _guard(ctx, stmt, condition)
+        _rest(ctx, stmt, rest)
+        return
     if has_exit([stmt]) and (always_exits(stmt.body) or always_exits(stmt.orelse)):
         _branch(ctx, stmt, condition, rest, (always_exits(stmt.orelse), always_exits(stmt.body)))
         return
     _branch_or_split(ctx, stmt, condition, rest)
+
+
+def _guard(ctx: Context, stmt: ast.If, condition: Expr) -> None:
+    """if c: raise E   else: s   ->   if c: raise E   ;   s"""
+    raises, other = (stmt.body, stmt.orelse) if always_raises(stmt.body) else (stmt.orelse, stmt.body)
+    raise_if(ctx, condition if raises is stmt.body else opposite(condition), lambda: execute(ctx, raises))
+    execute(ctx, other)
 
 
 def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt], inside: tuple[bool, bool]) -> None:
@@ -295,14 +309,6 @@ def _for(ctx: Context, stmt: ast.For) -> None:
     run_for(ctx, stmt, lambda target, value: assign(ctx, target, value))
 
 
-def _assert(ctx: Context, stmt: ast.Assert) -> None:
-    decided = known_truth(ctx, evaluate(ctx, stmt.test))
-    if decided is None:
-        raise ctx.refuse("an assertion on values only known at run time", "check them before the call", "SG102")
-    if not decided:
-        raise ctx.refuse("an assertion that fails for these arguments", code="SG102")
-
-
 def _delete(ctx: Context, stmt: ast.Delete) -> None:
     for target in stmt.targets:
         if not isinstance(target, ast.Name) or target.id not in ctx.frame.names:
@@ -331,16 +337,11 @@ def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
     raise ctx.refuse("an import inside the function", "import at the top of the module", "SG102")
 
 
-def _raise(ctx: Context, stmt: ast.Raise) -> None:
-    raise ctx.refuse("a raise that is reached for these arguments, or depends on data",
-                     "check the arguments before the call", "SG102")
-
-
 _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
-    ast.Pass: lambda ctx, stmt: None, ast.Assert: _assert, ast.Delete: _delete, ast.With: _with,
-    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: _raise})
+    ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
+    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: run_raise})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Try: "check values with np.where or if instead", ast.Global: "pass the value as an argument and return it",
     ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",

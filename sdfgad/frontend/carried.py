@@ -3,16 +3,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import int_value
+from sdfgad.frontend.elementwise import BOOL, INT, int_value
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
+from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import Grown, IntValue, Maybe, Value, ViewValue, contained, references
+from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import View
+from sdfgad.ir.program import Failure, View
 
 _TRIALS = 24
 
@@ -146,7 +148,7 @@ def _exchanges(value: Value, targets: set[str], own: str) -> bool:
 
 def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Value:
     if isinstance(value, Maybe):
-        return Maybe(_copy(ctx, name, value.value, names), value.when)
+        return replace(value, value=_copy(ctx, name, value.value, names))
     kind = kind_of(value)
     if kind is None:
         raise ctx.refuse(f"{name!r}, which holds values that change with the loop", "copy the arrays it is made of",
@@ -178,8 +180,32 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             raise Again
 
 
-def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool) -> None:
-    """Names after the loop: carried ones are in their containers, others as the last iteration left them."""
+def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],
+               trips: str | None) -> str:
+    """A copy of a loop's number of trips for names that it binds and that are looked at behind it; "" without any.
+
+    The count itself begins anew when the loop is met again.
+    """
+    liveness = ctx.frame.liveness
+    later = liveness.after[stmt] | liveness.captured
+    if stmt.orelse:
+        later = later | liveness.at_loop[stmt]
+    if trips is None or not any(n in later and n not in carry.opened and not _unchanged(carry, n, v)
+                                for n, v in names.items()):
+        return ""
+    builder = ctx.builder
+    array = builder.declare((), INT, "trips")
+    builder.store(array.name, (), Load(trips, (), INT))
+    builder.managed.add(array.name)
+    return array.name
+
+
+def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool,
+               trips: str = "") -> None:
+    """Names after the loop: carried ones are in their containers, others as the last iteration left them.
+
+    `trips` holds how often the loop has run, where that is not known beforehand.
+    """
     result = dict(names)
     for name, value in names.items():
         if name in carry.opened:
@@ -187,7 +213,11 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
         elif name.startswith("%") or isinstance(value, Maybe) and value.when or _unchanged(carry, name, value):
             continue
         else:
-            result[name] = _last_value(value, last) if sure else Maybe(None)
+            found = _last_value(ctx, value, last) if sure or trips else Maybe(None)
+            # Inside of another loop, the name may have its value from an iteration before.
+            outermost = len(ctx.builder.regions) == ctx.frame.depth
+            result[name] = found if sure else Maybe(found, trips=trips) if (
+                outermost and not isinstance(found, Maybe)) else Maybe(None)
     ctx.frame.names = result
     if not sure:  # the body may never run
         ctx.builder.shared = ctx.builder.shared.joined(carry.entry)
@@ -197,7 +227,18 @@ def _unchanged(carry: Carry, name: str, value: Value) -> bool:
     return name in carry.before and same(value, carry.before[name])
 
 
-def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
+def bound_by_loop(ctx: Context, name: str, value: Maybe) -> Value:
+    """The value of a name that a loop binds which may not have run: Python's error where it has not."""
+    builder = ctx.builder
+    builder.flush()
+    failure = Failure(UnboundLocalError,
+                      (f"cannot access local variable {name!r} where it is not associated with a value",))
+    never = call("eq", Load(value.trips, (), INT), const(0, INT), dtype=BOOL)
+    raise_if(ctx, never, lambda: fail(ctx, failure))
+    return value.value
+
+
+def _last_value(ctx: Context, value: Value, last: dict[str, Ix | None]) -> Value:
     """A value of the last iteration seen from behind the loop."""
     found = {s for part in _parts(value) for s in part.symbols}
     used = [v for v in last if v in found]
@@ -212,7 +253,10 @@ def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
         view = value.view
         moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
                      tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
-        return ViewValue(moved, value.scalar, value.weak)
+        if not any(i is not None and i.elems for i in mapping.values()):
+            return ViewValue(moved, value.scalar, value.weak)
+        if value.scalar:  # a number: it stays what it is
+            return ctx.builder.fresh_copy(ViewValue(moved, True, value.weak), "last")
     return Maybe(None)
 
 

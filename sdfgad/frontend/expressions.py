@@ -11,6 +11,7 @@ import numpy as np
 
 from sdfgad.frontend import arithmetic, attributes, records
 from sdfgad.frontend.branches import choose
+from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -70,6 +71,8 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
 
 def _name(ctx: Context, node: ast.Name) -> Value:
     value = lookup(ctx, node.id)
+    if isinstance(value, Maybe) and value.trips:
+        return bound_by_loop(ctx, node.id, value)
     if isinstance(value, Maybe):
         raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
     if isinstance(value, Lazy) and value.stored is not None:

@@ -46,7 +46,7 @@ def run_raise(ctx: Context, stmt: ast.Raise) -> None:
         why = ast.unparse(stmt.exc.args[0]) if isinstance(stmt.exc, ast.Call) and stmt.exc.args else ""
         raise ctx.refuse(f"these arguments of a library function: {why.strip(chr(39))}" if why else "a bare raise",
                          "" if why else "name the exception", "SG102")
-    _fail(ctx, _failure(ctx, stmt.exc))
+    fail(ctx, _failure(ctx, stmt.exc))
 
 
 def run_assert(ctx: Context, stmt: ast.Assert) -> None:
@@ -56,21 +56,21 @@ def run_assert(ctx: Context, stmt: ast.Assert) -> None:
     if decided:
         return
 
-    def fail() -> None:
-        _fail(ctx, Failure(AssertionError, () if stmt.msg is None else (_argument(ctx, stmt.msg),)))
+    def failing() -> None:
+        fail(ctx, Failure(AssertionError, () if stmt.msg is None else (_argument(ctx, stmt.msg),)))
 
     if decided is False:
-        fail()
+        failing()
         return
     with ctx.at(stmt.test):
         value = truth_value(ctx, test)
     condition = value.at(())
     ctx.builder.consume(value)
     ctx.builder.flush()
-    raise_if(ctx, opposite(condition), fail)
+    raise_if(ctx, opposite(condition), failing)
 
 
-def _fail(ctx: Context, failure: Failure) -> None:
+def fail(ctx: Context, failure: Failure) -> None:
     """Raised at once where every call with these arguments comes by, else by the compiled program."""
     builder = ctx.builder
     if not builder.regions and not builder.quiet and not builder.failures:

@@ -193,11 +193,13 @@ class Entries:
 class Maybe:
     """A name bound in only some of the ways to this point; reading it is refused.
 
-    `when` names the flag that, raised, says that the name is bound.
+    `when` names the flag that, raised, says that the name is bound. `trips` is a container of the number of times that
+    the loop has run which binds it: reading the name is an error of the run where that is zero.
     """
 
     value: Value
     when: str = ""
+    trips: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from sdfgad.frontend.values import (
     Method,
     Record,
     Value,
+    ViewValue,
     is_number,
 )
 from sdfgad.ir.expr import call, const
@@ -122,13 +123,22 @@ def _size(ctx: Context, value: Value) -> Value:
     return ctx.invoke(ctx, np.size, [value], {})
 
 
+def _flat(ctx: Context, value: Value) -> Value:
+    """`array.flat`: the elements in a row, of an array that is in one piece."""
+    stored = ctx.builder.materialise(as_array(ctx, value), "flat")
+    row = ctx.invoke(ctx, np.ravel, [stored], {})
+    if not isinstance(row, ViewValue) or row.view.array != stored.view.array:
+        raise ctx.refuse("the attribute 'flat' of part of an array", "use np.ravel, or a copy of the part", "SG101")
+    return row
+
+
 _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "shape": _shape, "size": _size,
     "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim,
     "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else v.values.dtype,
     "T": lambda ctx, v: ctx.invoke(ctx, np.transpose, [v], {}),
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
-    "real": real, "imag": imag,
+    "real": real, "imag": imag, "flat": _flat,
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
 })
 

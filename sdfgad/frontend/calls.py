@@ -22,6 +22,7 @@ from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.source import Code, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
+    Applied,
     ArrayValue,
     Entries,
     Function,
@@ -52,6 +53,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):
         return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
+    if isinstance(callee, Applied):
+        return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     try:

@@ -29,6 +29,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Maybe,
+    Places,
     Record,
     SliceValue,
     Value,
@@ -221,7 +222,7 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
         return subscript(ctx, base, items)
     if isinstance(base, Masked):
         return masked_part(ctx, base, items)
-    sequence = base.items if isinstance(base, ListValue) else base
+    sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, Places) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)
     if isinstance(base, Record):

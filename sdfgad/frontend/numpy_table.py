@@ -231,6 +231,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
+    np.nonzero: shaping.nonzero, np.flatnonzero: shaping.flatnonzero,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
     np.broadcast_arrays: shaping.broadcast_arrays,
     np.broadcast_shapes: _broadcast_shapes,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
@@ -334,7 +336,26 @@ def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
 
 
 def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
-    raise ctx.refuse("an import inside the function", "import at the top of the module", "SG102")
+    if isinstance(stmt, ast.ImportFrom) and (stmt.level or any(a.name == "*" for a in stmt.names)):
+        raise ctx.refuse("a relative import, or one of everything, inside the function",
+                         "import at the top of the module", "SG102")
+    for alias in stmt.names:
+        name, value = _imported(ctx, stmt, alias)
+        ctx.frame.names[name] = value
+
+
+def _imported(ctx: Context, stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, Value]:
+    try:
+        if isinstance(stmt, ast.Import):
+            whole = import_module(alias.name)
+            top = alias.name.split(".")[0]
+            return (alias.asname, whole) if alias.asname else (top, import_module(top))
+        module = import_module(stmt.module or "")
+        if not hasattr(module, alias.name):
+            return alias.asname or alias.name, import_module(f"{stmt.module}.{alias.name}")
+        return alias.asname or alias.name, found_outside(ctx, module, alias.name, getattr(module, alias.name))
+    except ImportError as error:
+        raise ctx.refuse(f"an import that fails: {error}", code="SG102") from error
 
 
 _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({

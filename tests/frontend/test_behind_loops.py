@@ -96,8 +96,8 @@ def repeated(x):
     return np.sum(t) + total * last
 
 
-PROGRAMS = [counter, stepping_down, nested, again_and_again, item_and_place, item_changed_later, bound_inside, otherwise,
-            repeated]
+PROGRAMS = [counter, stepping_down, nested, again_and_again, item_and_place, item_changed_later, bound_inside,
+            otherwise, repeated]
 
 
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)

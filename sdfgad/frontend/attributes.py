@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import records
+from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
@@ -21,6 +22,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Method,
+    Parent,
     Record,
     Value,
     ViewValue,
@@ -44,6 +46,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         if rule is None and name not in ctx.methods:
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
+    if isinstance(owner, Parent):
+        return of_parent(ctx, owner, name)
     if isinstance(owner, Record) or isinstance(owner, dict) and records.is_method(name):
         return records.attribute(ctx, records.as_record(ctx, owner), name)
     if is_named(type(owner)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes, records
+from sdfgad.frontend import arithmetic, attributes, classes, records
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
@@ -124,7 +124,7 @@ def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
 
 def _binary(ctx: Context, node: ast.BinOp) -> Value:
     left = evaluate(ctx, node.left)
-    return arithmetic.binary(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
+    return classes.operated(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
@@ -225,6 +225,8 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, Places) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)
+    if classes.has_rule(base, "__getitem__"):
+        return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):
         return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType, MethodType, ModuleType
+from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecor
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import (
+    Applied,
     ArrayValue,
     Entries,
     Function,
@@ -37,13 +38,15 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Maybe,
+    Parent,
+    Places,
     Record,
     Value,
 )
 from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import FAILED, Array, Map, Program, Stmt, Store
-from sdfgad.trees import assembled, contents, is_named, paths, step
+from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
 RESTARTS = 200
@@ -256,12 +259,19 @@ def _leaves(parameters: Sequence[str], arguments: Sequence[Any],
         yield from paths(name, value)
 
 
+def _is_container(form: type) -> bool:
+    return issubclass(form, (dict, SimpleNamespace)) or is_plain_dataclass(form)
+
+
 def _returned(ctx: Context, value: Value) -> Any:
     """The value of the call as a tree of views and constants."""
     value = kept(ctx, value, "result")
     if isinstance(value, (tuple, list)):
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):
+        if not _is_container(value.form):
+            raise ctx.refuse(f"an object of class {value.form.__name__} as a return value",
+                             "return its arrays, or make it a dataclass", "SG109")
         return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})
     if isinstance(value, (ListValue, Grown)):
         return [_returned(ctx, v) for v in items_of(ctx, value)]
@@ -273,7 +283,8 @@ def _returned(ctx: Context, value: Value) -> Any:
             raise refuse_sharing(ctx.here, "a result that is one of several arrays depending on the path, after one of "
                                  "them was updated", "copy the array before the branch")
         return view
-    if isinstance(value, (Maybe, Masked, Function, Entries)) or callable(value) and not isinstance(value, type):
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent))
+    if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     return value

@@ -12,6 +12,7 @@ import numpy as np
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
+from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
@@ -278,7 +279,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return
-    bind(ctx, name, arithmetic.binary(ctx, ufunc, old, value))
+    bind(ctx, name, operated(ctx, ufunc, old, value, update=True))
 
 
 # the rest

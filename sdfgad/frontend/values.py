@@ -178,6 +178,14 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
+class Parent:
+    """`super()`: an object as the classes behind `form` see it."""
+
+    owner: Value
+    form: type
+
+
+@dataclass(frozen=True, eq=False)
 class Entries:
     """`keys()`, `values()` or `items()` of a dict: what it has now, whenever that is asked."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, int_value
+from sdfgad.frontend.fields import Fields
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
@@ -27,6 +28,7 @@ class Carry:
     before: dict[str, Value]
     live: frozenset[str]
     trial: Trial
+    fields: Fields
     around: Shared = field(default_factory=Shared)  # known at the end of the body, hence at its head too
     entry: Shared = field(default_factory=Shared)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
@@ -53,20 +55,28 @@ class Again(Exception):
 def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None],
              trial: Trial) -> None:
     """Try the body until the assumptions about the carried names are those it leaves behind."""
+    with Fields(ctx).inside() as fields:
+        fields.name()
+        _fixpoint(ctx, stmt, live | ctx.frame.liveness.captured | fields.names, once, trial, fields)
+
+
+def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], once: Callable[[Carry], None],
+              trial: Trial, fields: Fields) -> None:
     frame = ctx.frame
-    needed = live | frame.liveness.captured
     names = [n for n in assigned(stmt.body) if n in frame.names and n in needed]
     key = (stmt, len(ctx.frames))
     snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     hints = frozenset() if trial.returning else ctx.hints.get(key, frozenset())
-    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial)
+    names += [n for n in fields.names if n in hints]
+    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial, fields)
     for _ in range(_TRIALS):
         try:
             once(carry)
         except Again:
             ctx.builder.rollback(snapshot)
             frame.names, ctx.here = dict(before), here
-            carry = Carry(carry.kinds, before, needed, trial, carry.around)
+            fields.clear()
+            carry = Carry(carry.kinds, before, needed, trial, fields, carry.around)
             continue
         ctx.hints[key] = frozenset(carry.kinds)
         return
@@ -115,10 +125,12 @@ def restore(ctx: Context, carry: Carry) -> None:
     """Carried names mean their containers."""
     for name, (_, head) in carry.opened.items():
         ctx.frame.names[name] = head
+    carry.fields.put_back()
 
 
 def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
     """At the end of the body: check the kinds, store new values in the containers; the names as they are then."""
+    carry.fields.name()
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
@@ -163,7 +175,8 @@ def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Val
 
 def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
     """Every name needed in the next iteration is either unchanged or carried with the right kind."""
-    for name in assigned(stmt.body):
+    known = dict(carry.kinds)
+    for name in (*assigned(stmt.body), *sorted(carry.fields.names)):
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
         elif name in carry.live and name in carry.before and not (
@@ -175,9 +188,9 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
         if kind is None:
             raise ctx.refuse(f"{name!r}, which changes its shape or type from one iteration to the next",
                              "use a fixed shape, or another name", "SG104")
-        if carry.kinds.get(name) != kind:
-            carry.kinds[name] = kind
-            raise Again
+        carry.kinds[name] = kind
+    if carry.kinds != known:
+        raise Again
 
 
 def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],
@@ -219,6 +232,7 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
             result[name] = found if sure else Maybe(found, trips=trips) if (
                 outermost and not isinstance(found, Maybe)) else Maybe(None)
     ctx.frame.names = result
+    carry.fields.put_back()
     if not sure:  # the body may never run
         ctx.builder.shared = ctx.builder.shared.joined(carry.entry)
 

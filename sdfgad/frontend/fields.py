@@ -35,16 +35,16 @@ class Fields:
         before = [(r, dict(r.items)) for r in self.records]
         for record in self.records:
             record.depth += 1
+        done = False
         try:
             yield self
-        except BaseException:
-            for record, items in before:
-                record.items.clear()
-                record.items.update(items)
-            raise
+            done = True
         finally:
-            for record in self.records:
+            for record, items in before:
                 record.depth -= 1
+                if not done:
+                    record.items.clear()
+                    record.items.update(items)
 
     def name(self) -> None:
         """Fields become names."""

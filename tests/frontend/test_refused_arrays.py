@@ -274,11 +274,6 @@ def half_precision(x):
     return x.astype(np.float16)
 
 
-@refused(1, "the attribute 'flat' of an array", X)
-def flat_attribute(x):
-    x.flat[2] = 1.0
-
-
 @refused(1, "an assignment to the attribute 'shape'", X)
 def attribute_target(x):
     x.shape = (2, 3)

@@ -105,15 +105,17 @@ def of_parent(ctx: Context, owner: Parent, name: str) -> Value:
     line = form.__mro__
     for other in line[line.index(owner.form) + 1:] if owner.form in line else ():
         held = other.__dict__.get(name)
-        if isinstance(held, FunctionType) or held is object.__init__:
+        if isinstance(held, FunctionType):
             return partial(held, owner.owner)
+        if held is object.__init__:
+            return partial(nothing, owner.owner)
         if held is not None:
             break
     raise ctx.refuse(f"super().{name}, which is no method", "name the class", "SG102")
 
 
-def root(ctx: Context, owner: Value) -> None:
-    """`object.__init__`."""
+def nothing(self: Any) -> None:
+    """`object.__init__`, as the interpreter runs it."""
 
 
 # operators

@@ -27,12 +27,14 @@ from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
+    Applied,
     Function,
     Grown,
     IntValue,
     Lazy,
     ListValue,
     Masked,
+    Places,
     Value,
     ViewValue,
     contained,
@@ -294,7 +296,7 @@ def _expression(ctx: Context, stmt: ast.Expr) -> None:
 
 def _return(ctx: Context, stmt: ast.Return) -> None:
     value = None if stmt.value is None else _named(ctx, stmt.value, "")
-    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function)) for v in contained(value)):
+    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function, Applied, Places)) for v in contained(value)):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     set_result(ctx, value)

@@ -31,14 +31,21 @@ arrays and floats are data, everything else is a constant, methods and propertie
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method.
 
-Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes, `global`
-assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run time (loops
-may append to them, in every iteration or when a condition on the loop's variable holds: `t % 10 == 0`, `t > 100`; an
-array that changes in place is to be appended as a copy), items of dicts set inside branches and loops that are not
-unrolled, attributes of other objects set, arrays whose length depends on data (`x[mask]` other than in a reduction or
-an update of the same elements), rebinding one of several arrays under a run-time condition and then updating it in
-place, reading `z` after an update of `z.real` under another name, or the other way round, and the same of what
-`reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array itself.
+Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes made inside,
+`global` assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run
+time (loops may append to them, in every iteration or when a condition on the loop's variable holds, as `t % 10 == 0` or
+`t > 100`; an array that changes in place is to be appended as a copy), lists changed in place inside branches and loops
+that are not unrolled, attributes of objects from outside set, arrays whose length depends on data (`x[mask]` other
+than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition and
+then updating it in place, also where arguments exchange their names in a loop that data end (begin with copies:
+`a = a.copy()`), reading `z` after an update of `z.real` under another name, or the other way round, and the same of
+what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array itself.
+
+`assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
+stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers. Objects of classes written in
+Python may be made inside, with `__init__`, methods, properties, `super()`, operators and attributes that change, in
+loops and branches as well. What `np.where(mask)` and `np.nonzero(mask)` give is good as a subscript, and for nothing
+else.
 
 ## Derivatives
 

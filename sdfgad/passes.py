@@ -68,7 +68,7 @@ from sdfgad.transform.zeroing import fold_zeroing
 
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
-    seen = {v.array for v in (*outputs, *views_of(program.returns))}
+    seen = {v.array for v in (*outputs, *views_of(program.returns))} | set(program.watched)
     program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)

@@ -173,7 +173,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
         return Finished(whole, problem_of(parsed.program, whole, made, held, code), held)
 
     def forward() -> Program:
-        return optimise(returning, tuple(v.array for v in (*outputs, *views_of(returning.returns))))
+        return optimise(returning, (*(v.array for v in (*outputs, *views_of(returning.returns))), *returning.watched))
 
     choice = Choice(emit, forward, undoable, wish.limit, wish.pins, wish.spill is not None)
     found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
@@ -184,7 +184,7 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
 def _kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
     """Arrays the native code gets from outside, besides arguments."""
     on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
-    return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *on_disk)))
+    return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *program.watched, *on_disk)))
 
 
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
@@ -241,6 +241,11 @@ def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
     code(memory)
 
 
+def _seen(program: Program, outputs: tuple[View, ...]) -> tuple[str, ...]:
+    """The arrays that a call without derivatives leaves behind."""
+    return tuple(dict.fromkeys((*_arrays_of(program.returns), *(v.array for v in outputs), *program.watched)))
+
+
 @dataclass
 class Primal:
     """The program itself, compiled. outputs: views of what was asked for besides the value of the call."""
@@ -251,7 +256,7 @@ class Primal:
     outputs: tuple[View, ...] = ()
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
-        keep = tuple(dict.fromkeys((*_arrays_of(self.program.returns), *(v.array for v in self.outputs))))
+        keep = _seen(self.program, self.outputs)
         memory = prepare(self.program, self.parsed, bound, donate, keep, self.code.written)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
@@ -261,7 +266,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parse(fn, *as_called(fn, bound))
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
-    keep = tuple(dict.fromkeys((*_arrays_of(parsed.program.returns), *(v.array for v in outputs))))
+    keep = _seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))
     return Primal(parsed, program, build(program, keep), outputs)
@@ -278,7 +283,7 @@ class Pushforward:
     code: Executable
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
-        keep = _arrays_of((self.program.returns, self.returns))
+        keep = _arrays_of((self.program.returns, self.returns)) + self.program.watched
         memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self.code.written)
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
@@ -298,7 +303,7 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     program = prepare_program(program, ())
     made = tangent(program, tuple(parsed.traced[n] for n in wrt))
     returns = _tangent_tree(program.returns, made.view)
-    keep = _arrays_of((program.returns, returns))
+    keep = _arrays_of((program.returns, returns)) + program.watched
     whole = optimise(made.program, keep)
     names = {n: made.arguments[parsed.traced[n]] for n in wrt}
     return Pushforward(parsed, whole, returns, names, build(whole, keep))

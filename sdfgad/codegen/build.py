@@ -19,6 +19,8 @@ SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
          "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
          "-w")
+FIRST_FAILURE = 64
+"""The status of a call that has raised the first of the program's own exceptions."""
 RUNTIME = Path(__file__).parent / "runtime"
 
 

@@ -6,6 +6,7 @@ import re
 import dace
 from dace.codegen import codegen
 
+from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import TAPES, container
 from sdfgad.codegen.lower import Lowered
 from sdfgad.errors import InvariantError
@@ -42,6 +43,8 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     }} catch (const sg::Damaged &damaged) {{
         status = 4;
         state->sg_damaged = damaged.what;
+    }} catch (const sg::Failed &failed) {{
+        status = {first_failure} + failed.which;
     }}
     if (threads > 0) omp_set_num_threads(before);
     return status;
@@ -102,4 +105,5 @@ def _entry(lowered: Lowered) -> str:
     arguments = "".join(f", {text}" for text in passed)
     pool = "sg::BlasThreads pool(1);" if lowered.uses_blas else ""
     stack = f"omp_get_max_threads() * int64_t({lowered.thread_bytes})"
-    return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack)
+    return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack,
+                         first_failure=FIRST_FAILURE)

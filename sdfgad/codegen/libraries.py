@@ -180,7 +180,12 @@ def _unseal(frame: Frame, stmt: Lib) -> str:
     return f"sg::unseal({_bytes(state)}, {_block(frame, slot)}, {seal}, {_block(frame, state)}, {what})"
 
 
+def _fail(frame: Frame, stmt: Lib) -> str:
+    return f"throw sg::Failed{{{stmt.attrs['which']}}}"
+
+
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
     "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
-    "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal})
+    "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal,
+    "fail": _fail})

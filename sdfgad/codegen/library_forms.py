@@ -329,4 +329,5 @@ _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyTy
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
-    "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is})
+    "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is,
+    "fail": _as_it_is})

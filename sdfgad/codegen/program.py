@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sdfgad.codegen import schedule
-from sdfgad.codegen.build import FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
+from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.toolchain import environment
@@ -61,6 +61,7 @@ class Executable:
         self._pointers = (ctypes.c_void_p * max(1, len(meta.arguments)))()
         for k, value in enumerate(self._constants, start=len(self.arguments)):
             self._pointers[k] = value.ctypes.data
+        self._failures = program.failures
         self._library = _load(folder / LIBRARY)
         self._handle = self._library.sg_open()
         if not self._handle:
@@ -85,6 +86,8 @@ class Executable:
                 raise self._failure(status)
 
     def _failure(self, status: int) -> Exception:
+        if status >= FIRST_FAILURE:
+            return self._failures[status - FIRST_FAILURE].error()
         if status == 2:
             return np.linalg.LinAlgError("a matrix is singular or not positive definite")
         if status == 5:

@@ -33,6 +33,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    Places,
     Record,
     Rows,
     Value,
@@ -258,6 +259,8 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return list(value.items)
     if isinstance(value, Grown):
         return items(ctx, value)
+    if isinstance(value, Places) and value.parts:
+        return list(value.parts)
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
     if isinstance(value, Record) and issubclass(value.form, dict):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import records
+from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
@@ -21,8 +22,10 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Method,
+    Parent,
     Record,
     Value,
+    ViewValue,
     is_number,
 )
 from sdfgad.frontend.views import origins_of
@@ -44,6 +47,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         if rule is None and name not in ctx.methods:
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
+    if isinstance(owner, Parent):
+        return of_parent(ctx, owner, name)
     if isinstance(owner, Record) or isinstance(owner, dict) and records.is_method(name):
         return records.attribute(ctx, records.as_record(ctx, owner), name)
     if is_named(type(owner)):
@@ -135,13 +140,22 @@ def _size(ctx: Context, value: Value) -> Value:
     return ctx.invoke(ctx, np.size, [value], {})
 
 
+def _flat(ctx: Context, value: Value) -> Value:
+    """`array.flat`: the elements in a row, of an array that is in one piece."""
+    stored = ctx.builder.materialise(as_array(ctx, value), "flat")
+    row = ctx.invoke(ctx, np.ravel, [stored], {})
+    if not isinstance(row, ViewValue) or row.view.array != stored.view.array:
+        raise ctx.refuse("the attribute 'flat' of part of an array", "use np.ravel, or a copy of the part", "SG101")
+    return row
+
+
 _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "shape": _shape, "size": _size,
     "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim,
     "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else v.values.dtype,
     "T": lambda ctx, v: ctx.invoke(ctx, np.transpose, [v], {}),
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
-    "real": real, "imag": imag,
+    "real": real, "imag": imag, "flat": _flat,
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
 })
 

@@ -9,6 +9,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
+from sdfgad.frontend.fields import Fields
 from sdfgad.frontend.merge import Kind, container_value, declare, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number, like
@@ -147,17 +148,22 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
                  live: frozenset[str]) -> None:
     """An `If` statement on an expression."""
     frame, source = ctx.frame, ctx.builder.source
-    before, shared = dict(frame.names), ctx.builder.shared
     outcomes = []
-    for positive, way in ((True, then), (False, orelse)):
-        frame.names, ctx.builder.shared = dict(before), shared
-        with ctx.builder.region() as block:
-            ctx.builder.scope.facts.extend(facts_of(condition, positive))
-            way()
-        outcomes.append(Outcome(frame.names, block, ctx.builder.shared))
-    ctx.builder.source = source
-    frame.names = before
-    _merge(ctx, outcomes, live)
+    with Fields(ctx).inside() as fields:
+        fields.name()
+        before, shared = dict(frame.names), ctx.builder.shared
+        for positive, way in ((True, then), (False, orelse)):
+            frame.names, ctx.builder.shared = dict(before), shared
+            fields.put_back()
+            with ctx.builder.region() as block:
+                ctx.builder.scope.facts.extend(facts_of(condition, positive))
+                way()
+            fields.name()
+            outcomes.append(Outcome(frame.names, block, ctx.builder.shared))
+        ctx.builder.source = source
+        frame.names = before
+        _merge(ctx, outcomes, live | fields.names)
+        fields.put_back()
     ctx.builder.shared = outcomes[0].shared.joined(outcomes[1].shared)
     ctx.builder.emit(If(condition, tuple(outcomes[0].block), tuple(outcomes[1].block), source))
 

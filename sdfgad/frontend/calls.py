@@ -13,6 +13,7 @@ import numpy as np
 from sdfgad.frontend import polyfills
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
+from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
 from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
@@ -22,6 +23,7 @@ from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.source import Code, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
+    Applied,
     ArrayValue,
     Entries,
     Function,
@@ -53,6 +55,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):
         return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
+    if isinstance(callee, Applied):
+        return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     check_fresh(ctx, (*arguments, *keywords.values()))
@@ -209,7 +213,10 @@ def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
 
 def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A pure builtin on constants runs now, a plain class makes an object; anything else is refused."""
-    made = construct(ctx, callee, [kept(ctx, a) for a in arguments], {k: kept(ctx, v) for k, v in keywords.items()})
+    given = [kept(ctx, a) for a in arguments], {k: kept(ctx, v) for k, v in keywords.items()}
+    made = construct(ctx, callee, *given)
+    if made is None:
+        made = instance(ctx, callee, *given)
     if made is not None:
         return made
     arguments = [_plain(a) for a in arguments]

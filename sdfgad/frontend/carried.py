@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import int_value
+from sdfgad.frontend.elementwise import BOOL, INT, int_value
+from sdfgad.frontend.fields import Fields
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
+from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.values import Grown, IntValue, Maybe, Value, ViewValue, contained, references
+from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import View
+from sdfgad.ir.program import Failure, View
 
 _TRIALS = 24
 
@@ -25,6 +28,7 @@ class Carry:
     before: dict[str, Value]
     live: frozenset[str]
     trial: Trial
+    fields: Fields
     around: Shared = field(default_factory=Shared)  # known at the end of the body, hence at its head too
     entry: Shared = field(default_factory=Shared)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
@@ -51,20 +55,28 @@ class Again(Exception):
 def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None],
              trial: Trial) -> None:
     """Try the body until the assumptions about the carried names are those it leaves behind."""
+    with Fields(ctx).inside() as fields:
+        fields.name()
+        _fixpoint(ctx, stmt, live | ctx.frame.liveness.captured | fields.names, once, trial, fields)
+
+
+def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], once: Callable[[Carry], None],
+              trial: Trial, fields: Fields) -> None:
     frame = ctx.frame
-    needed = live | frame.liveness.captured
     names = [n for n in assigned(stmt.body) if n in frame.names and n in needed]
     key = (stmt, len(ctx.frames))
     snapshot, before, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     hints = frozenset() if trial.returning else ctx.hints.get(key, frozenset())
-    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial)
+    names += [n for n in fields.names if n in hints]
+    carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial, fields)
     for _ in range(_TRIALS):
         try:
             once(carry)
         except Again:
             ctx.builder.rollback(snapshot)
             frame.names, ctx.here = dict(before), here
-            carry = Carry(carry.kinds, before, needed, trial, carry.around)
+            fields.clear()
+            carry = Carry(carry.kinds, before, needed, trial, fields, carry.around)
             continue
         ctx.hints[key] = frozenset(carry.kinds)
         return
@@ -113,10 +125,12 @@ def restore(ctx: Context, carry: Carry) -> None:
     """Carried names mean their containers."""
     for name, (_, head) in carry.opened.items():
         ctx.frame.names[name] = head
+    carry.fields.put_back()
 
 
 def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
     """At the end of the body: check the kinds, store new values in the containers; the names as they are then."""
+    carry.fields.name()
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
@@ -146,7 +160,7 @@ def _exchanges(value: Value, targets: set[str], own: str) -> bool:
 
 def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Value:
     if isinstance(value, Maybe):
-        return Maybe(_copy(ctx, name, value.value, names), value.when)
+        return replace(value, value=_copy(ctx, name, value.value, names))
     kind = kind_of(value)
     if kind is None:
         raise ctx.refuse(f"{name!r}, which holds values that change with the loop", "copy the arrays it is made of",
@@ -161,7 +175,8 @@ def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Val
 
 def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value]) -> None:
     """Every name needed in the next iteration is either unchanged or carried with the right kind."""
-    for name in assigned(stmt.body):
+    known = dict(carry.kinds)
+    for name in (*assigned(stmt.body), *sorted(carry.fields.names)):
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
         elif name in carry.live and name in carry.before and not (
@@ -173,13 +188,37 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
         if kind is None:
             raise ctx.refuse(f"{name!r}, which changes its shape or type from one iteration to the next",
                              "use a fixed shape, or another name", "SG104")
-        if carry.kinds.get(name) != kind:
-            carry.kinds[name] = kind
-            raise Again
+        carry.kinds[name] = kind
+    if carry.kinds != known:
+        raise Again
 
 
-def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool) -> None:
-    """Names after the loop: carried ones are in their containers, others as the last iteration left them."""
+def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],
+               trips: str | None) -> str:
+    """A copy of a loop's number of trips for names that it binds and that are looked at behind it; "" without any.
+
+    The count itself begins anew when the loop is met again.
+    """
+    liveness = ctx.frame.liveness
+    later = liveness.after[stmt] | liveness.captured
+    if stmt.orelse:
+        later = later | liveness.at_loop[stmt]
+    if trips is None or not any(n in later and n not in carry.opened and not _unchanged(carry, n, v)
+                                for n, v in names.items()):
+        return ""
+    builder = ctx.builder
+    array = builder.declare((), INT, "trips")
+    builder.store(array.name, (), Load(trips, (), INT))
+    builder.managed.add(array.name)
+    return array.name
+
+
+def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[str, Ix | None], sure: bool,
+               trips: str = "") -> None:
+    """Names after the loop: carried ones are in their containers, others as the last iteration left them.
+
+    `trips` holds how often the loop has run, where that is not known beforehand.
+    """
     result = dict(names)
     for name, value in names.items():
         if name in carry.opened:
@@ -187,8 +226,13 @@ def after_loop(ctx: Context, carry: Carry, names: dict[str, Value], last: dict[s
         elif name.startswith("%") or isinstance(value, Maybe) and value.when or _unchanged(carry, name, value):
             continue
         else:
-            result[name] = _last_value(value, last) if sure else Maybe(None)
+            found = _last_value(ctx, value, last) if sure or trips else Maybe(None)
+            # Inside of another loop, the name may have its value from an iteration before.
+            outermost = len(ctx.builder.regions) == ctx.frame.depth
+            result[name] = found if sure else Maybe(found, trips=trips) if (
+                outermost and not isinstance(found, Maybe)) else Maybe(None)
     ctx.frame.names = result
+    carry.fields.put_back()
     if not sure:  # the body may never run
         ctx.builder.shared = ctx.builder.shared.joined(carry.entry)
 
@@ -197,7 +241,18 @@ def _unchanged(carry: Carry, name: str, value: Value) -> bool:
     return name in carry.before and same(value, carry.before[name])
 
 
-def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
+def bound_by_loop(ctx: Context, name: str, value: Maybe) -> Value:
+    """The value of a name that a loop binds which may not have run: Python's error where it has not."""
+    builder = ctx.builder
+    builder.flush()
+    failure = Failure(UnboundLocalError,
+                      (f"cannot access local variable {name!r} where it is not associated with a value",))
+    never = call("eq", Load(value.trips, (), INT), const(0, INT), dtype=BOOL)
+    raise_if(ctx, never, lambda: fail(ctx, failure))
+    return value.value
+
+
+def _last_value(ctx: Context, value: Value, last: dict[str, Ix | None]) -> Value:
     """A value of the last iteration seen from behind the loop."""
     found = {s for part in _parts(value) for s in part.symbols}
     used = [v for v in last if v in found]
@@ -212,7 +267,10 @@ def _last_value(value: Value, last: dict[str, Ix | None]) -> Value:
         view = value.view
         moved = View(view.array, tuple(n.subs(mapping) for n in view.shape),  # type: ignore[arg-type]
                      tuple(i.subs(mapping) for i in view.index), view.dtype)  # type: ignore[arg-type]
-        return ViewValue(moved, value.scalar, value.weak)
+        if not any(i is not None and i.elems for i in mapping.values()):
+            return ViewValue(moved, value.scalar, value.weak)
+        if value.scalar:  # a number: it stays what it is
+            return ctx.builder.fresh_copy(ViewValue(moved, True, value.weak), "last")
     return Maybe(None)
 
 

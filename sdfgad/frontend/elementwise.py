@@ -19,6 +19,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Maybe,
+    Places,
     Position,
     RangeValue,
     Record,
@@ -122,6 +123,8 @@ def describe(value: Value) -> str:
         return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"
     if isinstance(value, Masked):
         return "data selected by a mask, whose length depends on the data,"
+    if isinstance(value, Places):
+        return "the places where a mask holds, whose number depends on the data,"
     if isinstance(value, Maybe):
         return "a value that is None or not bound on some of the ways to this point"
     name = getattr(value, "__name__", None)

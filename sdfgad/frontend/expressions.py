@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes, records
+from sdfgad.frontend import arithmetic, attributes, classes, records
 from sdfgad.frontend.branches import choose
+from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
@@ -27,6 +28,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Maybe,
+    Places,
     Record,
     SliceValue,
     Value,
@@ -71,6 +73,8 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
 
 def _name(ctx: Context, node: ast.Name) -> Value:
     value = lookup(ctx, node.id)
+    if isinstance(value, Maybe) and value.trips:
+        return bound_by_loop(ctx, node.id, value)
     if isinstance(value, Maybe):
         raise ctx.refuse(f"{node.id!r}, which may be undefined here", "give it a value on every path", "SG107")
     return value.stored if isinstance(value, Lazy) and value.stored is not None else value
@@ -116,7 +120,7 @@ def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
 
 def _binary(ctx: Context, node: ast.BinOp) -> Value:
     left = evaluate(ctx, node.left)
-    return arithmetic.binary(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
+    return classes.operated(ctx, _OPERATORS[type(node.op)], left, evaluate(ctx, node.right))
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
@@ -214,9 +218,11 @@ def item_of(ctx: Context, base: Value, items: Value) -> Value:
         return subscript(ctx, base, items)
     if isinstance(base, Masked):
         return masked_part(ctx, base, items)
-    sequence = base.items if isinstance(base, ListValue) else base
+    sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, Places) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)
+    if classes.has_rule(base, "__getitem__"):
+        return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):
         return records.item(ctx, base, items)
     if isinstance(sequence, (tuple, list, str, range)):

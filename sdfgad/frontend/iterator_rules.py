@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import int_ix
+from sdfgad.frontend.elementwise import as_array, int_ix, int_value
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.loops import rows_of
-from sdfgad.frontend.values import Rows, Value
+from sdfgad.frontend.values import Applied, Rows, Value
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
@@ -70,10 +71,23 @@ def chain(ctx: Context, *iterables: Value) -> Value:
     return tuple(v for i in iterables for v in items_of(ctx, i))
 
 
+def applied(ctx: Context, function: Value, *arguments: Value, **keywords: Value) -> Value:
+    """`functools.partial`."""
+    return Applied(function, tuple(kept(ctx, a) for a in arguments), {k: kept(ctx, v) for k, v in keywords.items()})
+
+
+def ndenumerate(ctx: Context, arr: Value) -> Value:
+    """`np.ndenumerate`: places and elements, row by row."""
+    stored = ctx.builder.materialise(as_array(ctx, arr), "items")
+    places = rows_of(ctx, ctx.invoke(ctx, np.ndindex, [tuple(int_value(n) for n in stored.shape)], {}))
+    assert places is not None
+    return Rows(places.count, lambda k: (places.item(k), subscript(ctx, stored, places.item(k))))
+
+
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
     itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
     itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
-    itertools.islice: of_items(itertools.islice),
+    itertools.islice: of_items(itertools.islice), functools.partial: applied, np.ndenumerate: ndenumerate,
 })
 """The functions, with their rules."""

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
-from sdfgad.frontend.carried import Carry, Exchanged, Trial, after_loop, close_carry, fixpoint, open_carry, restore
+from sdfgad.frontend.carried import (
+    Carry,
+    Exchanged,
+    Trial,
+    after_loop,
+    close_carry,
+    fixpoint,
+    kept_count,
+    open_carry,
+    restore,
+)
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
@@ -21,7 +31,7 @@ from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.values import ArrayValue, Entries, Grown, IntValue, ListValue, RangeValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Load, call, const
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Loop, Range, Stmt, While
 
 PERIODS = (2, 3, 4)
@@ -234,9 +244,12 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
             del builder.accesses[noted:]
         builder.source = source
         sure = (span.trips or 0) > 0 or builder.scope.nonnegative(rows.count - copies)
-        last = None if until else stop - 1 if step == 1 else start + (rows.count - 1) * step
-        _emit(ctx, block, until, after, lambda body, flag, count: Loop(span, body, source, flag, count, label))
-        after_loop(ctx, carry, after, {span.var: last}, sure)
+        last = stop - 1 if step == 1 else start + (rows.count - 1) * step
+        trips = _emit(ctx, block, until, after, lambda body, flag, count: Loop(span, body, source, flag, count, label))
+        kept_trips = kept_count(ctx, stmt, carry, after, trips)
+        if kept_trips:
+            last = start + (elem(kept_trips, ()) - 1) * step
+        after_loop(ctx, carry, after, {span.var: None if until and not kept_trips else last}, sure, kept_trips)
         loop_else(ctx, stmt, until)
 
     body_live = ctx.frame.liveness.at_body[stmt]
@@ -322,9 +335,9 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
             _set(ctx, flag.name, _test(ctx, stmt), until)
         restore(ctx, carry)
         builder.source = source
-        _emit(ctx, block, until, after, lambda body, _, count: While(
+        trips = _emit(ctx, block, until, after, lambda body, _, count: While(
             flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
-        after_loop(ctx, carry, after, {}, sure=False)
+        after_loop(ctx, carry, after, {}, False, kept_count(ctx, stmt, carry, after, trips))
         loop_else(ctx, stmt, until)
 
     fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
@@ -348,15 +361,16 @@ def _set(ctx: Context, flag: str, test: Value, until: str | None = None) -> None
 
 
 def _emit(ctx: Context, block: list[Stmt], until: str | None, names: dict[str, Value], make: Callable[..., Stmt],
-          always: bool = False) -> None:
-    """The loop itself, with a count of its trips when they are not known beforehand."""
+          always: bool = False) -> str | None:
+    """The loop itself, with a count of its trips, which is returned, when they are not known beforehand."""
     builder = ctx.builder
     if until is None and not always:
         builder.emit(make(tuple(block), None, None))
-        return
+        return None
     trips = builder.declare((), INT, "trips").name
     flags_down(ctx, names, until)
     builder.store(trips, (), const(0, INT))
     with builder.region(settle=False) as counted:
         builder.store(trips, (), call("add", Load(trips, (), INT), const(1, INT)))
     builder.emit(make((*counted, *block), until, trips))
+    return trips

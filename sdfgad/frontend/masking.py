@@ -27,7 +27,8 @@ from sdfgad.ir.index import ix
 def masked(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Masked:
     """`base[mask]`, never stored in compressed form."""
     if not is_mask(parts[0]) or any(p != slice(None) for p in parts[1:]):
-        raise ctx.refuse("a boolean mask combined with other indices", "use one mask, or np.where", "SG105")
+        raise ctx.refuse("a boolean mask combined with other indices",
+                         "index the other dimensions first: x[:, 1][mask]", "SG105")
     mask = parts[0]
     for n, m in zip(mask.shape, base.shape, strict=False):
         if not same_size(ctx, n, m):

@@ -108,7 +108,7 @@ def container_value(ctx: Context, array: Array, kind: Kind) -> Value:
 
 def declare(ctx: Context, kind: Kind, label: str) -> Array:
     """A container for values of a kind."""
-    return ctx.builder.declare(kind.shape, kind.dtype, label)
+    return ctx.builder.declare(kind.shape, kind.dtype, label.split(".")[0])
 
 
 def fill(ctx: Context, array: str, kind: Kind, value: Value) -> None:

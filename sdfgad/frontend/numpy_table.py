@@ -10,6 +10,7 @@ import numpy as np
 
 from sdfgad.frontend import (
     builtin_rules,
+    classes,
     creation,
     decompositions,
     diagonals,
@@ -232,6 +233,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.stack: shaping.stack, np.repeat: shaping.repeat, np.tile: shaping.tile, np.tril: diagonals.tril,
     np.triu: diagonals.triu, np.diagonal: diagonals.diagonal, np.diag: diagonals.diag,
     np.fill_diagonal: diagonals.fill_diagonal,
+    np.nonzero: shaping.nonzero, np.flatnonzero: shaping.flatnonzero,
     np.meshgrid: shaping.meshgrid, np.where: shaping.where, np.take: shaping.take, np.outer: shaping.outer,
     np.broadcast_arrays: shaping.broadcast_arrays,
     np.broadcast_shapes: _broadcast_shapes,
@@ -252,7 +254,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    super: classes.parent, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

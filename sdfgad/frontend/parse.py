@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType, MethodType, ModuleType
+from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecor
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import (
+    Applied,
     ArrayValue,
     Entries,
     Function,
@@ -37,12 +38,15 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Maybe,
+    Parent,
+    Places,
     Record,
     Value,
 )
+from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Program
-from sdfgad.trees import assembled, contents, is_named, paths, step
+from sdfgad.ir.program import FAILED, Array, Map, Program, Stmt, Store
+from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
 RESTARTS = 200
@@ -123,14 +127,15 @@ def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments
     values = _arguments(ctx, bound, taken)
     result = _run(ctx, fn, code, bound, owner, values)
     tree = _returned(ctx, result)
+    body = _watching(builder)
     live = settle_contents(ctx)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
         name=names.safe(code.name) if code.name.isidentifier() else "program",
         arrays=MappingProxyType(dict(builder.arrays)),
-        arguments=tuple(builder.arguments), body=tuple(builder.blocks[0]), returns=tree,
+        arguments=tuple(builder.arguments), body=body, returns=tree,
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
-        live=live)
+        live=live, failures=tuple(builder.failures))
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
                   ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments))
 
@@ -145,6 +150,15 @@ def _run(ctx: Context, fn: Callable[..., Any], code: Code, bound: inspect.BoundA
         (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
         for n, p in bound.signature.parameters.items() for v in (values[n],)))
     return run_wrapper(ctx, function, code, [*owner, *given.args], given.kwargs)
+
+
+def _watching(builder: Builder) -> tuple[Stmt, ...]:
+    """The statements, after one that says that nothing has been raised."""
+    body = tuple(builder.blocks[0])
+    if not builder.failures:
+        return body
+    builder.arrays[FAILED] = Array(FAILED, (1,), np.dtype(np.int64))
+    return (Map((), (Store(FAILED, (ix(0),), const(0, np.dtype(np.int64))),)), *body)
 
 
 @dataclass(eq=False)
@@ -249,12 +263,19 @@ def _leaves(parameters: Sequence[str], arguments: Sequence[Any],
         yield from paths(name, value)
 
 
+def _is_container(form: type) -> bool:
+    return issubclass(form, (dict, SimpleNamespace)) or is_plain_dataclass(form)
+
+
 def _returned(ctx: Context, value: Value) -> Any:
     """The value of the call as a tree of views and constants."""
     value = kept(ctx, value, "result")
     if isinstance(value, (tuple, list)):
         return assembled(type(value), {k: _returned(ctx, v) for k, v in enumerate(value)})
     if isinstance(value, Record):
+        if not _is_container(value.form):
+            raise ctx.refuse(f"an object of class {value.form.__name__} as a return value",
+                             "return its arrays, or make it a dataclass", "SG109")
         return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})
     if isinstance(value, (ListValue, Grown)):
         return [_returned(ctx, v) for v in items_of(ctx, value)]
@@ -265,7 +286,8 @@ def _returned(ctx: Context, value: Value) -> Any:
         if view.array in ctx.builder.shared.stale:
             raise refuse_stale(ctx.here, ctx.builder.shared, view.array, "a result")
         return view
-    if isinstance(value, (Maybe, Masked, Function, Entries)) or callable(value) and not isinstance(value, type):
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent))
+    if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     return value

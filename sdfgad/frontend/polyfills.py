@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend import choosing_bodies as choosing
 from sdfgad.frontend import joining_bodies as joining
 from sdfgad.frontend import mapping_bodies as mapping
 from sdfgad.frontend import matrix_bodies as matrices
@@ -76,6 +77,10 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
+    np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
+    np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
+    np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
+    np.diag_indices_from: choosing.diag_indices_from,
     **operators.BODIES,
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
@@ -87,6 +92,7 @@ UFUNC_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType({
 
 _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matrix_transpose": joining.matrix_transpose, "linalg.matrix_transpose": joining.matrix_transpose,
+    "cumulative_sum": choosing.cumulative_sum, "cumulative_prod": choosing.cumulative_prod,
     "vecdot": joining.vecdot, "linalg.vecdot": joining.vecdot, "linalg.trace": joining.trace_of_last,
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
     "linalg.svdvals": matrices.svdvals,

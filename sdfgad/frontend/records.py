@@ -14,7 +14,7 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import found_outside, outside
-from sdfgad.frontend.values import Entries, Method, Record, Value
+from sdfgad.frontend.values import Entries, Method, Record, Value, contained
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
 
 _UPDATE = "update the array in place (d[key][...] = ...), or keep it under a name of its own"
@@ -58,6 +58,8 @@ def put(ctx: Context, owner: Record, key: Value, value: Value) -> None:
     """`owner[key] = value`, or `owner.key = value` of an object."""
     if owner.depth != len(ctx.builder.regions):
         raise ctx.refuse("a dictionary or object changed inside a loop or branch", _UPDATE, "SG102")
+    if any(part is owner for part in contained(value)):
+        raise ctx.refuse("a dictionary or object that is part of itself", code="SG102")
     owner.items[key] = kept(ctx, value)
 
 

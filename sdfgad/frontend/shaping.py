@@ -9,12 +9,14 @@ from sdfgad.arrays import native
 from sdfgad.frontend import joining_bodies
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
+from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import shape_of
 from sdfgad.frontend.elementwise import (
     as_array,
     broadcast,
     convert,
+    describe,
     expand,
     int_ix,
     int_value,
@@ -26,7 +28,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Places, Shape, Value
 from sdfgad.frontend.views import remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -327,17 +329,34 @@ def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = Fals
     shape: list[Ix] = [ix(1)] * len(vectors)
     for k, vector in enumerate(vectors):
         shape[order[k]] = vector.shape[0]
-    if sparse or not copy:
-        raise ctx.refuse("a sparse np.meshgrid, or one without copies", "use slices with np.newaxis", "SG101")
+    if not copy:
+        raise ctx.refuse("np.meshgrid without copies", "use slices with np.newaxis", "SG101")
+    if sparse:
+        shapes = [tuple(n if j == order[k] else ix(1) for j, n in enumerate(shape)) for k in range(len(vectors))]
+        return tuple(convert(ctx, remap(ctx, v, s, [ix(axis(order[k]))]), v.dtype)
+                     for k, (v, s) in enumerate(zip(vectors, shapes, strict=True)))
     grids = [convert(ctx, remap(ctx, v, tuple(shape), [ix(axis(order[k]))]), v.dtype) for k, v in enumerate(vectors)]
     return tuple(grids)
 
 
 def where(ctx: Context, condition: Value, x: Value = None, y: Value = None) -> Value:
     if x is None or y is None:
-        raise ctx.refuse("np.where with one argument", "its result has a size that depends on the data; use masks",
-                         "SG103")
+        return nonzero(ctx, condition)
     return select(ctx, condition, x, y)
+
+
+def nonzero(ctx: Context, a: Value) -> Value:
+    """`np.nonzero`: as a subscript, its result is the mask."""
+    value = as_array(ctx, a)
+    if not value.shape:
+        raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
+    mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
+    return Places(ctx.builder.fresh_copy(as_array(ctx, mask), "places"))
+
+
+def flatnonzero(ctx: Context, a: Value) -> Value:
+    """`np.flatnonzero`."""
+    return Places(nonzero(ctx, ravel(ctx, a)).mask, 0)
 
 
 def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str = "raise") -> Value:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
+from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exits import exit_state, promised, set_result
@@ -20,16 +22,20 @@ from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
+    Applied,
     Function,
     Grown,
     IntValue,
     Lazy,
     ListValue,
     Masked,
+    Places,
     Value,
     ViewValue,
     contained,
@@ -48,6 +54,8 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
             _if(ctx, stmt, rest)
             return
         _one(ctx, stmt)
+        if isinstance(stmt, ast.Raise):
+            return
         if isinstance(stmt, (ast.For, ast.While, ast.With, ast.Break, ast.Continue, ast.Return)):
             state = exit_state(ctx, EXITS)
             if state is not False:
@@ -101,10 +109,21 @@ def _if(ctx: Context, stmt: ast.If, rest: Sequence[ast.stmt]) -> None:
     condition = test.at(())
     ctx.builder.consume(test)
     ctx.builder.flush()
+    if always_raises(stmt.body) or always_raises(stmt.orelse):
+        _guard(ctx, stmt, condition)
+        _rest(ctx, stmt, rest)
+        return
     if has_exit([stmt]) and (always_exits(stmt.body) or always_exits(stmt.orelse)):
         _branch(ctx, stmt, condition, rest, (always_exits(stmt.orelse), always_exits(stmt.body)))
         return
     _branch_or_split(ctx, stmt, condition, rest)
+
+
+def _guard(ctx: Context, stmt: ast.If, condition: Expr) -> None:
+    """if c: raise E   else: s   ->   if c: raise E   ;   s"""
+    raises, other = (stmt.body, stmt.orelse) if always_raises(stmt.body) else (stmt.orelse, stmt.body)
+    raise_if(ctx, condition if raises is stmt.body else opposite(condition), lambda: execute(ctx, raises))
+    execute(ctx, other)
 
 
 def _branch(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence[ast.stmt], inside: tuple[bool, bool]) -> None:
@@ -266,7 +285,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return
-    bind(ctx, name, arithmetic.binary(ctx, ufunc, old, value))
+    bind(ctx, name, operated(ctx, ufunc, old, value, update=True))
 
 
 # the rest
@@ -281,7 +300,7 @@ def _expression(ctx: Context, stmt: ast.Expr) -> None:
 
 def _return(ctx: Context, stmt: ast.Return) -> None:
     value = None if stmt.value is None else _named(ctx, stmt.value, "")
-    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function)) for v in contained(value)):
+    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function, Applied, Places)) for v in contained(value)):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     set_result(ctx, value)
@@ -297,14 +316,6 @@ def _continue(ctx: Context, stmt: ast.Continue) -> None:
 
 def _for(ctx: Context, stmt: ast.For) -> None:
     run_for(ctx, stmt, lambda target, value: assign(ctx, target, value))
-
-
-def _assert(ctx: Context, stmt: ast.Assert) -> None:
-    decided = known_truth(ctx, evaluate(ctx, stmt.test))
-    if decided is None:
-        raise ctx.refuse("an assertion on values only known at run time", "check them before the call", "SG102")
-    if not decided:
-        raise ctx.refuse("an assertion that fails for these arguments", code="SG102")
 
 
 def _delete(ctx: Context, stmt: ast.Delete) -> None:
@@ -332,19 +343,33 @@ def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
 
 
 def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:
-    raise ctx.refuse("an import inside the function", "import at the top of the module", "SG102")
+    if isinstance(stmt, ast.ImportFrom) and (stmt.level or any(a.name == "*" for a in stmt.names)):
+        raise ctx.refuse("a relative import, or one of everything, inside the function",
+                         "import at the top of the module", "SG102")
+    for alias in stmt.names:
+        name, value = _imported(ctx, stmt, alias)
+        ctx.frame.names[name] = value
 
 
-def _raise(ctx: Context, stmt: ast.Raise) -> None:
-    raise ctx.refuse("a raise that is reached for these arguments, or depends on data",
-                     "check the arguments before the call", "SG102")
+def _imported(ctx: Context, stmt: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, Value]:
+    try:
+        if isinstance(stmt, ast.Import):
+            whole = import_module(alias.name)
+            top = alias.name.split(".")[0]
+            return (alias.asname, whole) if alias.asname else (top, import_module(top))
+        module = import_module(stmt.module or "")
+        if not hasattr(module, alias.name):
+            return alias.asname or alias.name, import_module(f"{stmt.module}.{alias.name}")
+        return alias.asname or alias.name, found_outside(ctx, module, alias.name, getattr(module, alias.name))
+    except ImportError as error:
+        raise ctx.refuse(f"an import that fails: {error}", code="SG102") from error
 
 
 _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
-    ast.Pass: lambda ctx, stmt: None, ast.Assert: _assert, ast.Delete: _delete, ast.With: _with,
-    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: _raise})
+    ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
+    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: run_raise})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Try: "check values with np.where or if instead", ast.Global: "pass the value as an argument and return it",
     ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",

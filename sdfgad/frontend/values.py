@@ -6,7 +6,7 @@ NumPy's view semantics, `Lazy` a result that has not been stored yet and is used
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -180,6 +180,14 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
+class Parent:
+    """`super()`: an object as the classes behind `form` see it."""
+
+    owner: Value
+    form: type
+
+
+@dataclass(frozen=True, eq=False)
 class Entries:
     """`keys()`, `values()` or `items()` of a dict: what it has now, whenever that is asked."""
 
@@ -195,11 +203,13 @@ class Entries:
 class Maybe:
     """A name bound in only some of the ways to this point; reading it is refused.
 
-    `when` names the flag that, raised, says that the name is bound.
+    `when` names the flag that, raised, says that the name is bound. `trips` is a container of the number of times that
+    the loop has run which binds it: reading the name is an error of the run where that is zero.
     """
 
     value: Value
     when: str = ""
+    trips: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +239,27 @@ class SliceValue:
     step: Value
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where a mask holds, a tuple of index arrays; `part`: one of them. How long they are depends on the data."""
+
+    mask: ArrayValue
+    part: int | None = None
+
+    @property
+    def parts(self) -> tuple[Places, ...]:
+        return tuple(Places(self.mask, k) for k in range(self.mask.ndim)) if self.part is None else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """`functools.partial`: a call of which some arguments are there."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+
+
 def contained(value: Value) -> Iterator[Value]:
     """The value and everything inside tuples, lists, dicts and objects."""
     yield value
@@ -254,6 +285,11 @@ def contained(value: Value) -> Iterator[Value]:
         yield from (value.values, value.mask)
     elif isinstance(value, Method):
         yield from contained(value.owner)
+    elif isinstance(value, Applied):
+        for item in (value.function, *value.arguments, *value.keywords.values()):
+            yield from contained(item)
+    elif isinstance(value, Places):
+        yield value.mask
     elif isinstance(value, SliceValue):
         yield from (value.start, value.stop, value.step)
 

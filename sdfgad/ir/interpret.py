@@ -1,7 +1,7 @@
 """The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import Ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
-from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
+from sdfgad.ir.program import Block, Failure, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
 from sdfgad.trees import contents, mapped
 
 
@@ -34,7 +34,8 @@ def run(program: Program, arguments: Mapping[str, np.ndarray], keep: dict[str, n
             memory[array.name] = room[array.name]
         else:
             memory[array.name] = np.full(array.shape, _poison(array.dtype), array.dtype)
-    machine = _Machine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing})
+    machine = _Machine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing},
+                       program.failures)
     with np.errstate(all="ignore"):
         machine.block(program.body)
     return returned(program.returns, machine.memory)
@@ -57,8 +58,10 @@ def _poison(dtype: np.dtype) -> Any:
 
 
 class _Machine:
-    def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({})) -> None:
+    def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({}),
+                 failures: Sequence[Failure] = ()) -> None:
         self.memory = memory
+        self.failures = failures
         self.packings = packings
         self.symbols: dict[str, int] = {}
         self.locals: dict[str, Any] = {}
@@ -165,6 +168,8 @@ class _Machine:
             self.memory[view.array][at] = value[position] + self.memory[view.array][at] if add else value[position]
 
     def lib(self, stmt: Lib) -> None:
+        if stmt.op == "fail":
+            raise self.failures[stmt.attrs["which"]].error()
         result = LIBRARY[stmt.op](*(self.read(v) for v in stmt.ins), **stmt.attrs)
         results = result if isinstance(result, tuple) else (result,)
         for view, value in zip(stmt.outs, results, strict=True):

@@ -19,6 +19,8 @@ from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
 
+FAILED = "failed"
+"""The array that a program writes where it raises an exception: somebody always looks at it."""
 IN_MEMORY = ("argument", "transient", "constant")
 """Roles of arrays that lie in memory, under one name."""
 
@@ -210,12 +212,23 @@ Block: TypeAlias = tuple[Stmt, ...]
 
 
 @dataclass(frozen=True)
+class Failure:
+    """An exception that a program may raise."""
+
+    form: type[Exception]
+    arguments: tuple[Any, ...] = ()
+
+    def error(self) -> Exception:
+        return self.form(*self.arguments)
+
+
+@dataclass(frozen=True)
 class Program:
     """A whole specialised program.
 
     arrays: every container by name. arguments: those the caller passes, in order. returns: the value of the call as a
     tree of tuples, lists and constants with a `View` for every array or scalar result. live: constants whose contents
-    may be others at the next call.
+    may be others at the next call. failures: what the `fail` operations in the body raise, by their number.
     """
 
     name: str
@@ -226,6 +239,12 @@ class Program:
     constants: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
     source: SourceLine | None = None
     live: frozenset[str] = frozenset()
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """What somebody looks at beside the results."""
+        return (FAILED,) if self.failures else ()
 
     def but(self, **changes: Any) -> Program:
         return replace(self, **changes)

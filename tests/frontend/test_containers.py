@@ -201,20 +201,6 @@ def missing_key(x, p):
     return x * p["k"]
 
 
-@refused(2, "changed inside a loop or branch", V6, {"u": V6})
-def replaced_in_a_branch(x, p):
-    if x[0] > 0:
-        p["u"] = x
-    return p["u"]
-
-
-@refused(2, "changed inside a loop or branch", np.ones(200), {"u": np.ones(200)})
-def replaced_in_a_long_loop(x, p):
-    for _ in range(200):
-        p["u"] = p["u"] * x
-    return p["u"]
-
-
 @refused(1, "which is more than that", V6, Frozen(V6))
 def frozen_attribute(x, p):
     p.a = x

@@ -205,22 +205,24 @@ def endless_recursion(x):
 CASES[-1] = (CASES[-1][0], (X,), 2, "calls nested more than")
 
 
-@refused(1, "an assertion on values only known at run time", X)
-def assert_data(x):
-    assert x[0] > 0
-    return x
-
-
-@refused(1, "an assertion that fails", X)
-def assert_false(x):
-    assert x.shape == (7,)
-    return x
-
-
-@refused(2, "a raise", X)
+@refused(2, "a raise of something other than an exception class", X)
 def raises(x):
     if x[0] > 0:
-        raise ValueError("no")
+        raise x
+    return x
+
+
+@refused(2, "a bare raise", X)
+def raises_again(x):
+    if x[0] > 0:
+        raise
+    return x
+
+
+@refused(2, "an exception that cannot be made", X)
+def raises_without_arguments(x):
+    if x[0] > 0:
+        raise UnicodeDecodeError
     return x
 
 
@@ -241,12 +243,12 @@ def einsum_ellipsis(a):
     return np.einsum("...i->", a)
 
 
-@refused(1, "a raise that is reached", X)
+@refused(1, "these arguments of a library function", X)
 def pad_wider_than_the_array(x):
     return np.pad(x, x.size, mode="reflect")
 
 
-@refused(1, "a raise that is reached", X)
+@refused(1, "these arguments of a library function", X)
 def pad_with_a_ramp(x):
     return np.pad(x, 1, mode="linear_ramp")
 
@@ -270,11 +272,6 @@ def conditional_shapes(x):
 @refused(1, "values of dtype float16", X)
 def half_precision(x):
     return x.astype(np.float16)
-
-
-@refused(1, "the attribute 'flat' of an array", X)
-def flat_attribute(x):
-    x.flat[2] = 1.0
 
 
 @refused(1, "an assignment to the attribute 'shape'", X)

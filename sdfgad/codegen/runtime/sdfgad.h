@@ -438,6 +438,11 @@ struct Damaged {
     const char *what;
 };
 
+// An exception of the program's own: its number among them.
+struct Failed {
+    int which;
+};
+
 }  // namespace sg
 
 // Extrema in the lanes of a vector; a NaN wins, as in NumPy.

@@ -1,0 +1,120 @@
+"""NumPy functions that pick elements by rank or by place, written in plain NumPy for the interpreter to run."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+
+def ranked(a, axis):
+    """The values in order along the first axis, what is not a number last, and how many are numbers."""
+    rows = np.reshape(a, (-1,)) if axis is None else np.moveaxis(a, axis, 0)
+    return np.sort(rows, axis=0), np.sum((rows == rows).astype(np.int64), axis=0)
+
+
+def picked(ordered, places):
+    """In each column the element at a place of its own."""
+    if ordered.ndim == 1:
+        return ordered[places]
+    return np.take_along_axis(ordered, places[None], axis=0)[0]
+
+
+def shaped(found, a, axis, keepdims):
+    if keepdims:
+        return np.reshape(found, (1,) * a.ndim) if axis is None else np.expand_dims(found, axis)
+    return found if axis is not None and a.ndim > 1 else found[()]
+
+
+def nanmedian(a, axis=None, keepdims=False):
+    values = np.asarray(a) * 1.0
+    if axis is not None and not isinstance(axis, int):
+        raise ValueError("a median along several axes")
+    ordered, count = ranked(values, axis)
+    low = picked(ordered, np.maximum((count - 1) // 2, 0))
+    high = picked(ordered, np.minimum(count // 2, ordered.shape[0] - 1))
+    return shaped(np.asarray(np.where(count > 0, (low + high) / 2, np.nan)), values, axis, keepdims)
+
+
+def nanquantile(a, q, axis=None, keepdims=False):
+    values = np.asarray(a) * 1.0
+    if isinstance(q, (tuple, list)):
+        return np.stack([nanquantile(values, p, axis, keepdims) for p in q])
+    if not isinstance(q, (int, float)) or not 0 <= q <= 1 or axis is not None and not isinstance(axis, int):
+        raise ValueError("quantiles other than fixed numbers from 0 to 1, along one axis or all")
+    ordered, count = ranked(values, axis)
+    place = q * (count - 1)
+    below = np.floor(place).astype(np.int64)
+    low = picked(ordered, np.maximum(below, 0))
+    high = picked(ordered, np.maximum(np.minimum(below + 1, count - 1), 0))
+    found = np.where(count > 0, low + (high - low) * (place - below), np.nan)
+    return shaped(np.asarray(found), values, axis, keepdims)
+
+
+def nanpercentile(a, q, axis=None, keepdims=False):
+    share = [p / 100 for p in q] if isinstance(q, (tuple, list)) else q / 100
+    return nanquantile(a, share, axis, keepdims)
+
+
+def put(a, ind, v, mode="raise"):
+    if mode != "raise":
+        raise ValueError("another mode than that of an error for places beside the array")
+    places = np.ravel(np.asarray(ind))
+    values = np.resize(np.asarray(v), places.shape)
+    a[np.unravel_index(np.where(places < 0, places + a.size, places), a.shape)] = values
+
+
+def choose(a, choices, mode="raise"):
+    if mode != "raise":
+        raise ValueError("another mode than that of an error for places beside the choices")
+    which = np.asarray(a)
+    arrays = np.broadcast_arrays(which, *choices)
+    return np.take_along_axis(np.stack(arrays[1:]), arrays[0][None], axis=0)[0]
+
+
+def fromiter(iter, dtype, count=-1):
+    values = np.array(iter, dtype=dtype)
+    if count > values.shape[0]:
+        raise ValueError("fewer items than are asked for")
+    return values if count < 0 else values[:count]
+
+
+def triu_indices_from(arr, k=0):
+    return np.triu_indices(arr.shape[0], k, arr.shape[1])
+
+
+def tril_indices_from(arr, k=0):
+    return np.tril_indices(arr.shape[0], k, arr.shape[1])
+
+
+def diag_indices_from(arr):
+    return np.diag_indices(arr.shape[0], arr.ndim)
+
+
+def poly(seq_of_zeros):
+    zeros = np.atleast_1d(np.asarray(seq_of_zeros))
+    if zeros.ndim != 1:
+        raise ValueError("the characteristic polynomial of a matrix")
+    out = np.zeros(zeros.shape[0] + 1, np.result_type(zeros.dtype, np.float64))
+    out[0] = 1.0
+    for k in range(zeros.shape[0]):
+        out[1:k + 2] -= zeros[k] * out[:k + 1]
+    return out
+
+
+def cumulative_sum(x, axis=None, include_initial=False):
+    return accumulated(np.cumsum, 0, np.asarray(x), axis, include_initial)
+
+
+def cumulative_prod(x, axis=None, include_initial=False):
+    return accumulated(np.cumprod, 1, np.asarray(x), axis, include_initial)
+
+
+def accumulated(function, first, values, axis, include_initial):
+    if axis is None and values.ndim != 1:
+        raise ValueError("an axis has to be given")
+    along = 0 if axis is None else axis
+    sums = function(values, axis=along)
+    if not include_initial:
+        return sums
+    edge = np.full_like(np.take(sums, [0], axis=along), first)
+    return np.concatenate((edge, sums), axis=along)

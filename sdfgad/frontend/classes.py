@@ -1,0 +1,158 @@
+"""Objects of the user's classes that the program makes itself: `__init__`, `super()`, operators."""
+from __future__ import annotations
+
+import inspect
+from abc import ABC, ABCMeta
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import partial
+from types import FunctionType, MappingProxyType
+from typing import Any, Generic
+
+import numpy as np
+
+from sdfgad.frontend import arithmetic
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.outside import outside
+from sdfgad.frontend.records import is_guarded
+from sdfgad.frontend.surroundings import LIBRARIES
+from sdfgad.frontend.values import Parent, Record, Value, is_number
+
+_ROOTS = (object, ABC, Generic)
+
+
+def is_own_class(form: Value) -> bool:
+    """Whether Python code of the user's says all there is about making an instance and looking at it."""
+    if not isinstance(form, type) or type(form) not in (type, ABCMeta) or inspect.isabstract(form):
+        return False
+    lines = [c for c in form.__mro__ if c not in _ROOTS]
+    if any(c.__module__.split(".")[0] in LIBRARIES for c in lines) or not lines:
+        return False
+    plain = all(inspect.getattr_static(form, n, None) is getattr(object, n, None)
+                for n in ("__new__", "__getattribute__", "__getattr__", "__delattr__"))
+    return plain and _set_up(form) is not None
+
+
+def _set_up(form: type) -> Any:
+    """What sets the attributes of a new instance: Python code, or nothing."""
+    rule = inspect.getattr_static(form, "__init__", None)
+    return rule if isinstance(rule, FunctionType) or rule is object.__init__ else None
+
+
+def instance(ctx: Context, form: type, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    """`form(...)`; None for a class that does more than its `__init__` says."""
+    if not is_own_class(form):
+        return None
+    made = Record(form, {}, len(ctx.builder.regions))
+    rule = _set_up(form)
+    if is_dataclass(form) and rule.__code__.co_filename == "<string>":
+        guarded = is_guarded(form) and hasattr(form, "__post_init__")
+        return None if guarded else _from_fields(ctx, made, arguments, keywords)
+    if is_guarded(form):
+        return None
+    if rule is not object.__init__:
+        ctx.invoke(ctx, rule, [made, *arguments], keywords)
+    elif arguments or keywords:
+        raise ctx.refuse(f"arguments of {form.__name__}, which takes none", code="SG102")
+    return made
+
+
+def _from_fields(ctx: Context, made: Record, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A dataclass: arguments, defaults, what factories make, and `__post_init__`."""
+    given = fields(made.form)
+    if any(f.kw_only or f.type == "InitVar" for f in given) or len(
+            inspect.signature(made.form).parameters) != sum(f.init for f in given):
+        raise ctx.refuse(f"a call of {made.form.__name__}, a dataclass with fields of a special kind",
+                         "give it an __init__", "SG102")
+    try:
+        bound = inspect.signature(made.form).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise ctx.refuse(f"this call of {made.form.__name__}: {error}", code="SG102") from error
+    for field in given:
+        found, value = _field(ctx, field, bound.arguments)
+        if found:
+            made.items[field.name] = kept(ctx, value)
+    if hasattr(made.form, "__post_init__"):
+        ctx.invoke(ctx, inspect.getattr_static(made.form, "__post_init__"), [made], {})
+    return made
+
+
+def _field(ctx: Context, field: Field[Any], given: Mapping[str, Value]) -> tuple[bool, Value]:
+    if field.name in given:
+        return True, given[field.name]
+    if field.default_factory is not MISSING:
+        return True, ctx.invoke(ctx, field.default_factory, [], {})
+    return field.default is not MISSING, outside(ctx, field.default, field.name)
+
+
+# super()
+
+def parent(ctx: Context) -> Value:
+    """`super()` in a method."""
+    code = ctx.frame.code
+    first = next(iter((*code.node.args.posonlyargs, *code.node.args.args)), None)
+    form = code.cells.get("__class__")
+    if first is None or not isinstance(form, type) or first.arg not in ctx.frame.names:
+        raise ctx.refuse("super() outside of a method", "name the class: Base.method(self)", "SG102")
+    return Parent(ctx.frame.names[first.arg], form)
+
+
+def of_parent(ctx: Context, owner: Parent, name: str) -> Value:
+    """`super().name`: a method of the next class in line."""
+    form = owner.owner.form if isinstance(owner.owner, Record) else type(owner.owner)
+    line = form.__mro__
+    for other in line[line.index(owner.form) + 1:] if owner.form in line else ():
+        held = other.__dict__.get(name)
+        if isinstance(held, FunctionType):
+            return partial(held, owner.owner)
+        if held is object.__init__:
+            return partial(nothing, owner.owner)
+        if held is not None:
+            break
+    raise ctx.refuse(f"super().{name}, which is no method", "name the class", "SG102")
+
+
+def nothing(self: Any) -> None:
+    """`object.__init__`, as the interpreter runs it."""
+
+
+# operators
+
+_NAMES: Mapping[np.ufunc, str] = MappingProxyType({
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.divide: "truediv",
+    np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul"})
+
+
+def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
+    """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
+    name = _NAMES.get(ufunc)
+    if update and isinstance(left, Record) and hasattr(left.form, f"__i{name}__"):
+        raise ctx.refuse(f"an update of {describe(left)} by its class", "call a method by its name", "SG102")
+    for one, other, rule in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+        if not isinstance(one, Record) or not is_own_class(one.form):
+            continue
+        held = inspect.getattr_static(one.form, rule, None)
+        # An array or another class on the left, or a derived one on the right, may have a say before this one has.
+        first = one is left if not isinstance(other, Record) else other.form is one.form
+        plain = is_number(other) and not isinstance(other, np.generic)
+        if isinstance(held, FunctionType) and (first or plain):
+            result = ctx.invoke(ctx, held, [one, other], {})
+            if result is not NotImplemented:
+                return result
+    if isinstance(left, Record) or isinstance(right, Record):
+        raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}",
+                         "call a method by its name", "SG102")
+    return arithmetic.binary(ctx, ufunc, left, right)
+
+
+def has_rule(value: Value, name: str) -> bool:
+    """Whether the class of an object has a method of this name written in Python."""
+    return isinstance(value, Record) and is_own_class(value.form) and isinstance(
+        inspect.getattr_static(value.form, name, None), FunctionType)
+
+
+def by_rule(ctx: Context, owner: Record, name: str, *arguments: Value) -> Value:
+    """What a method written in Python says."""
+    return ctx.invoke(ctx, inspect.getattr_static(owner.form, name), [owner, *arguments], {})

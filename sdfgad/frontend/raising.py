@@ -1,0 +1,135 @@
+"""raise and assert on values known at run time only: the call stops there, and Python raises the exception."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.arithmetic import known_truth, truth_value
+from sdfgad.frontend.branches import facts_of
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import BOOL
+from sdfgad.frontend.liveness import always_exits, has_exit
+from sdfgad.frontend.values import IntValue, Value, is_number
+from sdfgad.ir.expr import Expr, call
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import FAILED, Failure, If, Lib, View
+
+
+def always_raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through a block ends in raise."""
+    return always_exits(body) and not has_exit(body)
+
+
+def raise_if(ctx: Context, condition: Expr, run: Callable[[], None]) -> None:
+    """`run`, which raises, under a condition: behind it everything is as it was, as nobody comes out of it."""
+    builder, frame, source = ctx.builder, ctx.frame, ctx.builder.source
+    names, shared = dict(frame.names), builder.shared
+    with builder.region() as block:
+        builder.scope.facts.extend(facts_of(condition, True))
+        run()
+    frame.names, builder.shared, builder.source = names, shared, source
+    builder.emit(If(condition, tuple(block), (), source))
+
+
+def opposite(condition: Expr) -> Expr:
+    return call("not", condition, dtype=BOOL)
+
+
+def run_raise(ctx: Context, stmt: ast.Raise) -> None:
+    """A `raise` statement."""
+    if stmt.exc is None or ctx.frame.quiet:
+        why = ast.unparse(stmt.exc.args[0]) if isinstance(stmt.exc, ast.Call) and stmt.exc.args else ""
+        raise ctx.refuse(f"these arguments of a library function: {why.strip(chr(39))}" if why else "a bare raise",
+                         "" if why else "name the exception", "SG102")
+    fail(ctx, _failure(ctx, stmt.exc))
+
+
+def run_assert(ctx: Context, stmt: ast.Assert) -> None:
+    """An `assert` statement."""
+    test = ctx.evaluate(ctx, stmt.test)
+    decided = known_truth(ctx, test)
+    if decided:
+        return
+
+    def failing() -> None:
+        fail(ctx, Failure(AssertionError, () if stmt.msg is None else (_argument(ctx, stmt.msg),)))
+
+    if decided is False:
+        failing()
+        return
+    with ctx.at(stmt.test):
+        value = truth_value(ctx, test)
+    condition = value.at(())
+    ctx.builder.consume(value)
+    ctx.builder.flush()
+    raise_if(ctx, opposite(condition), failing)
+
+
+def fail(ctx: Context, failure: Failure) -> None:
+    """Raised at once where every call with these arguments comes by, else by the compiled program."""
+    builder = ctx.builder
+    if not builder.regions and not builder.quiet and not builder.failures:
+        raise failure.error()
+    view = View(FAILED, (ix(1),), (ix("_0"),), np.dtype(np.int64))
+    builder.emit(Lib("fail", (view,), (), {"which": len(builder.failures), "accumulate": True}, builder.source))
+    builder.failures.append(failure)
+
+
+def _failure(ctx: Context, node: ast.expr) -> Failure:
+    form = ctx.evaluate(ctx, node.func if isinstance(node, ast.Call) else node)
+    if not isinstance(form, type) or not issubclass(form, Exception):
+        raise ctx.refuse("a raise of something other than an exception class or a call of one",
+                         "write raise ValueError('...')", "SG102")
+    if isinstance(node, ast.Call) and (node.keywords or any(isinstance(a, ast.Starred) for a in node.args)):
+        raise ctx.refuse("keywords of an exception", "give its arguments by place", "SG102")
+    failure = Failure(form, tuple(_argument(ctx, a) for a in node.args) if isinstance(node, ast.Call) else ())
+    try:
+        failure.error()
+    except TypeError as error:
+        raise ctx.refuse(f"an exception that cannot be made: {error}", code="SG102") from error
+    return failure
+
+
+def _argument(ctx: Context, node: ast.expr) -> Value:
+    """What an exception is made of: a constant, or text in which values of the run stand as they do in the source."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_piece(ctx, p) for p in node.values)
+    value = _known(ctx, node)
+    return ast.unparse(node) if value is None and not _is_none(node) else value
+
+
+def _piece(ctx: Context, node: ast.expr) -> str:
+    if not isinstance(node, ast.FormattedValue):
+        return str(node.value)  # type: ignore[attr-defined]
+    value = _known(ctx, node.value)
+    if value is None or node.format_spec is not None and not all(
+            isinstance(p, ast.Constant) for p in node.format_spec.values):  # type: ignore[attr-defined]
+        return "{" + ast.unparse(node.value) + "}"
+    spec = "" if node.format_spec is None else "".join(p.value for p in node.format_spec.values)  # type: ignore[attr-defined]
+    return format(_CONVERSIONS[chr(node.conversion)](value) if node.conversion > 0 else value, spec)
+
+
+_CONVERSIONS: Mapping[str, Callable[[Any], str]] = MappingProxyType({"s": str, "r": repr, "a": ascii})
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _known(ctx: Context, node: ast.expr) -> Value:
+    """The value of an expression that is known now, None for others; nothing is emitted."""
+    back = ctx.mark()
+    try:
+        value = ctx.evaluate(ctx, node)
+    except UnsupportedError:
+        value = None
+    back()
+    if isinstance(value, IntValue):
+        return value.ix.const
+    plain = value if isinstance(value, tuple) else (value,)
+    return value if all(isinstance(v, str) or is_number(v) for v in plain) else None

@@ -18,6 +18,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Group, Item, Kernel, Scheduler, pieces
 from sdfgad.codegen.steps import steps_of
+from sdfgad.codegen.teams import form_teams
 from sdfgad.codegen.together import keep_together
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
@@ -86,7 +87,8 @@ def scheduled(program: Program) -> Scheduled:
     passed = {*program.arguments, *program.constants}
     less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
     items = keep_together((joined if less else apart).items, scheduler.arrays)
-    return replace(apart, items=tuned(items, Frame(scheduler.arrays)))
+    tapes = {n for n, a in scheduler.arrays.items() if a.role == "tape"}
+    return replace(apart, items=form_teams(tuned(items, Frame(scheduler.arrays)), tapes))
 
 
 def _variables(block: Block) -> Iterator[str]:

@@ -55,13 +55,17 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Region:
-    """Control flow around `parts`. Bounds and condition are numbers or names of scalars computed just before."""
+    """Control flow around `parts`. Bounds and condition are numbers or names of scalars computed just before.
+
+    team: the same threads run all of it, each its share of every kernel (`teams.py`).
+    """
 
     stmt: Loop | While | If
     parts: tuple[tuple[Item, ...], ...]
     start: int | str = 0
     stop: int | str = 0
     cond: str = ""
+    team: bool = False
 
 
 Item: TypeAlias = Group | Kernel | Region

@@ -192,3 +192,9 @@ def pieces(items: Iterable[Item]) -> Iterator[Group | Kernel]:
                 yield from pieces(part)
         else:
             yield item
+
+
+def private_arrays(piece: Group | Kernel) -> set[str]:
+    """Containers that belong to one iteration of a piece or of a loop in it."""
+    inner = {n for s in statements(piece.body) if isinstance(s, Loop) for n in s.private}
+    return inner | set(piece.private) if isinstance(piece, Kernel) else inner

@@ -8,8 +8,6 @@ from sdfgad.codegen.piece_text import Scalars, emit_group, emit_point, group_nam
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame, pieces
 from sdfgad.ir.program import If, Loop, While
 
-_WAIT = "#pragma omp barrier"
-
 
 def team_names(item: Region, frame: Frame, scalars: Scalars) -> set[str]:
     """The containers that a team needs from outside."""
@@ -29,6 +27,7 @@ def emit_team(writer: Writer, frame: Frame, item: Region, scalars: Scalars) -> N
     names = ", ".join(sorted(pointer(n) for n in team_names(item, frame, scalars)))
     writer.line(f"#pragma omp parallel{f' firstprivate({names})' if names else ''}")
     writer.open()
+    writer.line("const bool sg_several = omp_get_num_threads() > 1;")
     _Team(writer, scalars).region(item, frame)
     writer.close()
 
@@ -74,19 +73,21 @@ class _Team:
         self.writer.open()
         emit_group(self.writer, frame, item.body, self.scalars)
         self.writer.close()
-        self.writer.line(_WAIT)
+        self.wait()
 
     def share(self, item: Kernel, frame: Frame) -> None:
-        """The threads wait at the end of the loop that they share."""
+        """All threads, each some of the points."""
         counters = [self.writer.fresh("m") for _ in item.extents]
+        schedule = "dynamic" if item.uneven else "static"
         collapse = f" collapse({len(counters)})" if len(counters) > 1 else ""
-        self.writer.line(f"#pragma omp for{collapse} schedule({'dynamic' if item.uneven else 'static'})")
+        self.writer.line(f"#pragma omp for{collapse} schedule({schedule}) nowait")
         for counter, extent in zip(counters, item.extents, strict=True):
             stop = self.value(extent.trips)
             self.writer.open(f"for (int64_t {counter} = 0; {counter} < {stop}; {counter}++)")
         emit_point(self.writer, kernel_frame(frame, item), item, counters, self.scalars)
         for _ in counters:
             self.writer.close()
+        self.wait()
 
     def region(self, item: Region, frame: Frame) -> None:
         self.writer.open()
@@ -118,6 +119,12 @@ class _Team:
         self.items(item.parts[0], frame.inside([stmt.range]))
         self.writer.close()
 
+    def wait(self) -> None:
+        """A thread that is alone need not pass what it would pass as slowly."""
+        self.writer.open("if (sg_several)")
+        self.writer.line("#pragma omp barrier")
+        self.writer.close()
+
     def leave(self, cond: str) -> None:
         self.writer.line(f"if ({self.known(cond, 'bool')}) break;")
 
@@ -125,7 +132,7 @@ class _Team:
         """A value that every thread has before any of them goes on."""
         name = self.writer.fresh("known")
         self.writer.line(f"const {kind} {name} = {text};")
-        self.writer.line(_WAIT)
+        self.wait()
         return name
 
     def value(self, name: int | str) -> str:

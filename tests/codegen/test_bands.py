@@ -73,9 +73,9 @@ DOWN = mapped([ROW, COLUMN], store("y", [0, "j"], load("z", "i", "j"), "+"))
     ((STENCIL, BEHIND), [1, 1]),
     ((STENCIL, SHIFTED), [1, 1]),
     ((STENCIL, FIRST_ROW, BEHIND), [2, 1]),
-], ids=["own rows", "with the border", "border first", "much in one row", "across a scalar", "in a loop", "past what waits",
-        "not past what it needs", "past what waits and no further", "rows before",
-        "overwritten", "until rows before"])
+], ids=["own rows", "with the border", "border first", "much in one row", "across a scalar", "in a loop",
+        "past what waits", "not past what it needs", "past what waits and no further", "rows before", "overwritten",
+        "until rows before"])
 def test_one_kernel_for_maps_that_keep_to_their_rows(body: tuple[Stmt, ...], expected: list[int]) -> None:
     assert sizes(*body) == expected
 

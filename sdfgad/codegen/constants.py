@@ -53,7 +53,7 @@ class _Ahead:
         changed = {n for part in parts for p in pieces(part) for n in all_writes(p.body)}
         leaving: list[Stmt] = []
         for stmt in (s for part in parts for i in part if isinstance(i, Group) for s in i.body):
-            if writes(stmt) <= self.made and reads(stmt).isdisjoint(changed):
+            if isinstance(stmt, Map) and writes(stmt) <= self.made and reads(stmt).isdisjoint(changed):
                 leaving.append(stmt)
                 changed -= writes(stmt)
         left = {id(s) for s in leaving}

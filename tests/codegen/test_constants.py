@@ -69,6 +69,13 @@ def test_ahead_of_the_inner_loop_alone() -> None:
     assert len(constants(next(i for i in items if isinstance(i, Region)).parts[0])) == 1
 
 
+def test_loops_of_the_program_stay() -> None:
+    """Whatever they read is looked at inside."""
+    sweep = Loop(span("k", 1, N), (mapped([], store("x", ["k", 0], load("x", ix("k") - 1, 0), "+")),))
+    chosen = If(compare("lt", load("c"), num(0.0)), (mapped([], store("c", [], num(2.0))),))
+    build(Loop(span("t", 3), (*scaled(FIXED), sweep, chosen, CHANGE)))
+
+
 @pytest.mark.parametrize("trips", [0, 1])
 def test_harmless_where_nothing_runs(trips: int) -> None:
     """Even a division by zero ahead of what never uses it."""

@@ -72,7 +72,7 @@ def test_ahead_of_the_inner_loop_alone() -> None:
 def test_loops_of_the_program_stay() -> None:
     """Whatever they read is looked at inside."""
     sweep = Loop(span("k", 1, N), (mapped([], store("x", ["k", 0], load("x", ix("k") - 1, 0), "+")),))
-    chosen = If(compare("lt", load("c"), num(0.0)), (mapped([], store("c", [], num(2.0))),))
+    chosen = If(compare("lt", load("c"), num(0.0)), (mapped([], store("c", [], num(2.0))),), ())
     build(Loop(span("t", 3), (*scaled(FIXED), sweep, chosen, CHANGE)))
 
 

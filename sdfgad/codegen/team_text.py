@@ -83,7 +83,7 @@ class _Team:
         self.writer.line(f"#pragma omp for{collapse} schedule({schedule}) nowait")
         for counter, extent in zip(counters, item.extents, strict=True):
             stop = self.value(extent.trips)
-            self.writer.open(f"for (int64_t {counter} = 0; {counter} < {stop}; {counter}++)")
+            self.writer.open(f"for (int64_t {counter} = 0; {counter} < {stop}; {counter} += 1)")
         emit_point(self.writer, kernel_frame(frame, item), item, counters, self.scalars)
         for _ in counters:
             self.writer.close()

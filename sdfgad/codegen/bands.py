@@ -5,6 +5,7 @@ still in the cache of the same core, and what is too small for all threads is no
 """
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -28,16 +29,25 @@ UNEVEN = 1.5
 def join_bands(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) -> tuple[Item, ...]:
     """parallel i = 0:9: x[i] = y[i] ; x[9] = 0 ; parallel i = 0:10: z[i] = x[i]
     ->   parallel b = 0:5: { i = 2b:min(9, 2b + 2): x[i] = y[i] ; i = max(9, 2b):min(10, 2b + 2): x[i] = 0 ; ... }
+
+    A small map that has to wait for all rows does so behind those that follow it and need not: they change places.
     """
     done: list[Item] = []
-    run = _Run(frame, fresh)
-    for piece in _pieces(items, frame, fresh):
-        if not isinstance(piece, _Piece):
-            done.extend((*run.items(), piece))
+    run, queue = _Run(frame, fresh), deque(_pieces(items, frame, fresh))
+    while queue or run.later:
+        piece = queue.popleft() if queue else None
+        if isinstance(piece, _Piece) and (run.takes(piece) or run.puts_off(piece)):
+            continue
+        if run.later:
+            queue.extendleft(reversed([*run.later, *([piece] if piece is not None else [])]))
+            done.extend(run.items())
             run = _Run(frame, fresh)
-        elif not run.takes(piece):
+        elif isinstance(piece, _Piece):
             done_with, run = run.cut(piece)
             done.extend(done_with)
+        elif piece is not None:
+            done.extend((*run.items(), piece))
+            run = _Run(frame, fresh)
     done.extend(run.items())
     return tuple(_together(done))
 
@@ -91,11 +101,13 @@ def _together(items: Iterable[Item]) -> Iterator[Item]:
 
 @dataclass
 class _Run:
-    """Maps that can be taken in bands so far; `ahead` are scalars that can as well be computed before all of them."""
+    """Maps that can be taken in bands so far; `ahead` are scalars that can as well be computed before all of them,
+    `later` are small maps that have to wait for them."""
 
     frame: Frame
     fresh: Callable[[str], str]
     ahead: list[_Piece] = field(default_factory=list)
+    later: list[_Piece] = field(default_factory=list)
     taken: list[tuple[Rowed, _Piece]] = field(default_factory=list)
     order: list[_Piece] = field(default_factory=list)
     origins: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -104,11 +116,22 @@ class _Run:
     row: str = ""
 
     def takes(self, piece: _Piece) -> bool:
-        """Add a piece if it can go with what is here."""
+        """Add a piece if it can go with what is here, and need not come after what waits."""
+        if any(conflicts(p.stmt, piece.stmt) for p in self.later):
+            return False
         done = self._ahead(piece) if not piece.stmt.domain else self._inside(piece)
         if done:
             self.order.append(piece)
         return done
+
+    def puts_off(self, piece: _Piece) -> bool:
+        """Let a small map wait that would part what comes after it from a kernel which it could go with."""
+        if not isinstance(piece.item, Group) or not any(isinstance(p.item, Kernel) for p in self.order):
+            return False
+        if not self.later and self._waits_for(piece) < len(self.order):
+            return False
+        self.later.append(piece)
+        return True
 
     def cut(self, piece: _Piece) -> tuple[tuple[Item, ...], _Run]:
         """What runs before another run that begins with the piece, or a little earlier: a small map is kept with the

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region, assigned
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, assigned, pieces
 from sdfgad.ir.expr import Call, Const, Expr, Load, operands, rewrite, walk
-from sdfgad.ir.program import Map
-from sdfgad.ir.walk import writes
+from sdfgad.ir.program import Block, Map, Stmt
+from sdfgad.ir.walk import all_writes, reads, writes
 
 FEWEST = 2
 """Maps of a kernel from which on it pays: a single one computes such values ahead of its own loops."""
@@ -19,25 +19,56 @@ def constants_ahead(items: tuple[Item, ...], scalar: Callable[[str, np.dtype], s
     """parallel: { map i: x[i] = (1 / h) * y[i] ; map i: z[i] = (1 / h) * w[i] }
     ->   c = 1 / h ; parallel: { map i: x[i] = c * y[i] ; map i: z[i] = c * w[i] }
 
-    Also of what only some iterations use: numbers of floating point are computed without harm.
+    Also of what only some iterations use: numbers of floating point are computed without harm. And ahead of the loops
+    around as far as nothing in them changes what it is computed from.
     """
-    done: list[Item] = []
-    for item in items:
-        if isinstance(item, Region):
-            done.append(replace(item, parts=tuple(constants_ahead(part, scalar) for part in item.parts)))
-            continue
-        maps = [s for s in item.body if isinstance(s, Map)] if isinstance(item, Kernel) else []
-        if not isinstance(item, Kernel) or len(maps) < max(FEWEST, len(item.body)):
-            done.append(item)
-            continue
-        known = _named(_shared(maps), scalar)
-        ahead = tuple(assigned(v.array, e) for e, v in known.items())
-        if done and isinstance(before := done[-1], Group):
-            done[-1] = Group((*before.body, *ahead))
-        elif ahead:
-            done.append(Group(ahead))
-        done.append(replace(item, body=tuple(_with(m, known) for m in maps)))
-    return tuple(done)
+    return _Ahead(scalar).items(items)
+
+
+class _Ahead:
+    """Moves what is constant ahead of kernels. made: the scalars that hold it."""
+
+    def __init__(self, scalar: Callable[[str, np.dtype], str]) -> None:
+        self.scalar = scalar
+        self.made: set[str] = set()
+
+    def items(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        done: list[Item] = []
+        for item in items:
+            if isinstance(item, Region):
+                _follow(done, *self.apart(item, [self.items(part) for part in item.parts]))
+                continue
+            maps = [s for s in item.body if isinstance(s, Map)] if isinstance(item, Kernel) else []
+            if not isinstance(item, Kernel) or len(maps) < max(FEWEST, len(item.body)):
+                _follow(done, (), item)
+                continue
+            known = _named(_shared(maps), self.scalar)
+            self.made |= {v.array for v in known.values()}
+            ahead = tuple(assigned(v.array, e) for e, v in known.items())
+            _follow(done, ahead, replace(item, body=tuple(_with(m, known) for m in maps)))
+        return tuple(done)
+
+    def apart(self, item: Region, parts: list[tuple[Item, ...]]) -> tuple[Block, Region]:
+        """What is the same in every iteration, and control flow without it."""
+        changed = {n for part in parts for p in pieces(part) for n in all_writes(p.body)}
+        leaving: list[Stmt] = []
+        for stmt in (s for part in parts for i in part if isinstance(i, Group) for s in i.body):
+            if isinstance(stmt, Map) and writes(stmt) <= self.made and reads(stmt).isdisjoint(changed):
+                leaving.append(stmt)
+                changed -= writes(stmt)
+        left = {id(s) for s in leaving}
+        kept = ([Group(tuple(s for s in i.body if id(s) not in left)) if isinstance(i, Group) else i for i in part]
+                for part in parts)
+        return tuple(leaving), replace(item, parts=tuple(tuple(i for i in part if i != Group(())) for part in kept))
+
+
+def _follow(done: list[Item], ahead: Block, item: Item) -> None:
+    """Add an item, with statements right before it."""
+    if ahead and done and isinstance(before := done[-1], Group):
+        done[-1] = Group((*before.body, *ahead))
+    elif ahead:
+        done.append(Group(ahead))
+    done.append(item)
 
 
 def _named(parts: Iterable[Expr], scalar: Callable[[str, np.dtype], str]) -> dict[Expr, Load]:

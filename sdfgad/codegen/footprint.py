@@ -16,12 +16,13 @@ from sdfgad.codegen.bands import join_bands
 from sdfgad.codegen.constants import constants_ahead
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
-from sdfgad.codegen.schedule import Group, Item, Kernel, Scheduler, pieces
+from sdfgad.codegen.schedule import Item, Kernel, Scheduler, pieces, private_arrays
 from sdfgad.codegen.steps import steps_of
+from sdfgad.codegen.teams import form_teams
 from sdfgad.codegen.together import keep_together
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range
+from sdfgad.ir.program import Array, Block, Lib, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 
 _INVERSE_PANEL = 64
@@ -86,7 +87,8 @@ def scheduled(program: Program) -> Scheduled:
     passed = {*program.arguments, *program.constants}
     less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
     items = keep_together((joined if less else apart).items, scheduler.arrays)
-    return replace(apart, items=tuned(items, Frame(scheduler.arrays)))
+    frame = Frame(scheduler.arrays)
+    return replace(apart, items=form_teams(tuned(items, frame), frame))
 
 
 def _variables(block: Block) -> Iterator[str]:
@@ -130,12 +132,6 @@ def thread_bytes(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> int:
     """The most that arrays of one iteration take on the stack of a thread."""
     sizes = (sum(arrays[n].bytes for n in private_arrays(p) if arrays[n].shape) for p in pieces(items))
     return max(sizes, default=0)
-
-
-def private_arrays(piece: Group | Kernel) -> set[str]:
-    """Containers that belong to one iteration of a piece or of a loop in it."""
-    inner = {n for s in statements(piece.body) if isinstance(s, Loop) for n in s.private}
-    return inner | set(piece.private) if isinstance(piece, Kernel) else inner
 
 
 def library_bytes(block: Block) -> int:

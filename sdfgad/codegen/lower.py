@@ -5,7 +5,7 @@ Containers of the SDFG are the program's containers under the prefix `v_`. Nothi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import dace
 from dace import dtypes
@@ -18,23 +18,21 @@ from sdfgad.codegen.cpp import (
     Frame,
     Writer,
     container,
-    ctype,
     identifier,
-    index_text,
     pointer,
-    register,
     symbol,
     tape_number,
 )
 from sdfgad.codegen.footprint import footprint_of, scheduled
 from sdfgad.codegen.libraries import BLAS_OPS, DECOMPOSITIONS
+from sdfgad.codegen.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
 from sdfgad.codegen.reciprocals import Reciprocals
-from sdfgad.codegen.scalars import exposed, lasting_scalars
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
-from sdfgad.codegen.statements import declare_private, declare_tapes, emit_block, private_names
-from sdfgad.codegen.streamed import streamed
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, Range, While
-from sdfgad.ir.walk import all_reads, all_writes, range_elems, statements
+from sdfgad.codegen.scalars import lasting_scalars
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame, pieces
+from sdfgad.codegen.statements import declare_tapes
+from sdfgad.codegen.team_text import emit_team, team_names
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
+from sdfgad.ir.walk import all_writes, statements
 
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
@@ -129,6 +127,10 @@ class _Builder:
         if isinstance(item, Kernel):
             state = self.state(parent, "kernel", item.body)
             return state, self.kernel(state, item, kernel_frame(frame, item))
+        if item.team:
+            state = self.state(parent, "team", (item.stmt,))
+            self.team(state, item, frame)
+            return state, {}
         return self.region(parent, item, frame)
 
     def state(self, parent: ControlFlowRegion, stem: str, body: Block) -> SDFGState:
@@ -189,60 +191,38 @@ class _Builder:
         return found if isinstance(self.sdfg.arrays[found], dace.data.Scalar) else f"{found}[0]"
 
     def group(self, state: SDFGState, body: Block, frame: Frame) -> None:
-        """One tasklet that runs `body`; zero-dimensional containers live in locals meanwhile."""
-        names = all_reads(body) | all_writes(body)
-        held = sorted(n for n in names - set(self.tapes) if not frame.arrays[n].shape)
-        writer = Writer()
-        written = all_writes(body)
-        for name in held:
-            value = f" = {self.origin(name, written)}" if name in self.lasting and exposed(body, name)[0] else "{}"
-            writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{value};")
-        for stmt in body:
-            self.block(writer, replace(frame, registers=frozenset(held)), (stmt,))
-        for name in held:
-            if name in self.lasting and name in written:
-                writer.line(f"{pointer(name)}[0] = {register(name)};")
-        names -= private_names(body) | (set(held) - self.lasting)
-        self.tasklet(state, names, written, writer)
+        """One tasklet that runs `body`."""
+        written, writer = all_writes(body), Writer()
+        scalars = self.scalars(written)
+        emit_group(writer, frame, body, scalars)
+        self.tasklet(state, group_names(body, frame, scalars), written, writer)
+
+    def team(self, state: SDFGState, item: Region, frame: Frame) -> None:
+        """One tasklet that runs a loop with all threads."""
+        written = {n for p in pieces((item,)) for n in all_writes(p.body)}
+        scalars, writer = self.scalars(written), Writer()
+        emit_team(writer, frame, item, scalars)
+        self.tasklet(state, team_names(item, frame, scalars), written, writer)
+
+    def scalars(self, written: set[str]) -> Scalars:
+        """Numbers as a tasklet that writes some of them finds them."""
+        return Scalars(self.lasting, self.tapes, lambda name: self.origin(name, written))
 
     def kernel(self, state: SDFGState, item: Kernel, frame: Frame) -> dict[str, str]:
         """A parallel map around one tasklet."""
         assignments: dict[str, str] = {}
-        writer = Writer()
-        starts = {e.array for x in item.extents for e in range_elems(x.var)}
-        written = all_writes(item.body)
-        names = (all_reads(item.body) | written | starts) - set(item.private)
-        held = sorted(n for n in names - set(self.tapes) if not frame.arrays[n].shape)
-        own = [n for n in item.private if not frame.arrays[n].shape]
-        for name in own:
-            writer.line(f"{ctype(frame.arrays[name].dtype)} {register(name)}{{}};")
-        declare_private(writer, frame, item.private)
-        for name in held:
-            writer.line(f"const {ctype(frame.arrays[name].dtype)} {register(name)} = {self.origin(name, written)};")
-        frame = replace(frame, registers=frozenset((*held, *own)))
-        ranges = {}
-        for extent in item.extents:
-            counter = self.label("m")
-            ranges[counter] = f"0:{self.bound(extent.trips, assignments)}"
-            r = extent.var
-            start = index_text(frame, r.start)
-            writer.line(f"const int64_t {symbol(r.var)} = {start} + int64_t({counter})*({r.step});")
-        self.block(writer, frame, item.body, tuple(e.var for e in item.extents))
+        writer, written = Writer(), all_writes(item.body)
+        counters = {self.label("m"): x for x in item.extents}
+        emit_point(writer, frame, item, counters, self.scalars(written))
+        ranges = {counter: f"0:{self.bound(x.trips, assignments)}" for counter, x in counters.items()}
         schedule = dtypes.ScheduleType.CPU_Multicore
         entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)
         if len(ranges) > 1:
             entry.map.collapse = len(ranges)
         if item.uneven:
             entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
-        self.tasklet(state, names, written, writer, entry, leave)
+        self.tasklet(state, kernel_names(item), written, writer, entry, leave)
         return assignments
-
-    def block(self, writer: Writer, frame: Frame, body: Block, extents: tuple[Range, ...] = ()) -> None:
-        """Write a block of which no other statement of the tasklet uses anything before it has ended."""
-        past = streamed(frame, body, extents)
-        emit_block(writer, replace(frame, streamed=past), body)
-        if past:
-            writer.line("sg::settle();")
 
     def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer,
                 entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:

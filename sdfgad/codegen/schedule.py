@@ -55,13 +55,17 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Region:
-    """Control flow around `parts`. Bounds and condition are numbers or names of scalars computed just before."""
+    """Control flow around `parts`. Bounds and condition are numbers or names of scalars computed just before.
+
+    team: the same threads run all of it, each its share of every kernel (`teams.py`).
+    """
 
     stmt: Loop | While | If
     parts: tuple[tuple[Item, ...], ...]
     start: int | str = 0
     stop: int | str = 0
     cond: str = ""
+    team: bool = False
 
 
 Item: TypeAlias = Group | Kernel | Region
@@ -195,3 +199,9 @@ def pieces(items: Iterable[Item]) -> Iterator[Group | Kernel]:
                 yield from pieces(part)
         else:
             yield item
+
+
+def private_arrays(piece: Group | Kernel) -> set[str]:
+    """Containers that belong to one iteration of a piece or of a loop in it."""
+    inner = {n for s in statements(piece.body) if isinstance(s, Loop) for n in s.private}
+    return inner | set(piece.private) if isinstance(piece, Kernel) else inner

@@ -55,6 +55,8 @@ COLUMN_0 = mapped([ROW], store("z", ["i", 0], load("z", "i", 1)))
 SHIFTED = mapped([span("k", 1, N), COLUMN], store("x", ["k", "j"], mul(load("z", "k", "j"), num(0.5))))
 BEHIND = mapped([span("k", 1, N), COLUMN], store("y", ["k", "j"], load("z", ix("k") - 1, "j")))
 SCALAR = mapped([], store("s", [], num(2.0)))
+CLEARED = mapped([ROW], store("x", ["i", 1], num(0.0)))
+FROM_CLEARED = mapped([ROW], store("z", ["i", 0], load("x", "i", 1)))
 DOWN = mapped([ROW, COLUMN], store("y", [0, "j"], load("z", "i", "j"), "+"))
 
 
@@ -65,11 +67,15 @@ DOWN = mapped([ROW, COLUMN], store("y", [0, "j"], load("z", "i", "j"), "+"))
     ((FIRST_ROW, COPY), [1]),
     ((COPY, SCALAR, STENCIL), [2]),
     ((Loop(span("t", 3), (COPY, STENCIL, COLUMN_0)),), [3]),
+    ((STENCIL, CLEARED, COLUMN_0, FIRST_ROW), [3]),
+    ((STENCIL, CLEARED, FROM_CLEARED, COLUMN_0), [1]),
+    ((STENCIL, CLEARED, COLUMN_0, BEHIND), [2, 2]),
     ((STENCIL, BEHIND), [1, 1]),
     ((STENCIL, SHIFTED), [1, 1]),
     ((STENCIL, FIRST_ROW, BEHIND), [2, 1]),
-], ids=["own rows", "with the border", "border first", "much in one row", "across a scalar", "in a loop", "rows before",
-        "overwritten", "until rows before"])
+], ids=["own rows", "with the border", "border first", "much in one row", "across a scalar", "in a loop",
+        "past what waits", "not past what it needs", "past what waits and no further", "rows before", "overwritten",
+        "until rows before"])
 def test_one_kernel_for_maps_that_keep_to_their_rows(body: tuple[Stmt, ...], expected: list[int]) -> None:
     assert sizes(*body) == expected
 

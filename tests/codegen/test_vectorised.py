@@ -16,7 +16,7 @@ from sdfgad.codegen.toolchain import find_compiler
 from sdfgad.pipeline import Wish, derive
 
 LOOP = re.compile(r"\s*for \(int64_t (\w+) = .*\1\+\+\) \{")
-SHARED = re.compile(r"\s*#pragma omp parallel for")
+SHARED = re.compile(r"\s*#pragma omp (parallel )?for")
 FILL = re.compile(r"\s*p_\w+\[.*\] = [\d.]+;")
 TRIPS = re.compile(r"= (-?\d+); \w+ < (\d+);")
 VECTORISED = re.compile(rf"{SOURCE}:(\d+):\d+: optimized: loop vectorized using \d+ byte vectors")

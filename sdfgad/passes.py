@@ -21,6 +21,7 @@ from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
 from sdfgad.transform.jam_sweeps import jam_sweeps
+from sdfgad.transform.join_lines import join_lines
 from sdfgad.transform.join_pointwise import join_pointwise
 from sdfgad.transform.join_updates import join_updates
 from sdfgad.transform.joined_sums import join_sums
@@ -54,6 +55,7 @@ from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sum_pieces import sum_pieces
 from sdfgad.transform.sums_in_place import sum_in_place
 from sdfgad.transform.sums_to_copies import sum_to_copies
+from sdfgad.transform.symmetric import halve_symmetric
 from sdfgad.transform.tables import tabulate
 from sdfgad.transform.tabulate_rows import tabulate_rows
 from sdfgad.transform.thin_products import write_out_products
@@ -73,7 +75,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
     program = read_shifted(share_values(fuse_pointwise(program, seen), seen), seen)
-    program = narrow_triangles(part_versions(program, seen), seen)
+    program = halve_symmetric(narrow_triangles(part_versions(program, seen), seen), seen)
     return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
 
 
@@ -98,7 +100,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = line_strips(remove_unseen_copies(read_kept(join_pointwise(rising_stores(program), keep)), keep))
+    program = join_lines(join_pointwise(rising_stores(program), keep), keep)
+    program = line_strips(remove_unseen_copies(read_kept(program), keep))
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
     return narrow_choices(thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import points, stride, touches
@@ -23,15 +24,18 @@ from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.forward_values import forward_values, own_names
 from sdfgad.transform.own_lines import OwnLines, Pair, add_together, collects
 
+_Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
+
 
 @dataclass(frozen=True)
 class Limits:
-    """points: of a map, from which a pass over them counts. arrays: that a processor can follow at once. far: most
-    statements between two maps. stride: the longest way from neighbour to neighbour that caches do not mind."""
+    """points: of a map, from which a pass over them counts. arrays: with other elements at each point of a row, that a
+    processor can follow at once. far: most statements between two maps. stride: the longest way from neighbour to
+    neighbour that caches do not mind."""
 
     points: int = 512
-    arrays: int = 20
-    far: int = 24
+    arrays: int = 30
+    far: int = 60
     stride: int = 4
 
 
@@ -85,23 +89,22 @@ class _Joiner:
         if found is None:
             done.append(stmt)
             return
-        place, up, joined = found
-        later = done[place + 1:] if up else []
-        done[place:] = done[place + 1:] if not up else []
+        place, between, joined = found
+        done[place:] = between[0]
         for made in joined:
             # What both read may come from yet another one.
             self._append(done, made, parallel)
-        done += later
+        done += between[1]
 
-    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, bool, Block] | None:
-        """The nearest earlier map to run this one with, whether this one moves up to it, and both together."""
+    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, _Between, Block] | None:
+        """The nearest earlier map to run this one with, what then comes before and after, and both together."""
         up = True
         for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
             first = done[k]
             if isinstance(first, Map) and self._fits(first) and \
-                    (up or all(_apart(first, s) for s in done[k + 1:])) and \
+                    (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
                     (joined := self._joined(first, stmt, parallel)) is not None:
-                return k, up, joined
+                return k, between, joined
             up = up and _apart(first, stmt)
         return None
 
@@ -124,7 +127,7 @@ class _Joiner:
         lines = OwnLines(dict(self.arrays))
         pair = pair if parallel else lines.apart(pair)
         both = replace(first, body=(*pair.first.body, *pair.second.body))
-        if len({t.array for t in touches(both)}) > self.limits.arrays or not _point_by_point(pair, both, lines.arrays):
+        if len(_streams(both)) > self.limits.arrays or not _point_by_point(pair, both, lines.arrays):
             return None
         self.arrays = lines.arrays
         return (*pair.before, forward_values(both, self.arrays), *pair.after)
@@ -145,6 +148,12 @@ def _near(stmt: Map, arrays: tuple[Array, ...], most: int) -> frozenset[str]:
     places = [(a, t.index) for a, t in zip(arrays, touches(stmt), strict=True)]
     steps = {r.var: [stride(a, index, r.var) for a, index in places] for r in stmt.domain}
     return frozenset(v for v, found in steps.items() if all(s is not None and abs(s) <= most for s in found))
+
+
+def _streams(stmt: Map) -> set[str]:
+    """The arrays of which a map touches another element at each point of a row."""
+    inner = stmt.domain[-1].var
+    return {t.array for t in touches(stmt) if any(inner in i.symbols for i in t.index)}
 
 
 def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
@@ -182,7 +191,7 @@ def _shares(first: Map, second: Map, readers: bool) -> bool:
     sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not work
     here = {(t.array, t.index) for t in touches(first)
             if is_pointwise(first.domain, t.index) and (t.written or not sums)}
-    return any((t.array, t.index) in here for t in touches(second))
+    return work or any((t.array, t.index) in here for t in touches(second))
 
 
 def _work(stmt: Map) -> set[Expr]:
@@ -192,12 +201,27 @@ def _work(stmt: Map) -> set[Expr]:
             and names <= {s for e in loads(n) for i in e.index for s in i.symbols}}
 
 
+def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | None:
+    """What of the statements between two must come before the second one, and the others; None where the first one must
+    come before one of those that must."""
+    before: list[Stmt] = []
+    after: list[Stmt] = []
+    for stmt in reversed(between):
+        if all(_apart(stmt, s) for s in (*before, second)):
+            after.append(stmt)
+        elif _apart(first, stmt):
+            before.append(stmt)
+        else:
+            return None
+    return before[::-1], after[::-1]
+
+
 def _apart(first: Stmt, other: Stmt) -> bool:
     """Whether two statements may change places: additions to one array may."""
-    return all(_adds(first, n) and _adds(other, n) for n in conflicts(first, other))
+    return all(adds_to(first, n) and adds_to(other, n) for n in conflicts(first, other))
 
 
-def _adds(stmt: Stmt, name: str) -> bool:
+def adds_to(stmt: Stmt, name: str) -> bool:
     """Whether a statement does nothing with an array but add to it."""
     if not isinstance(stmt, Map) or any(e.array == name for r in stmt.domain for e in range_elems(r)):
         return False

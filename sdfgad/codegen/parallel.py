@@ -1,6 +1,7 @@
 """How the iterations of one map are shared among threads, without races and the same at every thread count."""
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -103,12 +104,30 @@ def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -
     size = -(-trips // count)
     start = r.start + ix(var) * (size * r.step)
     if not vector or r.step != 1 or r.var in ends:
-        here = Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size * r.step), r.step)
+        half = _half(stmt, r) if count == 2 and r.var in ends else None
+        here = Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size * r.step), r.step) \
+            if half is None else Range(r.var, r.start + ix(var) * half, r.start + half + ix(var) * (trips - half))
         return replace(stmt, domain=tuple(here if o is r else o for o in stmt.domain))
     here = Range(r.var, ix(0), ix(size) if trips == count * size else minimum(ix(size), trips - ix(var) * size))
     domain = tuple(here if o is r else o for o in stmt.domain)
     shifted = rename_symbols((replace(stmt, domain=()),), {r.var: start + r.var})
     return Map(domain, tuple(p for m in shifted if isinstance(m, Map) for p in m.body), stmt.source)
+
+
+def _half(stmt: Map, r: Range) -> int | None:
+    """The number of rows of a triangle that hold half of its points; None where rows cannot be counted."""
+    others = [o for o in stmt.domain if o is not r]
+    if r.step != 1 or r.start.const is None or any(o.step != 1 for o in others):
+        return None
+    rows = []
+    for k in range(r.trips or 0):
+        here = {r.var: r.start + k}
+        counts = [(o.stop - o.start).subs(here).const for o in others]
+        if None in counts:
+            return None
+        rows.append(math.prod(max(0, n or 0) for n in counts))
+    sums = list(itertools.accumulate(rows))
+    return 1 + min(range(len(rows)), key=lambda k: abs(2 * sums[k] - sums[-1])) if len(rows) > 1 else None
 
 
 def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str], vector: bool = False) -> Shared:

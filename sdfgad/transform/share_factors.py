@@ -15,6 +15,8 @@ from sdfgad.ir.walk import expr_reads, rebuild, writes
 
 Item: TypeAlias = "Expr | tuple[Item, Item]"
 """A factor, or two items that are multiplied with each other first."""
+_Signed: TypeAlias = tuple[int, list[Expr]]
+"""A sign and factors."""
 MOST_PRODUCTS = 64
 """In one map: looking for pairs of factors takes time."""
 _ARITHMETIC = frozenset(("add", "sub", "mul", "neg", "div"))
@@ -24,13 +26,20 @@ def share_factors(program: Program, exact: Iterable[str]) -> Program:
     """map i, k: { y[i] += g * (a[k] * w[k]) * u[k] + g * (b[k] * w[k]) * u[k] ; z[k] += g * (w[k] * c[i]) }
     ->   map i, k: { y[i] += (g * w[k]) * u[k] * (a[k] + b[k]) ; z[k] += (g * w[k]) * c[i] }
 
-    The distributive law and the order of factors, where they leave fewer operations at a point. Only in terms of sums
+    The distributive law, two choices of which one is zero, and the order of factors, where they leave fewer operations at
+    a point. Only in terms of sums
     over a variable of the map, whose order and last bits nobody relies on, and in what nothing but these terms uses.
     Comparisons other than with 0 and functions other than arithmetic keep the bits of what they look at.
     exact: arrays whose sums are computed as they are written, as those of the program that is differentiated.
     """
     kept = frozenset(exact)
-    return program.but(body=rebuild(program.body, lambda s: (_shared(s, kept) if isinstance(s, Map) else s,)))
+    return program.but(body=rebuild(program.body, lambda s: (_settled(s, kept) if isinstance(s, Map) else s,)))
+
+
+def _settled(stmt: Map, kept: frozenset[str]) -> Map:
+    """The map when nothing more is found: sums that have become one may be terms of another one."""
+    made = _shared(stmt, kept)
+    return stmt if made == stmt else _settled(made, kept)
 
 
 def _shared(stmt: Map, kept: frozenset[str]) -> Map:
@@ -117,6 +126,16 @@ def _inlined(stmt: Map, free: frozenset[int]) -> Map:
     return replace(stmt, body=tuple(body))
 
 
+def _one_choice(e: Expr) -> Expr:
+    """select(not c, a, 0) + select(c, b, 0)   ->   select(c, b, a), the sign of a zero aside."""
+    sides = [a for a in operands(e) if isinstance(a, Call) and a.fn == "select" and algebra.is_number(a.args[2], 0)]
+    if isinstance(e, Call) and e.fn == "add" and len(sides) == 2:
+        for one, other in (sides, sides[::-1]):
+            if one.args[0] == Call("not", (other.args[0],), one.args[0].dtype):
+                return replace(other, args=(*other.args[:2], one.args[1]))
+    return e
+
+
 def _product(e: Expr) -> tuple[int, list[Expr]]:
     """The sign and the factors of a product."""
     if isinstance(e, Call) and e.fn == "neg" and e.dtype.kind == "f":
@@ -180,22 +199,44 @@ class _Points:
         return sorted(factors, key=lambda f: self.ranks.setdefault(f, len(self.ranks)))
 
     def factored(self, e: Expr) -> Expr:
-        """The expression with varying factors that all terms of a sum have in common taken out."""
+        """The expression with factors that terms of a sum have in common taken out."""
         if e not in self.memo:
-            changed = _changed(e, self.factored)
-            whole = isinstance(e, Call) and e.fn in ("add", "sub") and e.dtype.kind == "f"
-            self.memo[e] = (self._common(e) if whole else None) or changed
+            one = _one_choice(e)
+            changed = _changed(one, self.factored)
+            whole = isinstance(one, Call) and one.fn in ("add", "sub") and one.dtype.kind == "f"
+            self.memo[e] = (self._common(one) if whole else None) or changed
         return self.memo[e]
 
     def _common(self, e: Expr) -> Expr | None:
         terms = [(sign, *_product(t)) for sign, t in _terms(e)]
         parts = [(sign * own, [self.factored(f) for f in factors]) for sign, own, factors in terms]
-        common = reduce(lambda a, b: a & b, (Counter(f for f in factors if self.varies(f)) for _, factors in parts))
-        if not common:
+        found = self._grouped(parts, e)
+        negative = all(sign < 0 for sign, _ in found)
+        if len(found) == len(parts) and not negative:
             return None
-        rest = [(sign, _times(self.sorted((Counter(factors) - common).elements()) or [const(1.0, e.dtype)]))
+        # Another part may add the same terms with the other sign.
+        total = _added([(-sign if negative else sign, _times(factors)) for sign, factors in found])
+        return call("neg", total) if negative else total
+
+    def _grouped(self, parts: list[_Signed], e: Expr) -> list[_Signed]:
+        """Terms that have factors in common as one term, those with the most in common first."""
+        while True:
+            counts = Counter(f for _, factors in parts if len(factors) > 1 for f in dict.fromkeys(factors))
+            best = max(counts, key=lambda f: (counts[f], self.varies(f)), default=None)
+            if best is None or counts[best] < 2:
+                return parts
+            whole = all(best in factors for _, factors in parts)
+            places = [k for k, (_, factors) in enumerate(parts) if best in factors and (whole or len(factors) > 1)]
+            made = self._product_of([parts[k] for k in places], e)
+            parts = [made if k == places[0] else p for k, p in enumerate(parts) if k not in places[1:]]
+
+    def _product_of(self, parts: list[_Signed], e: Expr) -> _Signed:
+        """A sum of products as the factors that all of them have and a sum. Its first term has no sign."""
+        common = reduce(lambda a, b: a & b, (Counter(factors) for _, factors in parts))
+        rest = [(parts[0][0] * sign, self.sorted((Counter(factors) - common).elements()) or [const(1.0, e.dtype)])
                 for sign, factors in parts]
-        return _times([*self.sorted(common.elements()), _added(rest)])
+        total = _added([(sign, _times(factors)) for sign, factors in self._grouped(rest, e)])
+        return parts[0][0], [*self.sorted(common.elements()), total]
 
 
 @dataclass

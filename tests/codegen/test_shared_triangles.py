@@ -108,3 +108,22 @@ def test_packed_sums_are_not_copied() -> None:
     made = summing(ABOVE)
     packed = Array("column", (N,), F8, "argument", packing=Packing(((ix(0), ix(N)),)))
     assert shared(replace(made, arrays=made.arrays | {"column": packed})) is None
+
+
+UNEVEN = {"above": ABOVE, "below": (ROWS, span("j", 0, "i")), "some rows are empty": DOMAINS["some rows are empty"],
+          "last row alone": (ROWS, span("j", 0, maximum(ix("i") * 40 - 39 * (N - 1), 0)))}
+
+
+@pytest.mark.parametrize("domain", UNEVEN.values(), ids=UNEVEN)
+def test_both_of_two_blocks_hold_half_of_the_points(domain: tuple[Range, ...]) -> None:
+    made = summing(domain)
+    found = shared(made)
+    assert found is not None
+    (core,) = (s for s in found.body if isinstance(s, Map) and len(s.domain) == 2)
+    ((block,), (rows, inner)) = found.ranges, core.domain
+    assert block.trips == 2
+    ends = [[e.subs({block.var: ix(b)}).const or 0 for e in (rows.start, rows.stop)] for b in range(2)]
+    points = [[max(0, (inner.stop - inner.start).subs({rows.var: ix(k)}).const or 0) for k in range(*end)]
+              for end in ends]
+    assert sum(map(len, points)) == N
+    assert abs(sum(points[0]) - sum(points[1])) <= max(map(max, points))

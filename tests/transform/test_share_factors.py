@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.algebra import Term, where
-from sdfgad.ir.expr import Local
+from sdfgad.ir.expr import Call, Local
 from sdfgad.ir.program import Array, Let, Map, Program, Store
 from sdfgad.ir.text import program_text
 from sdfgad.transform.share_factors import share_factors
@@ -126,3 +126,41 @@ def test_numbers_that_are_none() -> None:
 def test_empty_rows_and_triangles() -> None:
     check(each((I, span("k", 3, 3)), added("y", ("i",), SHARED)))
     assert check(each((I, span("k", "i", 5)), added("y", ("i",), SHARED)))
+
+
+def test_terms_with_factors_in_common_are_one_term_each() -> None:
+    # The first two share w and c[i], the last two b; what they share with each other comes first.
+    c, u = at("a", 2), U
+    text = check(each((I, K), added("y", ("i",), c * W * A + c * W * U - B * A - B * (u * u))))
+    assert text.count("*") == 4
+
+
+def test_sums_that_differ_in_sign_are_one_sum() -> None:
+    text = check(each((I, K), added("y", ("i",), lit(0.0) - A * W - B * U), added("z", ("k",), A * W + B * U)))
+    assert text.count("+ (") == text.count("neg((") == 1 or text.count("neg(((") == 1
+
+
+def test_a_sum_in_a_sum_that_became_the_only_reader() -> None:
+    parts = (let("p", A * U + B * W), added("y", ("i",), lit(0.0) - W * U - named("p")),
+             added("z", ("k",), W * U + named("p")))
+    text = check(each((I, K), *parts))
+    assert "let" not in text
+
+
+ASKED = W.compare("gt", 0.0)
+UNASKED = Term(Call("not", (ASKED.expr,), ASKED.expr.dtype))
+
+
+@pytest.mark.parametrize("value", [where(UNASKED, A, lit(0.0)) + where(ASKED, B * U, lit(0.0)),
+                                   where(ASKED, B * U, lit(0.0)) + where(UNASKED, A, lit(0.0))])
+@pytest.mark.parametrize("values", [None, np.array([np.nan, 0.0, 1.0, -1.0, np.inf])])
+def test_of_two_choices_one_is_zero(value: Term, values: np.ndarray | None) -> None:
+    assert check(each((I, K), added("y", ("i",), value)), values=values).count("select") == 1
+
+
+@pytest.mark.parametrize("value", [
+    where(ASKED, A, lit(0.0)) + where(ASKED, B, lit(0.0)), where(UNASKED, A, lit(1.0)) + where(ASKED, B, lit(0.0)),
+    where(UNASKED, A, lit(0.0)) + where(U.compare("gt", 0.0), B, lit(0.0)),
+    where(UNASKED, A, lit(0.0)) - where(ASKED, B, lit(0.0))])
+def test_other_choices_stay_two(value: Term) -> None:
+    assert not check(each((I, K), added("y", ("i",), value)))

@@ -26,8 +26,8 @@ def share_factors(program: Program, exact: Iterable[str]) -> Program:
     """map i, k: { y[i] += g * (a[k] * w[k]) * u[k] + g * (b[k] * w[k]) * u[k] ; z[k] += g * (w[k] * c[i]) }
     ->   map i, k: { y[i] += (g * w[k]) * u[k] * (a[k] + b[k]) ; z[k] += (g * w[k]) * c[i] }
 
-    The distributive law, two choices of which one is zero, and the order of factors, where they leave fewer operations at
-    a point. Only in terms of sums
+    The distributive law, two choices of which one is zero, and the order of factors, where they leave fewer operations
+    at a point. Only in terms of sums
     over a variable of the map, whose order and last bits nobody relies on, and in what nothing but these terms uses.
     Comparisons other than with 0 and functions other than arithmetic keep the bits of what they look at.
     exact: arrays whose sums are computed as they are written, as those of the program that is differentiated.

@@ -41,7 +41,7 @@ class Limits:
     """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
     nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
     stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
-    far: bytes that no cache of a core holds."""
+    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least."""
 
     reuse: int = 1 << 20
     work: int = 1 << 18
@@ -51,6 +51,7 @@ class Limits:
     fewest: int = 8
     stream: int = 256
     far: int = 1 << 21
+    narrow: int = 256
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,16 @@ class _Splitter:
                   if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
         fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
         streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
-        return self._cut(rows, body, (fitting or streamed)[0]) if widths else None
+        width = (fitting or streamed)[0] if widths else 0
+        if not cuts and width * smallest < self.limits.narrow and self._lies_well(rows, body):
+            return None
+        return self._cut(rows, body, width) if widths else None
+
+    def _lies_well(self, rows: Rows, body: Block) -> bool:
+        """Whether a core holds all there is, with neighbouring rows side by side: strips of it have more beginnings and
+        ends than they save."""
+        near = all(self._unevenness(s, rows.turns[id(s)][0]) <= len(touches(s)) for s in maps_of(body))
+        return near and footprint(body, self.arrays) <= self.limits.far
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)

@@ -129,7 +129,7 @@ class Scheduler:
         while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
             ranges, body, private = [*ranges, inner.range], inner.body, inner.private
         extents, setup = self._extents(tuple(ranges))
-        return [Group(setup), Kernel(extents, body, _ragged(body), (stmt,), private)]
+        return [Group(setup), Kernel(extents, body, _ragged(ranges, body), (stmt,), private)]
 
     def _extents(self, ranges: tuple[Range, ...]) -> tuple[tuple[Extent, ...], Block]:
         """Ranges with their numbers of iterations, and what computes those."""
@@ -174,10 +174,11 @@ class Scheduler:
         return name
 
 
-def _ragged(body: Block) -> bool:
-    """Whether rows inside differ in length: a block of rows may then take several times as long as another one."""
+def _ragged(blocks: Iterable[Range], body: Block) -> bool:
+    """Whether rows of a block differ in length: a block may then take several times as long as another one."""
     inner = [r for s in statements(body) for r in own_ranges(s)]
-    rows = {r.var for r in inner}
+    outer = {b.var for b in blocks}
+    rows = {r.var for r in inner if outer & (r.start.symbols | r.stop.symbols)}
     return any(rows & (r.start.symbols | r.stop.symbols) for r in inner)
 
 

@@ -127,3 +127,14 @@ def test_both_of_two_blocks_hold_half_of_the_points(domain: tuple[Range, ...]) -
               for end in ends]
     assert sum(map(len, points)) == N
     assert abs(sum(points[0]) - sum(points[1])) <= max(map(max, points))
+
+
+@pytest.mark.parametrize(("start", "dynamic"), [("i", True), (0, False), ("k", False)])
+def test_blocks_of_rows_of_many_lengths_go_to_whoever_is_free(start: Like, dynamic: bool) -> None:
+    size = 1024
+    rows = Range("i", ix("block") * 32, ix("block") * 32 + 32)
+    again = span("k", 0, 2)  # its rows are as many in every block
+    stmt = mapped((again, rows, Range("j", ix(start), ix(size))), store("t", ["i", "j"], load("x", "j"), "+"))
+    loop = Loop(span("block", size // 32), (stmt,), parallel=True)
+    text = source(lower(program([loop], {"x": ((size,), F8), "t": ((size, size), F8)})))
+    assert "#pragma omp parallel" in text and ("schedule(dynamic)" in text) == dynamic

@@ -19,7 +19,7 @@ from tests.codegen.build_programs import F8, add, load, mapped, mul, num, progra
 from tests.support.oracle import check_same
 
 EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
-STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
+STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, narrow=64)
 Shapes = Mapping[str, tuple[int, ...]]
 I, J, K = ix("i"), ix("j"), ix("k")
 
@@ -98,6 +98,16 @@ def test_strips_that_fit_nowhere_take_some_lines_of_each_row() -> None:
     whole = mapped([span("k", 16), span("i", 256)], store("p", (K, I), num(1.0)))
     made = split(build((whole, down), {"x": (16, 256), "p": (16, 256)}, {}), STRIPS)
     assert [s.range.trips for s in parallel(made)] == [256 // 32]
+
+
+@pytest.mark.parametrize(("narrow", "far", "strips"), [(64, 1 << 21, [8]), (512, 1 << 21, []), (512, 1 << 10, [8])])
+def test_narrow_strips_of_what_lies_well_are_not_worth_their_ends(narrow: int, far: int, strips: list[int]) -> None:
+    down = Loop(span("k", 1, 16), (
+        mapped([span("i", 256)], store("p", (K, I), mul(load("p", K - 1, I), load("x", K, I)))),))
+    whole = mapped([span("k", 16), span("i", 256)], store("p", (K, I), num(1.0)))
+    before = build((whole, down), {"x": (16, 256), "p": (16, 256)}, {})
+    made = split(before, replace(STRIPS, narrow=narrow, far=far))
+    assert [s.range.trips for s in parallel(made)] == strips
 
 
 def test_rows_that_read_each_other_stay() -> None:

@@ -21,6 +21,8 @@ from sdfgad.ir.walk import expr_reads, rename_symbols
 ENOUGH_TRIPS = 64
 """So many iterations of the shared loops keep any usual number of threads busy."""
 MOST_BLOCKS = 64
+MOST_COUNTED = 1 << 9
+"""Rows of a triangle whose points are counted one by one."""
 SMALLEST_CHUNK = 128
 LARGEST_PARTIAL = 1 << 15
 WIDE_BLOCK = 256
@@ -115,19 +117,19 @@ def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -
 
 
 def _half(stmt: Map, r: Range) -> int | None:
-    """The number of rows of a triangle that hold half of its points; None where rows cannot be counted."""
+    """About the number of rows of a triangle that hold half of its points; None where rows cannot be counted."""
     others = [o for o in stmt.domain if o is not r]
     if r.step != 1 or r.start.const is None or any(o.step != 1 for o in others):
         return None
-    rows = []
-    for k in range(r.trips or 0):
+    rows, step = [], -(-(r.trips or 1) // MOST_COUNTED)
+    for k in range(0, r.trips or 0, step):
         here = {r.var: r.start + k}
         counts = [(o.stop - o.start).subs(here).const for o in others]
         if None in counts:
             return None
         rows.append(math.prod(max(0, n or 0) for n in counts))
     sums = list(itertools.accumulate(rows))
-    return 1 + min(range(len(rows)), key=lambda k: abs(2 * sums[k] - sums[-1])) if len(rows) > 1 else None
+    return step * (1 + min(range(len(rows) - 1), key=lambda k: abs(2 * sums[k] - sums[-1]))) if len(rows) > 1 else None
 
 
 def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str], vector: bool = False) -> Shared:

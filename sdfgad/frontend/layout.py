@@ -6,11 +6,13 @@ it is a copy, a twin of the array: when one of the two is updated, the other may
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.strides import steps_of, turned
+from sdfgad.frontend.strides import regroups, steps_of, turned
 from sdfgad.frontend.values import ArrayValue, Shape, ViewValue
 from sdfgad.frontend.views import origins_of
 
@@ -25,14 +27,9 @@ def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = Fa
     steps = _strides(ctx, value)
     if steps is None or None in sizes or None in target:
         return value.whole
-    sample = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps)  # type: ignore[arg-type]
     if flat:
-        return sample.flags.c_contiguous
-    try:
-        np.reshape(sample, target, copy=False)  # type: ignore[arg-type]
-    except ValueError:
-        return False
-    return True
+        return _flags(sizes, steps).c_contiguous
+    return regroups([n or 0 for n in sizes], steps, [n or 0 for n in target])
 
 
 def copied_or_shared(ctx: Context, value: ArrayValue) -> ViewValue:
@@ -49,10 +46,15 @@ def order_of(ctx: Context, value: ArrayValue) -> str:
     view = ctx.builder.materialise(value, "tmp")
     steps, sizes = _strides(ctx, view), [n.const for n in view.shape]
     if steps is not None and None not in sizes and not _any_order(ctx, view, True):
-        flags = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps).flags  # type: ignore[arg-type]
+        flags = _flags(sizes, steps)
         if flags.c_contiguous or flags.f_contiguous:
             return "C" if flags.c_contiguous else "F"
     raise ctx.refuse("the order of elements in memory of an array that may be in any", 'use order="C"', "SG101")
+
+
+def _flags(sizes: list[int | None], steps: list[int]) -> Any:
+    """NumPy's flags of an array with these steps."""
+    return np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps).flags  # type: ignore[arg-type]
 
 
 def _any_order(ctx: Context, value: ViewValue, flat: bool) -> bool:

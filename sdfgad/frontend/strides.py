@@ -23,6 +23,26 @@ def steps_of(array: Array, index: Sequence[Ix], position: Sequence[Ix]) -> list[
     return steps
 
 
+def regroups(sizes: Sequence[int], steps: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether elements with these steps can be shown in the shape `target`, of as many, in C order and where they are:
+    dimensions that are taken together have to follow one another."""
+    if 0 in sizes:
+        return True
+    old = [(n, s) for n, s in zip(sizes, steps, strict=True) if n != 1]
+    new = [n for n in target if n != 1]
+    while old:
+        (size, step), other = old.pop(0), new.pop(0)
+        while size != other:
+            if size > other:
+                other *= new.pop(0)
+                continue
+            further, inner = old.pop(0)
+            if step != inner * further:
+                return False
+            size, step = size * further, inner
+    return True
+
+
 def turned(arrays: Mapping[str, Array], any_order: Set[str], e: Expr, shape: Sequence[Ix],
            position: Sequence[Ix]) -> bool:
     """Whether an elementwise result has an operand that is not, or may not be, in C order: NumPy keeps such orders."""

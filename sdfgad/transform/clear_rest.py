@@ -16,6 +16,7 @@ from sdfgad.transform.clearings import (
     clearing,
     is_zero,
     sole_accumulation,
+    stored_between,
     stored_box,
     touches,
     without,
@@ -103,29 +104,9 @@ def _filled(loop: Loop, name: str) -> _Filled | None:
 
 
 def _sides(stmt: Map, store: Store, env: Env) -> Sides | None:
-    """The first element that a store touches in each dimension, and the one behind the last, when it touches all
-    between them and each once."""
-    ranges = {r.var: r for r in stmt.domain}
-    ends = []
-    for i in store.index:
-        own = [r for r in stmt.domain if r.var in i.symbols]
-        if i.affine is None or len(own) > 1:
-            return None
-        side = (i, i + 1) if not own else _ends(i, ranges.pop(own[0].var, None), env)
-        if side is None:
-            return None
-        ends.append(side)
-    inner = {r.var for r in stmt.domain}
-    return None if ranges or any(inner & (a.symbols | b.symbols) for a, b in ends) else tuple(ends)
-
-
-def _ends(i: Ix, r: Range | None, env: Env) -> Side | None:
-    """The ends of an index along a range that is never turned inside out."""
-    factor = None if r is None else i.coefficient(r.var)
-    if r is None or factor not in (1, -1) or r.step != 1 or r.early or not _known(r.stop - r.start, env):
-        return None
-    first, last = i.subs({r.var: r.start}), i.subs({r.var: r.stop - 1})
-    return (first, last + 1) if factor == 1 else (last, first + 1)
+    """The ends of what a store touches (`stored_between`), where no range is ever turned inside out."""
+    sure = all(_known(r.stop - r.start, env) for r in stmt.domain)
+    return stored_between(stmt, store) if sure else None
 
 
 def _known(gap: Ix, env: Env) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import sdfgad
 from sdfgad.errors import OutputError, UnsupportedError
 from sdfgad.frontend import parse
+from sdfgad.frontend.strides import regroups
 from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
 
@@ -258,3 +259,16 @@ def test_views_of_einsum_and_windows():
         return np.sum(diagonal) + np.sum(turned * turned) + np.sum(windows * windows)
 
     check(program, X[:, :4].copy())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_numpy_shows_in_another_shape(seed):
+    rng = np.random.default_rng(seed)
+    base = np.empty(rng.permutation([1, 2, 2, 3, 4, 6])[:4])
+    part = base.transpose(rng.permutation(4))[:: rng.choice([1, 2, -1])][:, :: rng.choice([1, -1, 2])]
+    steps = [s // 8 for s in part.strides]
+    for target in ((part.size,), (-1, 2), (2, -1), (3, -1, 2), (1, -1), (-1, 6, 1), (4, -1), part.shape):
+        if part.size % abs(int(np.prod(target))):
+            continue
+        made = part.reshape(target)
+        assert regroups(part.shape, steps, made.shape) == np.shares_memory(made, part)

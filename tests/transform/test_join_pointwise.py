@@ -133,3 +133,33 @@ ROW = mapped((span("j", N),), store("row", ("j",), num(1.0)))
 ], ids=["nothing shared", "reads the first", "changes the second", "both"])
 def test_what_stands_between(between: Map, count: int) -> None:
     assert len(maps(joined(build(pointwise("y", X), between, pointwise("z", X))))) == count
+
+
+BOTH = mul(X, load("row", "j"))
+"""Work that changes along both variables."""
+
+
+def working(target: str, extra: float, op: str | None = None) -> Map:
+    return mapped(POINTS, store(target, ("i", "j"), add(BOTH, num(extra)), op))
+
+
+def test_maps_that_share_nothing_but_work_are_one() -> None:
+    summing = mapped(POINTS, store("line", ("i",), BOTH, "+"), store("y", ("i", "j"), num(1.0)))
+    before = build(summing, working("z", 2.0), dtypes=(("line", ((N,), F8)),))
+    after = join_pointwise(before, (*MATRICES, "row", "line"), LIMITS)
+    check_same(before, after)
+    assert len([s for s in maps(after) if len(s.domain) == 2]) == 1
+
+
+def test_what_stands_between_goes_before_or_after_both() -> None:
+    ahead = mapped((span("j", N),), store("row", ("j",), num(3.0)))  # the second map waits for it
+    behind = mapped(POINTS, store("t", ("j", "i"), Y))  # waits for the first map
+    second = mapped(POINTS, store("z", ("i", "j"), add(X, load("row", "j"))))
+    after = joined(build(pointwise("y", X), ahead, behind, second))
+    assert [[p.array for p in s.body if isinstance(p, Store)] for s in maps(after)] == [["row"], ["y", "z"], ["t"]]
+
+
+def test_what_both_wait_for_in_turn_keeps_them_apart() -> None:
+    between = mapped((span("j", N),), store("row", ("j",), load("y", 0, "j")))
+    second = mapped(POINTS, store("z", ("i", "j"), add(X, load("row", "j"))))
+    assert len(maps(joined(build(pointwise("y", X), between, second)))) == 3

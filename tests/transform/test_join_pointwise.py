@@ -135,7 +135,7 @@ def test_what_stands_between(between: Map, count: int) -> None:
     assert len(maps(joined(build(pointwise("y", X), between, pointwise("z", X))))) == count
 
 
-BOTH = mul(X, load("row", "j"))
+BOTH = mul(load("row", "i"), load("row", "j"))
 """Work that changes along both variables."""
 
 

@@ -17,6 +17,7 @@ from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.direct_sums import sum_directly
+from sdfgad.transform.distances import pair_by_distance
 from sdfgad.transform.distribute import distribute_sweeps
 from sdfgad.transform.fuse import fuse_pointwise
 from sdfgad.transform.hoist import hoist_invariants
@@ -75,7 +76,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     program = inline_masks(fuse_pointwise(program, seen), seen)
     program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
     program = read_shifted(share_values(fuse_pointwise(program, seen), seen), seen)
-    program = halve_symmetric(narrow_triangles(part_versions(program, seen), seen), seen)
+    program = pair_by_distance(halve_symmetric(narrow_triangles(part_versions(program, seen), seen), seen), seen)
     return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
 
 

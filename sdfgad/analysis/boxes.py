@@ -70,6 +70,33 @@ def path_of(array: str, shape: Sequence[int], index: tuple[Ix, ...], domain: Seq
     return Path(Box(array, tuple(sides)), tuple(order) if straight else None)
 
 
+def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: bool) -> Box | None:
+    """The smallest box that holds every element an index meets, between numbers; None when it is not known.
+
+    dense: it has to meet every element of the box, as y[8 * h + k] does for k = 0:8.
+    """
+    if dense and any(sum(r.var in i.symbols for i in index) > 1 for r in domain):
+        return None
+    bounds = {r.var: (r.start.const, None if r.stop.const is None else r.stop.const - 1) for r in domain}
+    sides: list[Side] = []
+    for i in index:
+        low, high = i.bounds(bounds)
+        if low is None or high is None or (dense and not _dense(i, domain)):
+            return None
+        sides.append((ix(low), ix(high + 1)))
+    return Box(array, tuple(sides))
+
+
+def _dense(i: Ix, domain: Sequence[Range]) -> bool:
+    """Whether an index takes every value between its first and its last one."""
+    reach = 1
+    for step, trips in sorted((abs(i.coefficient(r.var) or 0), r.trips or 0) for r in domain if r.var in i.symbols):
+        if not 0 < step <= reach:
+            return False
+        reach += step * (trips - 1)
+    return i.affine is not None
+
+
 def _side(i: Ix, r: Range, sign: int) -> Side:
     rest = i - ix(r.var) * sign
     return (rest + r.start, rest + r.stop) if sign > 0 else (rest - r.stop + 1, rest - r.start + 1)

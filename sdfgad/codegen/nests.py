@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sdfgad.codegen.apart import told_apart
@@ -46,9 +46,10 @@ def plan_nest(frame: Frame, stmt: Map) -> Nest:
     guard = max((d for d, r in enumerate(loops) if not surely_runs(r, inner.bounds)), default=None)
     levels = _levels(stmt, loops, guard)
     registers = {k: d for k, d in _register_depths(stmt, loops, guard).items() if d < len(loops)}
-    innermost = {loops[-1].var} if loops else set()
-    free = injective_variables(stmt, frame, skip=frozenset(registers))
-    return Nest(loops, _hoisted(stmt, levels, len(loops)), registers, guard, innermost <= free)
+    # What the outer variables say is fixed while the innermost loop runs.
+    row = replace(stmt, domain=loops[-1:])
+    free = injective_variables(row, frame.inside(loops[:-1]), skip=frozenset(registers))
+    return Nest(loops, _hoisted(stmt, levels, len(loops)), registers, guard, {r.var for r in row.domain} <= free)
 
 
 def _depth(loops: tuple[Range, ...], symbols: frozenset[str] | set[str]) -> int:

@@ -221,13 +221,15 @@ def _hull(r: Range, part: Store, stmt: Map, frame: Frame) -> Range:
 
 
 def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None:
-    """Ranges over a whole array, where data decides which of its elements a store adds to; None if copies of it would
-    cost more than they save."""
+    """Ranges over a whole array, where data or several variables at once decide which of its elements a store adds to;
+    None if copies of it would cost more than they save."""
     array = frame.arrays[part.array]
     cells = math.prod(array.shape)
-    if not any(i.elems for i in part.index) or cells * MOST_BLOCKS > LARGEST_PARTIAL * 8:
+    variables = {r.var for r in stmt.domain}
+    shifted = any(len(i.symbols & variables) > 1 for i in part.index)
+    if not (shifted or any(i.elems for i in part.index)) or cells * MOST_BLOCKS > LARGEST_PARTIAL * 8:
         return None
-    if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * MOST_BLOCKS * cells:
+    if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * (8 if shifted else MOST_BLOCKS) * cells:
         return None
     return tuple(Range(f"cell{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdfgad.ir.expr import map_indices
+from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Let, Map, Program, Range, Store
 from sdfgad.ir.walk import rebuild
+from sdfgad.transform.triangles import LONG_ROW
 
 
 def collect_sums(program: Program) -> Program:
@@ -26,7 +27,7 @@ def _collected(stmt: Map) -> Map:
     target = stores[0]
     for dimension in range(len(target.index)):
         pair = _pair(stmt, target, dimension)
-        if pair is not None:
+        if pair is not None and not _askew(stmt, *pair):
             stmt = _turned(stmt, *pair)
             target = next(p for p in stmt.body if isinstance(p, Store))
     return stmt
@@ -49,6 +50,13 @@ def _pair(stmt: Map, target: Store, dimension: int) -> tuple[Range, Range] | Non
             return None
     first, second = here
     return (first, second) if (first.trips or 0) >= (second.trips or 0) else (second, first)
+
+
+def _askew(stmt: Map, cell: Range, term: Range) -> bool:
+    """Whether the map goes through a matrix in long rows, which it would cross diagonally when turned round."""
+    found = [n.index for p in stmt.body for n in loads(p.expr)]
+    return (term.trips or 0) >= LONG_ROW and any(
+        ix(cell.var) in index and any(term.var in i.symbols for i in index if i != ix(cell.var)) for index in found)
 
 
 def _turned(stmt: Map, cell: Range, term: Range) -> Map:

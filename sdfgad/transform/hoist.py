@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
-from sdfgad.analysis.boxes import Box, covered, path_of
+from sdfgad.analysis.boxes import Box, covered, hull_of, path_of
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, While
 from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
 from sdfgad.names import fresh
@@ -160,7 +160,7 @@ class _Hoisting:
             return None
         found = path_of(access.array, self.program.arrays[access.array].shape, access.index,
                         [r.upwards for r in used], {})
-        return found.box if found else None
+        return found.box if found else hull_of(access.array, access.index, [r.upwards for r in used], surely)
 
     def _name(self, value: Value, arrays: dict[str, Array]) -> str:
         """The array's own name where it holds nothing else."""

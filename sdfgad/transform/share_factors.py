@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Local, call, const, operands, rewrite, symbols_of, walk
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Let, Map, Program, Store
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 
@@ -78,7 +79,12 @@ def _adds_up(part: Store, stmt: Map, kept: frozenset[str]) -> bool:
     """Whether a store adds terms of several points to one element."""
     fixed = {s for i in part.index for s in i.symbols}
     added = part.op == "+" and part.expr.dtype.kind == "f" and part.array not in kept
-    return added and any(r.var not in fixed for r in stmt.domain)
+    return added and (any(r.var not in fixed for r in stmt.domain) or any(_meets_itself(i, stmt) for i in part.index))
+
+
+def _meets_itself(i: Ix, stmt: Map) -> bool:
+    """Whether an index such as i + j is the same at several points of a map."""
+    return sum(r.trips != 1 and i.coefficient(r.var) in (1, -1) for r in stmt.domain) > 1
 
 
 def _locals(e: Expr) -> set[str]:

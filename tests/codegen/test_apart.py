@@ -54,6 +54,13 @@ def test_sums_of_what_lies_elsewhere_are_vectors():
     assert all(vectorises(frame(build(s)), s) for s in (DOT, ROWS, DOTS))
 
 
+def test_rows_that_add_to_neighbours_of_each_other_are_vectors():
+    far = store("x", [D + "j"], load("a", D, J), "+")
+    assert vectorises(frame(build()), mapped([span("d", 3), span("j", 3)], far))
+    near = store("x", [J], load("a", D, J), "+")
+    assert not vectorises(frame(build()), mapped([span("d", 3), span("j", 3)], far, near))
+
+
 @pytest.mark.parametrize("stmt", [DOT, ROWS, DOTS], ids=["a dot product", "rows to a row", "dot products"])
 def test_native_code(stmt: Map) -> None:
     agree(build(Loop(span("i", N), (stmt,))), {n: 0.1 * sample(a, 3) for n, a in build().arrays.items()})

@@ -83,6 +83,16 @@ def test_compiled_at_several_numbers_of_threads(place: Like) -> None:
     agree(made, calls=1, threads=(2, 3))
 
 
+@pytest.mark.parametrize("stop", [ix(200), 200 - (ix("d") + 1) // 100 * 100], ids=["even", "half a row"])
+def test_sums_along_diagonals_get_copies(stop: Like) -> None:
+    rows = (span("d", 100), span("i", 0, stop))
+    value = add(mul(load("x", "i"), load("a", "d", "i")), num(1.0))
+    stmt = mapped(rows, store("far", [ix("i") + "d" + 1], value, "+"), store("row", ["i"], value, "+"))
+    made = program([stmt], {"x": ((200,), F8), "row": ((200,), F8), "far": ((300,), F8), "a": ((100, 200), F8)})
+    assert "#pragma omp parallel" in source(lower(made))
+    agree(made, calls=1, threads=(2, 3))
+
+
 def test_single_precision() -> None:
     made = summing(ABOVE, dtype=F4)
     found = shared(made)

@@ -8,6 +8,7 @@ from sdfgad.codegen.injective import injective_variables
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
 from sdfgad.transform.collect import collect_sums
+from sdfgad.transform.triangles import LONG_ROW
 from tests.codegen.build_programs import F8, I8, index, load, mapped, mul, program, span, store
 from tests.support.oracle import check_same
 
@@ -58,3 +59,11 @@ def test_plain_stores_and_shared_dimensions_are_left_alone() -> None:
     plain = mapped([span("i", 4)], store("t", ["i", "i"], load("a", "i")))
     before = program([twice, plain], {"a": ((4,), F8), "t": ((5, 4), F8), "n": ((4,), I8)})
     assert collect_sums(before).body == before.body
+
+
+def test_long_rows_of_a_matrix_are_read_in_their_order() -> None:
+    def sums(rows: int) -> Program:
+        stmt = mapped([span("d", rows), span("i", 40)], store("t", [ix("i") + "d"], load("a", "d", "i"), "+"))
+        return program([stmt], {"a": ((rows, 40), F8), "t": ((rows + 40,), F8)})
+    assert collect_sums(sums(LONG_ROW)).body == sums(LONG_ROW).body
+    assert collect_sums(sums(LONG_ROW - 1)).body != sums(LONG_ROW - 1).body

@@ -109,3 +109,12 @@ def test_what_ends_a_loop_stays():
         return one("flag", (), at("u", u).compare("gt", 9.0)), loop(span("k", 0, 2), one("y", (u,), 2.0), until="flag")
 
     assert check(loop(T, *ended(0), *ended(1))) == set()
+
+
+def test_a_line_written_in_several_runs_and_read_at_a_sum_of_variables():
+    halves = (span("h", 0, 2), span("k", 0, 2))
+    use = each((span("d", 0, 2), span("k", 0, 3)), put("y", ("k",), at("p", ix("k") + "d"), "+"))
+    assert check(loop(T, each(halves, put("p", (ix("h") * 2 + "k",), at("u", "k"))), use)) == {"p"}
+    for gaps in (ix("h") * 3 + "k", ix("h") + "k"):
+        assert check(loop(T, each(halves, put("p", (gaps,), at("u", "k"))) if gaps != ix("h") * 3 + "k" else
+                          each((span("h", 0, 2), span("k", 0, 1)), put("p", (gaps,), at("u", "k"))), use)) == set()

@@ -6,6 +6,7 @@ import pytest
 
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call, Local
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Let, Map, Program, Store
 from sdfgad.ir.text import program_text
 from sdfgad.transform.share_factors import share_factors
@@ -95,6 +96,12 @@ def test_only_in_sums_of_several_points() -> None:
     assert not check(each((I, K), put("t", ("i", "k"), SHARED)))
     assert not check(each((I, K), put("t", ("i", "k"), SHARED, "max")))
     assert not check(each((I, K), added("y", ("i",), SHARED)), exact=("y",))
+
+
+def test_in_sums_that_meet_at_a_sum_of_variables() -> None:
+    value = G * A * U + G * B * U
+    assert check(each((I, span("k", 0, 2)), added("z", (ix("i") + "k",), value)))
+    assert not check(each((span("i", 0, 2), span("k", 0, 2)), added("z", (ix("i") * 2 + "k",), value)))
 
 
 def test_not_in_what_somebody_else_looks_at() -> None:

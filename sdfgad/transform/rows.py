@@ -301,7 +301,7 @@ class _Splitter:
 
     def _local(self, run: Block, nested: bool) -> list[str]:
         """Temporaries that only this run looks at and that begin afresh each time."""
-        here = Counter(n for s in statements(run) for n in reads(s) | writes(s))
+        here = Counter(n for s in statements(run) for n in sorted(reads(s) | writes(s)))
         names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed
                  and self.arrays[n].role == "transient" and self.arrays[n].shape]
         return [n for n in names if not nested or self._fresh(n, run)]

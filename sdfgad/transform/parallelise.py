@@ -30,7 +30,8 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh
 from sdfgad.transform.spelling import as_maps
-from sdfgad.transform.temporaries import Scope, settle, without_own_ends
+from sdfgad.transform.temporaries import Body, Scope, settle, without_own_ends
+from sdfgad.transform.wide_sums import version_wide_sums
 
 
 def parallelise(program: Program, seen: Iterable[str]) -> Program:
@@ -94,12 +95,28 @@ class _Paralleliser:
         here = _readers(stmt.body)
         private = frozenset(n for n in all_writes(stmt.body) if self.arrays[n].role == "transient"
                             and n not in self.seen and here[n] == self.readers[n])
-        body = settle([m for found in maps for m in found or ()], Scope(self.arrays, private, inside))
-        if len(body) > MOST_STATEMENTS or any(_in_order(p, s, stmt.range.var) for s in body for p in s.body):
+        scope = Scope(self.arrays, private, inside)
+        body = settle([m for found in maps for m in found or ()], scope)
+        if len(body) > MOST_STATEMENTS:
+            return None
+        made = self.split(body, inside)
+        return self.split_with_versions(body, scope) if made is None else made
+
+    def split(self, body: Sequence[Map], inside: tuple[Range, ...]) -> Block | None:
+        """One map per statement, in an order that keeps every dependence."""
+        if any(_in_order(p, s, inside[-1].var) for s in body for p in s.body):
             return None
         found = edges(body, inside)
         places = order(len(body), found)
         return self.split_with_copies(body, found, inside) if places is None else _split(body, places, inside)
+
+    def split_with_versions(self, body: Body, scope: Scope) -> Block | None:
+        """One map per statement after sums in a wider type have got an element for each iteration."""
+        found = version_wide_sums(body, scope)
+        made = None if found is None else self.split(found[0], scope.path)
+        if found is not None and made is not None:
+            self.arrays.update(found[1])
+        return made
 
     def split_with_copies(self, body: Sequence[Map], found: list[Edge], path: tuple[Range, ...]) -> Block | None:
         """One map per statement after reads of what only later iterations overwrite have been sent to copies."""

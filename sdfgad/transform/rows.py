@@ -195,7 +195,7 @@ class _Splitter:
             cuts.append(cut)
             body = tuple(_tiled(s, cut) for s in body)
         busy = math.prod(trips(c.loop) for c in cuts)
-        if not cuts or busy < self.limits.fewest or self._streams(cuts, body):
+        if not cuts or busy < self.limits.fewest or self._streams(cuts, body) or self._scattered(cuts, run, body):
             return None
         return self._in_turn(Taken(tuple(cuts), body))
 
@@ -207,6 +207,20 @@ class _Splitter:
         return len(alone) == len(body) and any(
             touched_bytes(m, t, self.arrays) >= self.limits.far for m in alone for t in touches(m)
             if t.array not in placed)
+
+    def _scattered(self, cuts: list[Cut], run: Block, body: Block) -> bool:
+        """Whether single rows lie side by side, elements of many in every cache line, and do not stay in the cache:
+        every row then fetches the lines of all of them."""
+        outer = cuts[0]
+        if outer.width > 1 or footprint(body, self.arrays) <= self.limits.nearby:
+            return False
+        return any(self._side_by_side(m, outer) for m in maps_of(run))
+
+    def _side_by_side(self, stmt: Map, cut: Cut) -> bool:
+        """Whether neighbours in all that a map goes through, row by row, are in different rows."""
+        row = cut.rows.turns[id(stmt)][0]
+        steps = {stride(self.arrays[t.array], t.index, row) for t in touches(stmt)} - {0}
+        return len(stmt.domain) > 1 and steps <= {1, -1}
 
     def _in_turn(self, taken: Taken) -> Taken:
         """With one more cut where that brings a row into the cache."""

@@ -42,7 +42,7 @@ def settle_sums(body: Body, scope: Scope) -> Body:
     """Write the sums among the temporaries to the elements that they are added to or taken from."""
     for name in _latest_first(body, scope):
         ready = [accumulating(stmt) for stmt in body]
-        role = _role(ready, name)
+        role = role_of(ready, name)
         body = body if role is None else _summed_in_place(ready, role, scope) or body
     return body
 
@@ -54,7 +54,7 @@ def _latest_first(body: Body, scope: Scope) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Role:
+class Role:
     """What happens to a temporary in a body: the places of the statements that write and read it."""
 
     name: str
@@ -66,7 +66,7 @@ def _settled(body: Body, name: str, scope: Scope) -> Body | None:
     direct = _read_directly(body, name, scope)
     if direct is not None:
         return direct
-    role = _role(body, name)
+    role = role_of(body, name)
     if role is None:
         return None
     return _summed_in_place(body, role, scope) or _made_in_place(body, role, scope)
@@ -114,7 +114,7 @@ def _reading(stmt: Map, index: Callable[[Ix], Ix], values: Mapping[str, Expr]) -
     return replace(moved, body=tuple(replace(p, expr=rewrite(p.expr, put)) for p in moved.body))
 
 
-def _role(body: Body, name: str) -> _Role | None:
+def role_of(body: Body, name: str) -> Role | None:
     """None unless every iteration makes the temporary afresh, over one box, before it is read."""
     about = [k for k, s in enumerate(body) if name in reads(s) | writes(s)]
     makers = tuple(k for k in about if name in writes(body[k]))
@@ -132,7 +132,7 @@ def _role(body: Body, name: str) -> _Role | None:
         if not uses or _in_indices(body[k], name):
             return None
         boxes += [_box(body[k], n.index) for n in uses]
-    return _Role(name, makers, readers) if boxes[0] is not None and all(b == boxes[0] for b in boxes) else None
+    return Role(name, makers, readers) if boxes[0] is not None and all(b == boxes[0] for b in boxes) else None
 
 
 def _in_indices(stmt: Map, name: str) -> bool:
@@ -176,7 +176,7 @@ def _decided(reader: Map, load: Load) -> bool:
     return all(any(r.var in i.symbols for i in load.index) for r in reader.domain)
 
 
-def _summed_in_place(body: Body, role: _Role, scope: Scope) -> Body | None:
+def _summed_in_place(body: Body, role: Role, scope: Scope) -> Body | None:
     """t[j] = 0 ; t[j] += f(j, k) ; y[j] += c * t[j]   ->   y[j] += c * f(j, k)"""
     if len(role.readers) != 1:
         return None
@@ -257,7 +257,7 @@ def _meet(a: Touch, b: Touch, scope: Scope) -> bool:
     return a.access.array == b.access.array and overlap_in(a.access, b.access, len(scope.path))
 
 
-def _made_in_place(body: Body, role: _Role, scope: Scope) -> Body | None:
+def _made_in_place(body: Body, role: Role, scope: Scope) -> Body | None:
     """t[j] = e ; t[j] += f(j, k) ; y[j] = g(t[j])   ->   y[j] = e ; y[j] += f(j, k) ; y[j] = g(y[j])
 
     A plain copy y = t is gone afterwards, and other readers of t read y. Of several copies the one with unit stride
@@ -296,7 +296,7 @@ class _Home:
         return without_own_ends(replace(stmt, body=(replace(part, expr=e),)))
 
 
-def _home(body: Body, role: _Role, place: int, scope: Scope) -> _Home | None:
+def _home(body: Body, role: Role, place: int, scope: Scope) -> _Home | None:
     reader = body[place]
     store = only_store(reader)
     if store is None or store.op is not None or scope.arrays[store.array].dtype != scope.arrays[role.name].dtype:
@@ -310,7 +310,7 @@ def _home(body: Body, role: _Role, place: int, scope: Scope) -> _Home | None:
     return _Home(place, reader, store, found[0], copied) if copied or alone else None
 
 
-def _rehoused(body: Body, role: _Role, home: _Home, scope: Scope) -> Body | None:
+def _rehoused(body: Body, role: Role, home: _Home, scope: Scope) -> Body | None:
     about = {*role.makers, *role.readers} - ({home.place} if home.copied else set())
     moved = {k: home.put(body[k], role.name) for k in about}
     if any(clash(s, scope.path) for s in moved.values()):
@@ -323,7 +323,7 @@ def _rehoused(body: Body, role: _Role, home: _Home, scope: Scope) -> Body | None
     return [moved.get(k, s) for k, s in enumerate(body) if not (home.copied and k == home.place)]
 
 
-def _foreign(stmt: Map, moved: Map, k: int, role: _Role, home: _Home, scope: Scope) -> list[Touch]:
+def _foreign(stmt: Map, moved: Map, k: int, role: Role, home: _Home, scope: Scope) -> list[Touch]:
     """What a statement does with the home on its own account: reads count as long as the home has its old value."""
     read = [t for t in touches(stmt, scope.path) if t.how == READ and k < home.place]
     return read if k in role.makers else [*read, *(t for t in touches(moved, scope.path) if t.how != READ)]

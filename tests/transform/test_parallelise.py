@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.ir.algebra import Term, cast
 from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Lib, Loop, Map, Program, Range, View
 from sdfgad.ir.walk import all_reads, rebuild, statements
@@ -336,3 +337,42 @@ def test_a_loop_that_only_moves_a_window_is_a_map_of_its_own() -> None:
         loop(span("i", 0, N), each(span("d", 0, 3), put("y", [I + "d"], at("c", "d") * at("c", "d"), "+")))],
         returns="y")
     assert not loops(parallel(before))
+
+
+F4 = np.dtype("f4")
+
+
+def zeros_in(name: str, *shape: int) -> Map:
+    ranges = [span(f"z{k}", 0, n) for k, n in enumerate(shape)]
+    return each(ranges, put(name, [r.var for r in ranges], lit(0.0, F4)))
+
+
+def rounded_sums(room: int = N) -> Program:
+    """Sums in double precision, in a temporary with some room, that an array in single precision keeps."""
+    inner = [each(span("d", 0, N), put("t", ("d",), 0.0)),
+             each([span("k", 0, N), span("d", 0, N)], put("t", ("d",), at("A", I, K) * at("B", K, "d"), "+")),
+             each(span("d", 0, N), put("low", (I, "d"), Term(cast(at("t", "d").expr, F4))))]
+    back = each([span("i", 0, N), span("d", 0, N)],
+                put("C", (I, "d"), Term(cast(at("low", I, "d", dtype=F4).expr, F8))))
+    return on_matrices(loop(span("i", 0, N), *inner), back, t=(room,), low=((N, N), F4))
+
+
+def test_a_sum_that_is_rounded_afterwards_gets_an_element_for_each_iteration() -> None:
+    made = parallel(rounded_sums())
+    assert loops(made) == 0
+    assert made.arrays["t"].shape == (N, N)
+
+
+def test_a_sum_with_more_elements_than_are_kept_stays_in_its_loop() -> None:
+    made = parallel(rounded_sums(2 * N))
+    assert loops(made) == 1
+    assert made.arrays["t"].shape == (2 * N,)
+
+
+def test_a_rounded_sum_that_the_next_iteration_reads_stays_in_its_loop() -> None:
+    before = rounded_sums()
+    again = one("A", (I + 1, 0), Term(cast(at("low", I, 0, dtype=F4).expr, F8)))
+    stmt = before.body[0]
+    assert isinstance(stmt, Loop)
+    stmt = replace(stmt, range=span("i", 0, N - 1), body=(*stmt.body, again))
+    assert loops(parallel(before.but(body=(zeros_in("low", N, N), stmt, *before.body[1:])))) == 1

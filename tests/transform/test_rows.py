@@ -186,3 +186,16 @@ def test_rows_that_all_go_through_the_same_data_stay(far: int) -> None:
         mapped([ROW, span("j", 256)], store("y", (I,), mul(load("x", J), load("t", I)), "+")),
     ), {"x": (256,), "p": (24,), "y": (24,)}, {"t": (24,)})
     assert len(parallel(split(before, replace(EAGER, far=far)))) == (far > 256 * 8)
+
+
+@pytest.mark.parametrize("nearby", [1 << 10, 1 << 20])
+def test_rows_that_share_their_cache_lines_stay(nearby: int) -> None:
+    """Channels of an image that lie side by side, each with products that run along it: more than a cache holds."""
+    pixel, channel, other = span("i", 64), span("k", 16), span("j", 64)
+    before = build((
+        mapped([pixel, channel, other], store("t", (I, K), mul(load("w", K, J), load("x", I, J)), "+")),
+        mapped([pixel, channel], store("y", (I, K), mul(load("t", I, K), load("t", I, K)))),
+        mapped([channel, pixel], store("s", (K,), load("y", I, K), "+")),
+    ), {"x": (64, 64), "w": (16, 64), "t": (64, 16), "y": (64, 16), "s": (16,)}, {})
+    made = split(before, replace(EAGER, nearby=nearby))
+    assert parallel(made)[0].range.trips == (16 if nearby > 1 << 10 else 64)

@@ -8,7 +8,8 @@
 namespace sg {
 
 // The BLAS library's own threads and OpenMP's would fight for the cores, each spinning while the other works. So BLAS
-// runs on one thread, products are shared out among OpenMP's, and only big factorisations use the library's pool.
+// runs on one thread, products and right-hand sides are shared out among OpenMP's, and only big factorisations use the
+// library's pool.
 class BlasThreads {
 public:
     explicit BlasThreads(int count) : before_(openblas_get_num_threads()) { openblas_set_num_threads(count); }
@@ -210,8 +211,10 @@ template <class T>
 inline void getrs(int64_t n, int64_t count, const T *a, int64_t lead, const int32_t *pivots, T *b, int64_t b_lead,
                   bool transposed) {
     if (n <= 0 || count <= 0) return;
-    BlasThreads pool(factor_threads(n));
-    getrs_(transposed ? 'N' : 'T', int(n), int(count), a, int(std::max(lead, n)), pivots, b, int(std::max(b_lead, n)));
+    shared(count, n * n * count, [=](int64_t first, int64_t rows) {
+        getrs_(transposed ? 'N' : 'T', int(n), int(rows), a, int(std::max(lead, n)), pivots, b + first * b_lead,
+               int(std::max(b_lead, n)));
+    });
 }
 template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;

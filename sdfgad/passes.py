@@ -52,6 +52,7 @@ from sdfgad.transform.scales import fold_scales
 from sdfgad.transform.shared_values import share_values
 from sdfgad.transform.streams import stream_products
 from sdfgad.transform.strip_lines import line_strips
+from sdfgad.transform.strip_records import line_up_records
 from sdfgad.transform.sum_nests import factorise_sums
 from sdfgad.transform.sum_pieces import sum_pieces
 from sdfgad.transform.sums_in_place import sum_in_place
@@ -105,7 +106,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = line_strips(remove_unseen_copies(read_kept(program), keep))
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
-    return narrow_choices(thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep))
+    program = narrow_choices(thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep))
+    return line_up_records(program, keep)
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

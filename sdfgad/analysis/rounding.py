@@ -1,7 +1,7 @@
 """Which arrays may differ in their last digit: nothing that is decided, and nobody who looks, depends on it."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from sdfgad.ir.walk import expr_reads, reads, statements, writes
 
 _PASSING = frozenset(("add", "sub", "mul", "neg"))
 """Functions that only pass roundings on, as a quotient does with its dividend's and a choice with its two values'."""
+_KEEPING_DIGITS = frozenset(("mul", "div", "neg", "abs", "sqrt"))
+"""Functions of which a result has as many right digits as its operands: no sums, where digits may cancel."""
 _POWERS = (1, 2, 3, 4)
 """Exponents of powers that are no more than a few products."""
 
@@ -30,6 +32,45 @@ def roundable(program: Program, seen: Collection[str]) -> frozenset[str]:
         strict |= found
         todo.extend(found)
     return frozenset(n for n, a in program.arrays.items() if a.dtype.kind == "f" and n not in strict)
+
+
+def rewrite_rounded(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild bottom up where another last digit changes no more than last digits of the result; `replace` as for
+    `rewrite`.
+
+    Conditions and what other functions than sums and products look at stay, but for products and quotients that are
+    divided by, or of which the root or the size is taken, and for choices that only guard a product against 0 * inf.
+    """
+    memo: dict[tuple[Expr, bool], Expr] = {}
+
+    def visit(node: Expr, digits: bool) -> Expr:
+        if (node, digits) not in memo:
+            new = _rebuilt(node, digits, visit) if isinstance(node, Call) else node
+            replaced = replace(new)
+            memo[node, digits] = new if replaced is None else replaced
+        return memo[node, digits]
+
+    return visit(expr, False)
+
+
+def _rebuilt(node: Call, digits: bool, visit: Callable[[Expr, bool], Expr]) -> Expr:
+    """A function of rebuilt operands; `digits`: no operand may have fewer right digits than before."""
+    keeping = node.fn in _KEEPING_DIGITS and all(a.dtype == node.dtype for a in node.args)
+    if digits and not keeping:
+        return node
+    if not digits and node.fn == "select" and _guards_product(node):
+        return _rebuilt_guard(node, visit)
+    looked_at = () if digits else _operands(node)[1]
+    args = tuple(a if a in looked_at and not keeping else visit(a, digits or a in looked_at) for a in node.args)
+    return node if args == node.args else Call(node.fn, args, node.dtype)
+
+
+def _rebuilt_guard(node: Call, visit: Callable[[Expr, bool], Expr]) -> Expr:
+    """`select(x == 0, 0, k * x)` with one new x: the old one is not computed beside it."""
+    test, zero, value = node.args
+    assert isinstance(test, Call)
+    base = Call("eq", (visit(test.args[0], False), test.args[1]), test.dtype)
+    return Call("select", (base, zero, visit(value, False)), node.dtype)
 
 
 def _feeds(block: Block) -> dict[str, set[str]]:

@@ -7,13 +7,13 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from sdfgad.analysis.rounding import roundable
+from sdfgad.analysis.rounding import rewrite_rounded, roundable
 from sdfgad.codegen.cost import map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.schedule import Group, Item, Kernel, kernel_frame
 from sdfgad.codegen.unguarded import WORTH_A_COPY, same_everywhere
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, rewrite, walk
+from sdfgad.ir.expr import Call, Const, Expr, walk
 from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, with_children
 
@@ -22,8 +22,9 @@ class Reciprocals:
     """map i: g[i] = y[i] / h
     ->   if 1 / h is a normal number: map i: g[i] = y[i] * (1 / h)  else: map i: g[i] = y[i] / h
 
-    For what is stored into arrays whose last digit decides nothing and that are not `seen`. The product is within two
-    units in the last place of the quotient; infinities, NaN and overflow are the same.
+    For what is stored into arrays whose last digit decides nothing and that are not `seen`, and where the expression
+    itself decides nothing by it: `floor(y[i] / h)` stays. The product is within two units in the last place of the
+    quotient; infinities, NaN and overflow are the same.
     """
 
     def __init__(self, program: Program, seen: Collection[str]) -> None:
@@ -85,7 +86,7 @@ class Reciprocals:
             divisors[divisor] = None
             return algebra.mul(value, _inverse(divisor))
 
-        return replace(part, expr=rewrite(part.expr, product))
+        return replace(part, expr=rewrite_rounded(part.expr, product))
 
 
 def _is_usual(cond: Expr) -> bool:

@@ -31,7 +31,7 @@ def orient_temporaries(program: Program, keep: Iterable[str], least: int = LEAST
     program. `least`: bytes of the smallest array to turn.
     """
     every = list(_weighted(program.body, 1))
-    for name in _free(program, frozenset(keep), least):
+    for name in free_arrays(program, frozenset(keep), least):
         last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
         if last is not None:
             program = _turned(program, name, last)
@@ -39,7 +39,7 @@ def orient_temporaries(program: Program, keep: Iterable[str], least: int = LEAST
     return program
 
 
-def _free(program: Program, keep: frozenset[str], least: int) -> list[str]:
+def free_arrays(program: Program, keep: frozenset[str], least: int) -> list[str]:
     """Arrays whose elements may lie in another order, large ones first."""
     barred = looked_into(program.body) | keep
     for stmt in statements(program.body):

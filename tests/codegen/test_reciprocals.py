@@ -103,6 +103,38 @@ def test_what_is_decided_upon_stays() -> None:
     assert changed(before) == before
 
 
+SMALL = call("lt", over(HERE), num(2.0), dtype=np.dtype(bool))
+
+
+@pytest.mark.parametrize("value", [call("floor", over(HERE)), call("sin", over(HERE)),
+                                   call("sqrt", add(HERE, over(HERE))), call("select", SMALL, HERE, num(3.0)),
+                                   over(HERE, add(load("a", "i"), over(HERE)))],
+                         ids=["rounded", "function", "root of a sum", "condition", "divisor that is a sum"])
+def test_what_the_expression_itself_decides_upon_stays(value: Expr) -> None:
+    before = build(mul(HERE, value))
+    assert changed(before) == before
+
+
+@pytest.mark.parametrize("value", [call("sqrt", over(HERE)), over(num(1.0), over(HERE)),
+                                   call("abs", mul(HERE, over(HERE)))],
+                         ids=["root", "divisor", "size"])
+def test_what_keeps_its_digits_changes(value: Expr) -> None:
+    before = build(mul(HERE, value))
+    assert changed(before) != before
+
+
+def test_slopes_do_not_round_down_what_numpy_does_not() -> None:
+    points = np.arange(1.0, 20001.0) * 49.0
+    slope = sdfgad.grad(floors, wrt="w")(points, np.ones(len(points)), 49.0)
+    np.testing.assert_array_equal(slope, 2.0 * np.floor(points / 49.0) ** 2)
+
+
+def floors(y: np.ndarray, w: np.ndarray, h: float) -> float:
+    for i in range(len(y)):
+        w[i] = w[i] * np.floor(y[i] / h)
+    return np.sum(w * w)
+
+
 def test_a_number_that_the_map_changes_stays() -> None:
     before = build(num(0.0))
     body = mapped([span("i", N)], store("x", ["i"], over(HERE)), store("h", [], HERE, "+"))

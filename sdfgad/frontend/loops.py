@@ -21,6 +21,7 @@ from sdfgad.frontend.carried import (
 )
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
+from sdfgad.frontend.exchanges import run_exchanging
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.grown import walked
@@ -128,7 +129,9 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     forms.append(Form(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
     if count is not None:
         forms.append(Form(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
-        forms += [unrolled] if count <= UNROLL_TRIPS else []
+    forms.append(_exchanging(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
+    if count is not None and count <= UNROLL_TRIPS:
+        forms.append(unrolled)
     first_that_works(ctx, stmt, forms)
 
 
@@ -146,6 +149,10 @@ def _items(rows: Rows) -> Iterator[Value]:
 
 def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> Form:
     return Form(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
+
+
+def _exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> Form:
+    return Form(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
 
 
 def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> None:
@@ -297,7 +304,8 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
             ctx.execute(ctx, stmt.orelse)
         return
     unrolled = Form(lambda: _unrolled_while(ctx, stmt), ("refusal",))
-    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), unrolled])
+    exchanging = _exchanging(ctx, stmt, lambda: _conditional(ctx, stmt))
+    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), exchanging, unrolled])
 
 
 def _unrolled_while(ctx: Context, stmt: ast.While) -> None:

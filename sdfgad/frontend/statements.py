@@ -15,6 +15,7 @@ from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import to_ix
+from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.growing import append, as_list
@@ -158,6 +159,10 @@ def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence
 # assignments
 
 def _assign(ctx: Context, stmt: ast.Assign) -> None:
+    step = ctx.frame.exchanges.get(stmt)
+    if step is not None:
+        exchange(ctx, stmt, step)
+        return
     label = next((t.id for t in stmt.targets if isinstance(t, ast.Name)), "")
     value = _named(ctx, stmt.value, label)
     if len(stmt.targets) > 1:

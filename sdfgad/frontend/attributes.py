@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import records
+from sdfgad.frontend import records, sparse
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -59,6 +60,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
+    if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:
+        return found
     if name.startswith("__") or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):

@@ -15,7 +15,7 @@ from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
-from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -69,7 +69,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
-    if isinstance(callee, np.ufunc) and ("scipy", callee.__name__) in polyfills.OUTSIDE_BODIES:
+    if _is_special(callee):
         return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
@@ -77,6 +77,12 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(owner, np.ufunc) and name in polyfills.UFUNC_METHODS:
         return _polyfill(ctx, callee, polyfills.UFUNC_METHODS[name], [owner, *arguments], keywords)
     return _python(ctx, callee, arguments, keywords)
+
+
+def _is_special(callee: Value) -> bool:
+    """Whether this is a function element by element that NumPy does not have, and whose body is known."""
+    return isinstance(callee, np.ufunc) and callee not in UFUNCS and ("scipy", callee.__name__) in (
+        polyfills.OUTSIDE_BODIES)
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -181,8 +187,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
-    if (package, function.__name__) in polyfills.OUTSIDE_BODIES:
-        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES[package, function.__name__], arguments, keywords)
+    if (body := polyfills.body_of(function)) is not None:
+        return _polyfill(ctx, callee, body, arguments, keywords)
     if _is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):

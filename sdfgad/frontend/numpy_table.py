@@ -18,6 +18,7 @@ from sdfgad.frontend import (
     linalg,
     reductions,
     shaping,
+    sparse,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
@@ -246,7 +247,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.cholesky: linalg.cholesky,
+    np.linalg.cholesky: linalg.cholesky, linalg.solve_triangular: linalg.solve_triangular,
     np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
@@ -254,7 +255,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    super: classes.parent, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

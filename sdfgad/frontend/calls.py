@@ -10,7 +10,7 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from sdfgad.frontend import polyfills
+from sdfgad.frontend import polyfills, vectorized
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.classes import instance
@@ -59,6 +59,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    if isinstance(callee, np.vectorize):
+        return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)

@@ -17,6 +17,9 @@ from sdfgad.frontend.values import Maybe, Value, ViewValue, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import If
 
+PASSED_OVER = "passed over"
+"""The code of a refusal to run a loop in some form that is never shown: what was refused before is."""
+
 
 @dataclass(frozen=True)
 class Seat:
@@ -43,7 +46,7 @@ def run_exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], No
     names = list(dict.fromkeys(n for e in steps.values() for n in e.targets))
     arrays = [frame.names.get(n) for n in names]
     if not names or not _apart(arrays) or _bound_otherwise(stmt, steps, names):
-        raise ctx.refuse("names that exchange their arrays in this loop", "copy the data with name[:] = other", "SG107")
+        raise ctx.refuse("names that exchange their arrays in this loop", code=PASSED_OVER)
     seats = _take_seats(ctx, names, arrays)
     known = [s for s in seats if s.held is not s.origin]
     before = frame.exchanges, frame.seats

@@ -21,7 +21,7 @@ from sdfgad.frontend.carried import (
 )
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
-from sdfgad.frontend.exchanges import run_exchanging
+from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.grown import walked
@@ -37,7 +37,6 @@ from sdfgad.ir.program import Loop, Range, Stmt, While
 
 PERIODS = (2, 3, 4)
 UNROLL_TRIPS = 64
-UNROLL_CODE = "unrolled"  # never shown
 UNROLL_STATEMENTS = 4096
 
 Bind = Callable[[Value], None]
@@ -178,7 +177,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
             reasons = (reasons | {"exchange"}) - {""}
         except UnsupportedError as error:
             # A later form gets past the first refusal, unless the loop is too long to be unrolled.
-            refusal = refusal if refusal is not None and error.code == UNROLL_CODE else error
+            refusal = refusal if refusal is not None and error.code == PASSED_OVER else error
             found = {"refusal", "sharing"} if isinstance(error, SharingRefusal) else {"refusal"}
             reasons = (reasons | found) - {""}
         back()
@@ -211,7 +210,7 @@ def _unroll(ctx: Context, stmt: ast.For, items: Iterable[Value], bind: Bind) -> 
         for item in pending:
             if ctx.builder.statements > UNROLL_STATEMENTS:
                 raise ctx.refuse("a loop that unrolls to too many statements", "use arrays instead of lists",
-                                 UNROLL_CODE)
+                                 PASSED_OVER)
             bind(item)
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False
@@ -315,7 +314,7 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
         with ctx.at(stmt.test):
             decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
             if decided is None or trip >= UNROLL_TRIPS:
-                raise ctx.refuse("a while loop that cannot be unrolled", code=UNROLL_CODE)
+                raise ctx.refuse("a while loop that cannot be unrolled", code=PASSED_OVER)
         if decided:
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False

@@ -19,6 +19,7 @@ from sdfgad.frontend import (
     reductions,
     shaping,
     sparse,
+    vectorized,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
@@ -255,6 +256,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
+    np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
     super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {

@@ -80,6 +80,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
+    mapping.each_element: mapping.each_element,
     np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
@@ -121,7 +122,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in ("trapezoid", "cumulative_trapezoid")} | {
-    ("scipy.fft", n): getattr(matrices_of_scipy, n) for n in ("fft", "ifft", "rfft", "irfft", "fft2", "ifft2")} | {
+    ("scipy.fft", n): getattr(matrices_of_scipy, n) for n in ("fft", "ifft", "rfft", "irfft")} | {
+    ("scipy.fft", "fft2"): matrices_of_scipy.plane_fft, ("scipy.fft", "ifft2"): matrices_of_scipy.plane_ifft} | {
     ("scipy.signal", n): getattr(filters, n) for n in ("fftconvolve", "convolve2d", "correlate2d", "lfilter")} | {
     ("scipy.ndimage", n): getattr(filters, n) for n in (
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",

@@ -165,9 +165,9 @@ def irfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return np.fft.irfft(x, n, axis, norm)
 
 
-def fft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
+def plane_fft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
     return np.fft.fft2(x, s, axes, norm)
 
 
-def ifft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
+def plane_ifft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
     return np.fft.ifft2(x, s, axes, norm)

@@ -11,6 +11,7 @@ from types import FunctionType, MethodType
 import numpy as np
 
 from sdfgad.frontend import polyfills, vectorized
+from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.classes import instance
@@ -196,7 +197,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
-                         "this library function has no compiled form yet", "SG121")
+                         on_call(function, "this library function has no compiled form yet: write it with others, or "
+                                 "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
     return _inline(ctx, _code(function), None, list(arguments), dict(keywords), *_defaults(ctx, function), False)
@@ -236,8 +238,8 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
-    raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
-                     "understood", "SG121")
+    help = on_call(callee, "only NumPy functions and Python functions with source are understood")
+    raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")
 
 
 def _made_now(ctx: Context, value: Value) -> Value:

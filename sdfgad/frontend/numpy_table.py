@@ -69,7 +69,8 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
     if ufunc.__name__ == "erf" and ufunc not in UFUNCS:
         return _erf(ctx, arguments[0])
     if ufunc not in UFUNCS:
-        raise ctx.refuse(f"numpy.{ufunc.__name__}", "write it with functions that are supported", "SG101")
+        place = "numpy." if getattr(np, ufunc.__name__, None) is ufunc else "the function of elements "
+        raise ctx.refuse(f"{place}{ufunc.__name__}", "write it with functions that are supported", "SG101")
     return apply(ctx, ufunc, *arguments)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import arithmetic
+from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.classes import operated
@@ -284,7 +285,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         return
     if isinstance(old, ListValue):
         if ufunc is not np.add or old.depth != len(ctx.builder.regions):
-            raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
+            raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
     if isinstance(old, ViewValue) and not old.scalar:

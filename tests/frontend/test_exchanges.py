@@ -205,3 +205,99 @@ def test_a_name_bound_anew_as_well_is_refused():
 
     with pytest.raises(UnsupportedError):
         parse(anew, (X, Y))
+
+
+def returned_from_within(a, b):
+    for k in range(70):
+        b[1:] = 0.7 * a[:-1]
+        if np.sum(b) < 1.0:
+            return a
+        a, b = b, a
+    return b
+
+
+def a_part_shown_before(a, b):
+    v = a[1:4]
+    k = 0
+    while np.sum(a) > 1.0 and k < 5:
+        b[:] = 0.6 * a
+        a, b = b, a
+        k += 1
+    return np.sum(v) + v[0]
+
+
+def updated_by_an_inner_function(a, b):
+    def f():
+        b[:] = 0.6 * a
+
+    k = 0
+    while np.sum(a) > 1.0 and k < 5:
+        f()
+        a, b = b, a
+        k += 1
+    return np.sum(a * a)
+
+
+def kept_in_a_list(a, b):
+    both = [a, b]
+    k = 0
+    while np.sum(a) > 1.0 and k < 5:
+        b[:] = 0.6 * a
+        a, b = b, a
+        k += 1
+    return np.sum(both[0]) + both[1][0]
+
+
+def called_twice(a, b):
+    def run(p, q):
+        k = 0
+        while np.sum(p) > 1.0 and k < 3:
+            q[:] = 0.6 * p
+            p, q = q, p
+            k += 1
+
+    run(a, b)
+    run(b, a)
+    return np.sum(a * a) + b[0]
+
+
+def with_continue(a, b):
+    for k in range(70):
+        if a[k % 6] > b[k % 6]:
+            continue
+        b[1:] = 0.7 * a[:-1]
+        a, b = b, a
+        if np.sum(b) < 0.0:
+            break
+    return np.sum(a) + 2 * np.sum(b)
+
+
+def a_sum_from_before(a, b):
+    s = a + b
+    k = 0
+    while np.sum(a) > 1.0 and k < 3:
+        b[:] = 0.6 * a + 0.1 * s
+        t = a * 2
+        a, b = b, a
+        b += t
+        k += 1
+    return np.sum(s * a) + np.sum(t)
+
+
+@pytest.mark.parametrize("program", [
+    returned_from_within, a_part_shown_before, updated_by_an_inner_function, kept_in_a_list,
+    called_twice, with_continue, a_sum_from_before])
+def test_what_else_shows_the_arrays(program):
+    check(program, X.copy(), Y.copy())
+
+
+def test_orders_of_memory_may_differ():
+    def run(a, b):
+        k = 0
+        while np.sum(a) > 0.1 and k < 3:
+            b[:] = 0.6 * a
+            a, b = b, a
+            k += 1
+        return a.ravel()
+
+    check(run, np.asfortranarray(np.outer(X, Y)), np.outer(Y, X))

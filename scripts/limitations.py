@@ -29,7 +29,8 @@ nested functions, closures, lambdas, defaults and keywords, recursion with a dep
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
 arrays and floats are data, everything else is a constant, methods and properties run in place. Other objects are taken,
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
-method.
+method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants: `A @ x`, `A.T @ x`,
+`x @ A` and `A.dot(x)` are understood.
 
 Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes made inside,
 `global` assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run
@@ -37,8 +38,9 @@ time (loops may append to them, in every iteration or when a condition on the lo
 `t > 100`; an array that changes in place is to be appended as a copy), lists changed in place inside branches and loops
 that are not unrolled, attributes of objects from outside set, arrays whose length depends on data (`x[mask]` other
 than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition and
-then updating it in place, also where arguments exchange their names in a loop that data end (begin with copies:
-`a = a.copy()`), reading `z` after an update of `z.real` under another name, or the other way round, and the same of
+then updating it in place (begin with copies: `a = a.copy()`; arrays that exchange their names in a loop, `a, b = b, a`,
+are taken, also where data end it, and where nothing else shows them while they change places), reading `z` after an
+update of `z.real` under another name, or the other way round, and the same of
 what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array itself.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend import sparse
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -52,6 +53,8 @@ _TEXT = (str, tuple, list, ListValue, Grown)
 
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left op right` for Python's operators."""
+    if ufunc is np.matmul and (sparse.is_sparse(left) or sparse.is_sparse(right)):
+        return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
         return ctx.invoke(ctx, np.matmul, [left, right], {})
     if isinstance(left, _TEXT) or isinstance(right, _TEXT):

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import records
+from sdfgad.frontend import records, sparse
+from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -59,6 +61,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
+    if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:
+        return found
     if name.startswith("__") or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
@@ -166,11 +170,13 @@ def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
     if method.name == "copy":
         return ListValue(list(owner.items), len(ctx.builder.regions))
     if owner.depth != len(ctx.builder.regions):
-        raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
+        raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
     if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
     if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):
         raise ctx.refuse("a list item looked for among values only known at run time", "use an array", "SG102")
+    if method.name == "extend":
+        arguments = [a.items if isinstance(a, ListValue) else a for a in arguments]
     try:
         return getattr(owner.items, method.name)(*arguments)
     except (IndexError, TypeError, ValueError) as error:

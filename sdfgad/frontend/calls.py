@@ -10,12 +10,13 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from sdfgad.frontend import polyfills
+from sdfgad.frontend import polyfills, vectorized
+from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
-from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -59,6 +60,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    if isinstance(callee, np.vectorize):
+        return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
@@ -69,7 +72,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
-    if isinstance(callee, np.ufunc) and ("scipy", callee.__name__) in polyfills.OUTSIDE_BODIES:
+    if _is_special(callee):
         return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
@@ -77,6 +80,12 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(owner, np.ufunc) and name in polyfills.UFUNC_METHODS:
         return _polyfill(ctx, callee, polyfills.UFUNC_METHODS[name], [owner, *arguments], keywords)
     return _python(ctx, callee, arguments, keywords)
+
+
+def _is_special(callee: Value) -> bool:
+    """Whether this is a function element by element that NumPy does not have, and whose body is known."""
+    return isinstance(callee, np.ufunc) and callee not in UFUNCS and ("scipy", callee.__name__) in (
+        polyfills.OUTSIDE_BODIES)
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -181,14 +190,15 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     package = (function.__module__ or "").split(".")[0]
     if (package, function.__name__) in OUTSIDE:
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
-    if (package, function.__name__) in polyfills.OUTSIDE_BODIES:
-        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES[package, function.__name__], arguments, keywords)
+    if (body := polyfills.body_of(function)) is not None:
+        return _polyfill(ctx, callee, body, arguments, keywords)
     if _is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
-                         "this library function has no compiled form yet", "SG121")
+                         on_call(function, "this library function has no compiled form yet: write it with others, or "
+                                 "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
     return _inline(ctx, _code(function), None, list(arguments), dict(keywords), *_defaults(ctx, function), False)
@@ -228,8 +238,8 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
             raise ctx.refuse(f"a call that fails: {error}", code="SG102") from error
-    raise ctx.refuse(f"a call of {describe(callee)}", "only NumPy functions and Python functions with source are "
-                     "understood", "SG121")
+    help = on_call(callee, "only NumPy functions and Python functions with source are understood")
+    raise ctx.refuse(f"a call of {describe(callee)}", help, "SG121")
 
 
 def _made_now(ctx: Context, value: Value) -> Value:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,14 @@ BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """What a statement does to names whose arrays change places: each target takes what its source has."""
+
+    targets: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
 @dataclass(eq=False)
 class Frame:
     """One function being run: its names, and whether its lines are the user's."""
@@ -28,6 +36,8 @@ class Frame:
     enclosing: Frame | None = None
     quiet: bool = False
     depth: int = 0  # number of regions around the call
+    exchanges: Mapping[ast.stmt, Exchange] = field(default_factory=dict)  # statements that move data, not names
+    seats: Mapping[str, str] = field(default_factory=dict)  # their names -> what says which array each of them is
 
 
 @dataclass(eq=False)

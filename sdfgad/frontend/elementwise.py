@@ -86,7 +86,7 @@ def as_array(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, (range, RangeValue)):
         ends = (value.start, value.stop) if isinstance(value, range) else map(int_value, (value.start, value.stop))
         return ctx.invoke(ctx, np.arange, (*ends, value.step), {})
-    help = "pass its arrays, .data and .indices, or .toarray()" if hasattr(value, "toarray") else ""
+    help = "use A @ x, or pass its arrays, .data and .indices, or .toarray()" if hasattr(value, "toarray") else ""
     raise ctx.refuse(f"{describe(value)} where an array or a number is needed", help, "SG109")
 
 

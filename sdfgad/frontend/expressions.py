@@ -156,7 +156,8 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
     if left is None or right is None:
         return left is right
     if isinstance(left, run_time) or isinstance(right, run_time):
-        raise ctx.refuse("a comparison of identities of arrays", "compare with ==", "SG102")
+        raise ctx.refuse("a comparison of identities of arrays",
+                         "pass what it tells as an argument (same=True); np.array_equal(a, b) compares values", "SG102")
     return left is right
 
 
@@ -166,7 +167,7 @@ def _membership(ctx: Context, left: Value, right: Value) -> bool:
     items = right.items if isinstance(right, (ListValue, Record)) else right
     constant = isinstance(items, (tuple, list, str, range, dict, set, frozenset))
     if isinstance(left, (ArrayValue, IntValue)) or not constant:
-        raise ctx.refuse("a membership test on values only known at run time", code="SG102")
+        raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
     return left in items
 
 

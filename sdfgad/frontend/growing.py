@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.grown import FIXED, items
@@ -152,7 +153,7 @@ def _close(ctx: Context, lists: dict[str, Grown], strides: dict[str, int], loop:
             continue  # the first iteration begins
         more = (now.length - now.begun).const if isinstance(now, Grown) and now.begun is not None else None
         if more is None:
-            raise ctx.refuse("a list to which loops append different numbers of items", "use an array", "SG102")
+            raise ctx.refuse("a list to which loops append different numbers of items", GROWS, "SG102")
         if more != strides[n]:
             raise Refit(n, stride=more)
 
@@ -174,7 +175,7 @@ def append(ctx: Context, owner: Grown, arguments: Sequence[Value]) -> None:
     """`name.append(item)`."""
     name = next((n for n, v in ctx.frame.names.items() if v is owner), None)
     if len(arguments) != 1 or name is None or owner.depth != len(ctx.builder.regions):
-        raise ctx.refuse("a list changed inside a branch or a loop of unknown length", "use an array", "SG102")
+        raise ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102")
     found, form = _taken_apart(ctx, arguments[0])
     known = [_kind(r) for r in owner.rows]
     if not known:

@@ -21,6 +21,7 @@ from sdfgad.frontend.carried import (
 )
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
+from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.grown import walked
@@ -36,7 +37,6 @@ from sdfgad.ir.program import Loop, Range, Stmt, While
 
 PERIODS = (2, 3, 4)
 UNROLL_TRIPS = 64
-UNROLL_CODE = "unrolled"  # never shown
 UNROLL_STATEMENTS = 4096
 
 Bind = Callable[[Value], None]
@@ -128,7 +128,9 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     forms.append(Form(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
     if count is not None:
         forms.append(Form(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
-        forms += [unrolled] if count <= UNROLL_TRIPS else []
+    forms.append(_exchanging(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
+    if count is not None and count <= UNROLL_TRIPS:
+        forms.append(unrolled)
     first_that_works(ctx, stmt, forms)
 
 
@@ -146,6 +148,10 @@ def _items(rows: Rows) -> Iterator[Value]:
 
 def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> Form:
     return Form(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
+
+
+def _exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> Form:
+    return Form(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
 
 
 def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> None:
@@ -171,7 +177,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
             reasons = (reasons | {"exchange"}) - {""}
         except UnsupportedError as error:
             # A later form gets past the first refusal, unless the loop is too long to be unrolled.
-            refusal = refusal if refusal is not None and error.code == UNROLL_CODE else error
+            refusal = refusal if refusal is not None and error.code == PASSED_OVER else error
             found = {"refusal", "sharing"} if isinstance(error, SharingRefusal) else {"refusal"}
             reasons = (reasons | found) - {""}
         back()
@@ -204,7 +210,7 @@ def _unroll(ctx: Context, stmt: ast.For, items: Iterable[Value], bind: Bind) -> 
         for item in pending:
             if ctx.builder.statements > UNROLL_STATEMENTS:
                 raise ctx.refuse("a loop that unrolls to too many statements", "use arrays instead of lists",
-                                 UNROLL_CODE)
+                                 PASSED_OVER)
             bind(item)
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False
@@ -297,7 +303,8 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
             ctx.execute(ctx, stmt.orelse)
         return
     unrolled = Form(lambda: _unrolled_while(ctx, stmt), ("refusal",))
-    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), unrolled])
+    exchanging = _exchanging(ctx, stmt, lambda: _conditional(ctx, stmt))
+    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), exchanging, unrolled])
 
 
 def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
@@ -307,7 +314,7 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
         with ctx.at(stmt.test):
             decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
             if decided is None or trip >= UNROLL_TRIPS:
-                raise ctx.refuse("a while loop that cannot be unrolled", code=UNROLL_CODE)
+                raise ctx.refuse("a while loop that cannot be unrolled", code=PASSED_OVER)
         if decided:
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False

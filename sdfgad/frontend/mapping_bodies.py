@@ -52,3 +52,12 @@ def reduceat(ufunc, array, indices, axis=0):
     for p in range(starts[last] + 1, rows.shape[0]):
         out[last] = ufunc(out[last], rows[p])
     return np.moveaxis(out, 0, axis)
+
+
+def each_element(function, *arrays):
+    parts = np.broadcast_arrays(*arrays)
+    rows = [np.ravel(p) for p in parts]
+    out = np.empty(rows[0].shape[0])
+    for k in range(rows[0].shape[0]):
+        out[k] = function(*[r[k] for r in rows])
+    return np.reshape(out, parts[0].shape)

@@ -18,6 +18,8 @@ from sdfgad.frontend import (
     linalg,
     reductions,
     shaping,
+    sparse,
+    vectorized,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
@@ -67,7 +69,8 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
     if ufunc.__name__ == "erf" and ufunc not in UFUNCS:
         return _erf(ctx, arguments[0])
     if ufunc not in UFUNCS:
-        raise ctx.refuse(f"numpy.{ufunc.__name__}", "write it with functions that are supported", "SG101")
+        place = "numpy." if getattr(np, ufunc.__name__, None) is ufunc else "the function of elements "
+        raise ctx.refuse(f"{place}{ufunc.__name__}", "write it with functions that are supported", "SG101")
     return apply(ctx, ufunc, *arguments)
 
 
@@ -246,7 +249,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.cholesky: linalg.cholesky,
+    np.linalg.cholesky: linalg.cholesky, linalg.solve_triangular: linalg.solve_triangular,
     np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
@@ -254,7 +257,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
-    super: classes.parent, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
+    super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import choosing_bodies as choosing
+from sdfgad.frontend import filter_bodies as filters
 from sdfgad.frontend import joining_bodies as joining
 from sdfgad.frontend import mapping_bodies as mapping
 from sdfgad.frontend import matrix_bodies as matrices
@@ -16,8 +17,10 @@ from sdfgad.frontend import numeric_bodies as numeric
 from sdfgad.frontend import operator_bodies as operators
 from sdfgad.frontend import order_bodies as orders
 from sdfgad.frontend import polynomial_bodies as polynomials
+from sdfgad.frontend import scipy_bodies as matrices_of_scipy
 from sdfgad.frontend import shape_bodies as shapes
 from sdfgad.frontend import signal_bodies as signals
+from sdfgad.frontend import sparse_bodies as products
 from sdfgad.frontend import special_bodies as special
 from sdfgad.frontend import statistics_bodies as statistics
 from sdfgad.frontend import ufunc_bodies as ufuncs
@@ -77,11 +80,13 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
+    mapping.each_element: mapping.each_element,
     np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
     np.put: choosing.put, np.choose: choosing.choose, np.fromiter: choosing.fromiter, np.poly: choosing.poly,
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
     **operators.BODIES,
+    **{f: f for f in (products.by_rows, products.by_columns, products.by_entries)},
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""
@@ -111,5 +116,26 @@ POLYFILLS = MappingProxyType({**POLYFILLS, **{_found(n): body for n, body in _RE
 
 OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType({
     ("scipy", n): getattr(special, n) for n in (
-        "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax")})
-"""Functions of packages that need not be installed, by package and name, and their bodies."""
+        "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax", "log1p", "expm1",
+        "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber")} | {
+    ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
+        "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
+        "expm", "toeplitz", "circulant", "block_diag")} | {
+    ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in ("trapezoid", "cumulative_trapezoid")} | {
+    ("scipy.fft", n): getattr(matrices_of_scipy, n) for n in ("fft", "ifft", "rfft", "irfft")} | {
+    ("scipy.fft", "fft2"): matrices_of_scipy.plane_fft, ("scipy.fft", "ifft2"): matrices_of_scipy.plane_ifft} | {
+    ("scipy.signal", n): getattr(filters, n) for n in ("fftconvolve", "convolve2d", "correlate2d", "lfilter")} | {
+    ("scipy.ndimage", n): getattr(filters, n) for n in (
+        "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
+        "gaussian_filter1d", "gaussian_filter")} | {
+    ("scipy.signal", "convolve"): filters.convolve_all})
+"""Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
+
+
+def body_of(function: Any) -> Callable[..., Any] | None:
+    """The body for a function of another package, known by where it is defined."""
+    parts = (function.__module__ or "").split(".")
+    for place in (".".join(parts[:2]), parts[0]):
+        if (place, function.__name__) in OUTSIDE_BODIES:
+            return OUTSIDE_BODIES[place, function.__name__]
+    return None

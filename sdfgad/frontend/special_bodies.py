@@ -26,6 +26,41 @@ def entr(x):
     return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)))[()]
 
 
+def log1p(x):
+    return np.log1p(x)
+
+
+def expm1(x):
+    return np.expm1(x)
+
+
+def cbrt(x):
+    return np.cbrt(x)
+
+
+def exp2(x):
+    return np.exp2(x)
+
+
+def xlog1py(x, y):
+    return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))[()]
+
+
+def rel_entr(x, y):
+    return np.where((x > 0) & (y > 0), x * np.log(x / y),
+                    np.where((x == 0) & (y >= 0), 0.0, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf)))[()]
+
+
+def kl_div(x, y):
+    return np.where((x > 0) & (y > 0), x * np.log(x / y) - x + y,
+                    np.where((x == 0) & (y >= 0), y, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf)))[()]
+
+
+def huber(delta, r):
+    near = np.abs(r) <= delta
+    return np.where(delta < 0, np.inf, np.where(near, 0.5 * r * r, delta * (np.abs(r) - 0.5 * delta)))[()]
+
+
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     if return_sign:
         raise ValueError("the sign of a sum beside its logarithm")

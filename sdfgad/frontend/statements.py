@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import arithmetic
+from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.elementwise import to_ix
+from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.growing import append, as_list
@@ -158,6 +160,10 @@ def _branch_or_split(ctx: Context, stmt: ast.If, condition: Expr, rest: Sequence
 # assignments
 
 def _assign(ctx: Context, stmt: ast.Assign) -> None:
+    step = ctx.frame.exchanges.get(stmt)
+    if step is not None:
+        exchange(ctx, stmt, step)
+        return
     label = next((t.id for t in stmt.targets if isinstance(t, ast.Name)), "")
     value = _named(ctx, stmt.value, label)
     if len(stmt.targets) > 1:
@@ -279,7 +285,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         return
     if isinstance(old, ListValue):
         if ufunc is not np.add or old.depth != len(ctx.builder.regions):
-            raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102")
+            raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
     if isinstance(old, ViewValue) and not old.scalar:

@@ -1,6 +1,7 @@
 """Python that is not taken is refused with the user's file, line and a message that says what it is."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.frontend import parse
+from tests.frontend.checking import check
 from tests.frontend.refusing import Refusal, X, check_refusal, collector
 
 CASES: list[Refusal] = []
@@ -177,3 +179,40 @@ def test_arguments_that_do_not_fit() -> None:
 def test_argument_types() -> None:
     with pytest.raises(UnsupportedError, match="argument 'x' of type set"):
         parse(undefined_name, ({1, 2},))
+
+
+@pytest.mark.parametrize(("program", "advice"), [
+    (lambda x: print(x), "return what is to be printed"),
+    (lambda x: x * np.random.rand(), "draw the numbers before the call"),
+    (lambda x: np.unique(x), "call it before"),
+    (lambda x: np.nditer(x), "loop over x.flat"),
+    (lambda x: x[0] if x is X else x[1], r"np\.array_equal"),
+    (lambda x: x[0] if 3.0 in x else x[1], r"np\.any\(values == x\)"),
+    (lambda x: np.linalg.eig(np.outer(x, x))[0], r"np\.linalg\.eigh is understood"),
+], ids=str)
+def test_the_help_says_what_to_do_instead(program: Callable[..., Any], advice: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        parse(program, (X,))
+    assert re.search(advice, caught.value.help), caught.value.help
+
+
+def test_what_the_help_for_growing_lists_says_works() -> None:
+    def advised(x):
+        out, n = np.zeros(6), 0
+        for i in range(6):
+            if x[i] > 2.5:
+                out[n] = x[i] ** 2
+                n += 1
+        return np.sum(out * np.arange(6))
+
+    check(advised, X)
+
+
+def test_a_list_extends_a_list() -> None:
+    def extended(x):
+        items = [x[0]]
+        items.extend([x[1], x[2]])
+        items.extend((x[3],))
+        return sum(items) * len(items)
+
+    check(extended, X)

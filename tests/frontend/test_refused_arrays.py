@@ -45,7 +45,7 @@ def masked_array_from_outside(x):
 
 @refused(1, "a value of type csr_matrix", sparse.csr_matrix(A), X)
 def sparse_matrix(a, x):
-    return a @ x
+    return a * x[:4]
 
 
 @refused(2, "looked for among values only known at run time", X)

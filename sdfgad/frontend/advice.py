@@ -1,0 +1,35 @@
+"""What to do instead of calls that are refused."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+GROWS = "store into an array made before, and count: out[n] = value; n += 1"
+"""For lists that grow by numbers of items that data decide."""
+
+_READ = "read the data before the call and pass them as arguments"
+_CLOCK = "measure around the call"
+_STEPS = "write the steps as a loop in the function"
+_BEFORE = "call it before, and pass what it gives as an argument"
+_BY_NAME: Mapping[str, str] = MappingProxyType({
+    "print": "remove it, or return what is to be printed", "str": "text is made of constants only",
+    "repr": "text is made of constants only", "setattr": "write owner.name = value",
+    "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
+    "time": _CLOCK, "perf_counter": _CLOCK, "process_time": _CLOCK,
+    "unique": _BEFORE, "roots": _BEFORE,
+    "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
+    "odeint": _STEPS, "solve_ivp": _STEPS, "quad": _STEPS, "minimize": _STEPS, "root": _STEPS, "fsolve": _STEPS,
+    "deque": "use a list", "defaultdict": "use a dict that holds every key from the start",
+    "eig": "np.linalg.eigh is understood, for symmetric matrices",
+    "eigvals": "np.linalg.eigvalsh is understood, for symmetric matrices",
+    "lu_factor": "use np.linalg.solve with all right-hand sides at once, or cho_factor of a positive definite matrix",
+})
+
+
+def on_call(callee: Any, otherwise: str) -> str:
+    """Advice for a call that is refused; `otherwise` where there is none of its own."""
+    places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))
+    if any(p.startswith(("numpy.random", "random")) for p in places):
+        return "draw the numbers before the call and pass them as an argument"
+    return _BY_NAME.get(getattr(callee, "__name__", ""), otherwise)

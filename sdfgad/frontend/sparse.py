@@ -1,0 +1,72 @@
+"""Sparse matrices of SciPy from outside the program: constants whose products with arrays are understood."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend import sparse_bodies
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.values import Applied, ArrayValue, Value
+
+_HELP = "the products A @ x, A.T @ x, x @ A and A.dot(x) of csr, csc and coo matrices with floats are understood"
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """The transpose of a sparse matrix."""
+
+    matrix: Any
+
+
+def is_sparse(value: Value) -> bool:
+    """Whether this is one of SciPy's sparse matrices, or the transpose of one."""
+    return isinstance(value, Turned) or not isinstance(value, ArrayValue) and (
+        type(value).__module__.startswith("scipy.sparse") and hasattr(value, "format"))
+
+
+def attribute(owner: Value, name: str) -> Value | None:
+    """`A.T`, `A.dot` of a sparse matrix; None for everything else."""
+    if name == "T":
+        return owner.matrix if isinstance(owner, Turned) else Turned(owner)
+    return Applied(product, (owner,), {}) if name == "dot" else None
+
+
+def product(ctx: Context, left: Value, right: Value) -> Value:
+    """`left @ right`, where one of the two is a sparse matrix."""
+    if is_sparse(left) and is_sparse(right):
+        raise ctx.refuse("a product of two sparse matrices", "compute it before the call, or multiply with one vector "
+                         "after the other: A @ (B @ x)", "SG109")
+    if is_sparse(left):
+        return _times(ctx, left, as_array(ctx, right))
+    dense = as_array(ctx, right) if not is_sparse(right) else as_array(ctx, left)
+    other = right.matrix if isinstance(right, Turned) else Turned(right)
+    across = ctx.invoke(ctx, np.transpose, [dense], {}) if dense.ndim == 2 else dense
+    found = _times(ctx, other, as_array(ctx, across))
+    return ctx.invoke(ctx, np.transpose, [found], {}) if dense.ndim == 2 else found
+
+
+def _times(ctx: Context, left: Value, x: ArrayValue) -> Value:
+    matrix, turned = (left.matrix, True) if isinstance(left, Turned) else (left, False)
+    shape = matrix.shape[::-1] if turned else matrix.shape
+    known = matrix.format in ("csr", "csc", "coo") and len(shape) == 2 and matrix.data.dtype.kind in "fc"
+    if not known or x.dtype.kind not in "fc":
+        raise ctx.refuse(f"a product of a sparse matrix, {matrix.format} of {matrix.dtype}, and {describe(x)}",
+                         _HELP, "SG109")
+    if x.ndim not in (1, 2) or x.shape[0].const != shape[1]:
+        raise ctx.refuse(f"a product of a sparse matrix of shape {shape} and {describe(x)}", code="SG103")
+    names, body = _parts(matrix.format, turned)
+    parts = [found_outside(ctx, matrix, n, getattr(matrix, n)) for n in names]
+    found_outside(ctx, matrix, "shape", matrix.shape)
+    return ctx.invoke(ctx, body, [*parts, shape[0], x], {})
+
+
+def _parts(form: str, turned: bool) -> tuple[tuple[str, ...], Any]:
+    """The arrays that hold a matrix, and the body that multiplies with it, or with its transpose."""
+    if form == "coo":
+        return ("data", "col", "row") if turned else ("data", "row", "col"), sparse_bodies.by_entries
+    return ("data", "indices", "indptr"), (
+        sparse_bodies.by_columns if (form == "csc") != turned else sparse_bodies.by_rows)

@@ -1,9 +1,11 @@
-"""The page that explains the stages is executed: each python block runs, each text block is what it printed."""
+"""The pages that explain are executed: each python block runs, each text block is what it printed."""
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,6 +40,21 @@ def test_the_page_prints_what_it_shows(name: str, tmp_path: Path) -> None:
     assert pairs
     for printed, expected in pairs:
         assert printed == expected
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    assert run_page(ROOT / "README.md", tmp_path) == []
+
+
+def test_the_report_shown_names_the_lines_of_its_program(tmp_path: Path) -> None:
+    """Its bytes and times are those of one machine; which lines overwrite and need what is the program's."""
+    page = (ROOT / "docs/plans.md").read_text()
+    (tmp_path / "heat.py").write_text(_BLOCK.findall(page)[0][1])
+    command, shown = re.findall(r"```console\n\$ sdfgad (.*?)\n(.*?)```", page, re.DOTALL)[0]
+    found = subprocess.run([sys.executable, "-m", "sdfgad.cli", *command.split()], cwd=tmp_path, check=True, text=True,
+                           capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    lines = re.compile(r"line \d+")
+    assert lines.findall(found.stdout) == lines.findall(shown) != []
 
 
 def main() -> None:

@@ -166,8 +166,11 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
     call.
 
-    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. Raises
-    UnsupportedError, UsageError, MemoryLimitError.
+    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The arrays of
+    a call are left alone but for those in donate; two of them that share memory are an AliasError. Raises
+    UnsupportedError for what cannot be differentiated, OutputError where it is not clear what is to be, UsageError for
+    other arguments that do not fit, MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of
+    another program, ToolchainError without a working compiler.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
@@ -176,7 +179,11 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
 
 
 def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Like `grad`, but a call gives `(value, gradient)`; the value of a reduced objective is the sum of the outputs."""
+    """Like `grad`, with its options and errors, but a call gives `(value, gradient)`.
+
+    The value is what the function returns, or the output that was named; with reduce="sum" it is a float, the
+    real part of the sum of all elements of the outputs.
+    """
     make: Callable[..., GradFunction] = functools.partial(GradFunction, value=True, **options)
     return make if fn is None else make(fn)
 
@@ -187,7 +194,8 @@ def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None
          **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
 
-    Options as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`, `to_html`, `save`.
+    Options and errors as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`,
+    `to_html`, `save`.
     """
     made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
                         store=store, recompute=recompute, snapshot=snapshot, spill=spill)
@@ -211,8 +219,10 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
         memory_limit: Any = None) -> tuple[Any, Callable[..., Any]]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
-    With several outputs pass one seed for each, as a tuple. The pullback keeps copies of the arguments and may be
-    called any number of times.
+    With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
+    to the output's, or it is an OutputError. What comes back has the shape and dtype of the argument: one array, or
+    `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
+    may be called any number of times.
     """
     _refuse_gradients(fn)
     bound = bind(fn, args, {})
@@ -238,7 +248,9 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         output: Any = None, **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
 
-    output: as in `grad`, for functions that update an argument in place. keywords: arguments passed by name.
+    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output: as in
+    `grad`, for functions that update an argument in place. keywords: arguments passed by name. Raises UsageError for
+    tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
     _refuse_gradients(fn)
     bound = bind(fn, tuple(args), keywords)
@@ -250,7 +262,8 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
 
 def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, compiled: same value, arguments left alone."""
+    """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
+    refuses the same (UnsupportedError)."""
     fn = fn.fn if isinstance(fn, GradFunction) else fn
     known: dict[Any, list[Primal]] = {}
 
@@ -264,7 +277,7 @@ def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
-    """A stand-in for an array in `plan`: shape and dtype, no data."""
+    """A stand-in for an array in `plan`: shape and dtype, no data. A call of a gradient with one is a UsageError."""
     extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     return Spec(extents, np.dtype(dtype))
 

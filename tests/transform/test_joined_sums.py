@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.arguments import bind
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements
+from sdfgad.pipeline import Wish, derive
 from sdfgad.transform.joined_sums import join_sums
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
@@ -66,6 +68,22 @@ def test_sums_of_several_elements_stay_apart() -> None:
     several = [mapped([ROW, COLUMN], store(n, (I,), load("x", J), "+")) for n in ("s", "t")]
     made = program(several, {"x": ((9,), F8), "s": ((6,), F8), "t": ((6,), F8)}, {})
     assert join_sums(made).body == made.body
+
+
+def ratio(x):
+    return np.sum(x) / np.sum(x * x)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_value_and_gradient_of_two_sums_over_an_array(threads: int) -> None:
+    x = np.random.default_rng(0).random(200_000)
+    made = derive(ratio, bind(ratio, (x,), {}), Wish(("x",), value=True)).program
+    assert any(isinstance(s, Map) and [p.op for p in s.body] == ["+", "+"] for s in statements(made.body))
+    with sdfgad.config(num_threads=threads):
+        value, gradient = sdfgad.value_and_grad(ratio)(x)
+    first, second = np.sum(x), np.sum(x * x)
+    assert value == pytest.approx(first / second, rel=1e-13)
+    np.testing.assert_allclose(gradient, 1.0 / second - 2.0 * x * first / second ** 2, rtol=0, atol=1e-12 / second)
 
 
 def moments(x, edges):

@@ -72,6 +72,23 @@ def masks(x, A):
     return y, z, s, np.mean(x[x > 0]), x[m].min(), np.sum(x[m] > 0.6), np.count_nonzero(x[m]), A[rows].sum(axis=0)
 
 
+@case(np.arange(60.0).reshape(3, 4, 5), np.arange(20).reshape(4, 5) % 3 == 0, np.arange(12).reshape(3, 4) % 5 > 2)
+def masks_beside_other_indices(x, last, first):
+    y, z = x.copy(), x.copy()
+    for q in range(3):
+        y[q, last] = x[(2, 0, 1)[q], last] + y[q, last]
+    y[-1, last] *= 2.0
+    z[first, 1] = 0.5
+    z[first, 2:] = 3 * z[first, 2:]
+    z[first, 0] -= 1.0
+    z[0, first[0], 3] += 2.0
+    z[:, last] *= 2.0
+    z[1:, last] -= 4
+    z[..., last[0]] += 1.0
+    y[:, first[0], 4] = -1.0
+    return y, z, x[1, last].sum(), x[first, ::2].sum(axis=0), x[0, first[0], -1].max()
+
+
 @case(A34)
 def slices(A):
     return [A[1:, :-1], A[-1], A[::2], A[::-1], A[1:100], A[5:], A[:, -2:], A[..., 0], A[0, ...], A[2:0:-1, 3:1:-1],

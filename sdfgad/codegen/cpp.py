@@ -154,9 +154,12 @@ def _real(value: float, dtype: np.dtype) -> str:
         return f'__builtin_nan{suffix}("")'
     if math.isinf(value):
         return f"(-__builtin_inf{suffix}())" if value < 0 else f"__builtin_inf{suffix}()"
-    text = repr(float(value)) if dtype.itemsize == 8 else repr(float(np.float32(value)))
-    if math.isinf(np.float32(value)) and suffix:
-        return _real(math.copysign(math.inf, value), dtype)
+    if suffix:
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
+        if math.isinf(value):
+            return _real(value, dtype)
+    text = repr(float(value))
     text += "" if "." in text or "e" in text else ".0"
     return f"({text}{suffix})" if value < 0 or text.startswith("-") else text + suffix
 

@@ -63,6 +63,9 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
+    if _is_of_sizes(callee, arguments, keywords):
+        known = callee(_plain(arguments[0]))
+        return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
         polyfill = polyfills.POLYFILLS.get(callee)
@@ -258,6 +261,18 @@ _OF_CONSTANTS = frozenset({
     "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
     "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
 """Functions of NumPy that are run now, when all that they get is known."""
+
+
+_OF_SIZES = (np.prod, np.sum, np.max, np.min, np.amax, np.amin, np.cumsum, np.cumprod)
+"""Functions of NumPy that are run now for a tuple or list of known integers: sizes and ends of parts come from them."""
+
+
+def _is_of_sizes(callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
+    if keywords or len(arguments) != 1 or not any(callee is f for f in _OF_SIZES):
+        return False
+    items = _plain(arguments[0])
+    return isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(
+        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in items)
 
 
 def _is_of_constants(callee: Value) -> bool:

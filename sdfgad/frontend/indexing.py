@@ -18,7 +18,7 @@ from sdfgad.frontend.elementwise import (
     project,
     to_ix,
 )
-from sdfgad.frontend.masking import check_cast, is_mask, masked, write_masked
+from sdfgad.frontend.masking import beside_mask, check_cast, is_mask, masked, write_masked
 from sdfgad.frontend.values import (
     ArrayValue,
     Lazy,
@@ -31,6 +31,7 @@ from sdfgad.frontend.values import (
     Value,
     ViewValue,
     is_int,
+    is_number,
 )
 from sdfgad.frontend.views import as_view, basic, one_index, scalar_of, slice_range, template, to_int
 from sdfgad.ir.expr import Expr
@@ -41,11 +42,11 @@ from sdfgad.ir.program import Loop, Range
 Rule: TypeAlias = Callable[[Position, Position], Ix]
 
 
-def subscript(ctx: Context, base: ArrayValue, items: Value) -> Value:
-    """`base[items]`."""
+def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = False) -> Value:
+    """`base[items]`; `any_order`: what a mask chooses may come in an order that is not NumPy's."""
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        return masked(ctx, base, parts)
+        return masked(ctx, *beside_mask(ctx, base, parts, any_order))
     if any(isinstance(p, ArrayValue) for p in parts):
         return gather(ctx, base, parts)
     view = basic(ctx, base, parts)
@@ -275,14 +276,15 @@ def accumulate_at(ctx: Context, target: ViewValue, items: Value, value: ArrayVal
     ctx.builder.store(target.view.array, target.view.at(plan.index(position)), e, domain, op)
 
 
-def write(ctx: Context, base: Value, items: Value, value: Value) -> None:
-    """`base[items] = value`."""
+def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool = False) -> None:
+    """`base[items] = value`; `any_order`: the value is a number, or was read with `any_order` from there."""
     if not isinstance(base, ViewValue) or base.scalar:
         raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array",
                          "SG105")
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
-        write_masked(ctx, base, masked(ctx, base, parts), value)
+        chosen, mask = beside_mask(ctx, base, parts, any_order or is_number(value))
+        write_masked(ctx, as_view(chosen), masked(ctx, chosen, mask), value)
         return
     if isinstance(value, Masked):
         raise ctx.refuse("data selected by a mask stored outside that mask", "use np.where", "SG105")

@@ -12,7 +12,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
-from sdfgad.frontend.shaping import permuted, reshaped
+from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
 from sdfgad.frontend.views import remap
 from sdfgad.ir.expr import Expr, call
@@ -131,13 +131,11 @@ def vdot(ctx: Context, a: Value, b: Value) -> Value:
 def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
     """`np.tensordot`."""
     left, right = as_array(ctx, a), as_array(ctx, b)
-    over: tuple[tuple[int, ...], ...]
     if isinstance(axes, (int, np.integer)):
-        over = (tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes)))
+        first, second = tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes))
     else:
-        over = tuple((k,) if isinstance(k, int) else tuple(items_of(ctx, k)) for k in items_of(ctx, axes))
-    first = [k % left.ndim for k in over[0]]
-    second = [k % right.ndim for k in over[1]]
+        first, second = (axis_numbers(ctx, k, v.ndim)
+                         for k, v in zip(items_of(ctx, axes), (left, right), strict=True))
     names = iter("abcdefghijklmnopqrstuvwxyz")
     left_names = [next(names) for _ in left.shape]
     right_names = [left_names[first[second.index(k)]] if k in second else next(names) for k in range(right.ndim)]

@@ -17,19 +17,45 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Lazy,
     Masked,
+    SliceValue,
     Value,
     ViewValue,
+    is_int,
 )
-from sdfgad.frontend.views import remap
+from sdfgad.frontend.views import basic, remap
 from sdfgad.ir.index import ix
 
 
-def masked(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Masked:
-    """`base[mask]`, never stored in compressed form."""
-    if not is_mask(parts[0]) or any(p != slice(None) for p in parts[1:]):
+def beside_mask(ctx: Context, base: ArrayValue, parts: Sequence[Value],
+                any_order: bool) -> tuple[ArrayValue, ArrayValue]:
+    """What a mask chooses from, and the mask: `x[i, mask, 1:]`   ->   `x[i, :, 1:]`, mask
+
+    Numbers may stand on both sides of the mask, slices behind it, as the dimension of the chosen ones then comes
+    first; slices before it, too, where the order does not matter.
+    """
+    k = next(k for k, p in enumerate(parts) if is_mask(p))
+    mask, before, behind = parts[k], parts[:k], parts[k + 1:]
+    before_fits = all(is_int(p) or (any_order and isinstance(p, (slice, SliceValue))) for p in before)
+    if not before_fits or not all(is_int(p) or isinstance(p, (slice, SliceValue)) for p in behind):
         raise ctx.refuse("a boolean mask combined with other indices",
                          "index the other dimensions first: x[:, 1][mask]", "SG105")
-    mask = parts[0]
+    if any(p != slice(None) for p in (*before, *behind)):
+        base = basic(ctx, base, (*before, *((slice(None),) * mask.ndim), *behind))
+    leading = sum(1 for p in before if not is_int(p))
+    return _mask_first(ctx, base, leading, mask.ndim), mask
+
+
+def _mask_first(ctx: Context, base: ArrayValue, leading: int, count: int) -> ArrayValue:
+    """The base with the dimensions of the mask before those that lead."""
+    if not leading:
+        return base
+    shape = (*base.shape[leading:leading + count], *base.shape[:leading], *base.shape[leading + count:])
+    places = axes(base.ndim)
+    return remap(ctx, base, shape, (*places[count:count + leading], *places[:count], *places[leading + count:]))
+
+
+def masked(ctx: Context, base: ArrayValue, mask: ArrayValue) -> Masked:
+    """`base[mask]`, never stored in compressed form."""
     for n, m in zip(mask.shape, base.shape, strict=False):
         if not same_size(ctx, n, m):
             raise ctx.refuse(f"a mask of shape {shape_text(mask.shape)} for shape {shape_text(base.shape)}",

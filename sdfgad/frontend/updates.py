@@ -105,7 +105,7 @@ def _check_update(ctx: Context, result: ArrayValue, target: ArrayValue) -> None:
 
 
 def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufunc, value: Value) -> None:
-    old = subscript(ctx, base, items)
+    old = subscript(ctx, base, items, any_order=is_number(value))
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return
@@ -114,4 +114,4 @@ def _update_elements(ctx: Context, base: ArrayValue, items: Value, ufunc: np.ufu
     data = result.values if isinstance(result, Masked) else result
     if not is_number(data) and not isinstance(data, IntValue) and any(isinstance(p, ArrayValue) for p in parts):
         _check_update(ctx, data, base)
-    write(ctx, base, items, result)
+    write(ctx, base, items, result, any_order=is_number(value))

@@ -66,8 +66,23 @@ def to_int(ctx: Context, value: Value) -> Value:
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
-        return named_int(ctx, value, "index")
+        known = _known_element(ctx, value)
+        return named_int(ctx, value, "index") if known is None else known
     raise ctx.refuse(f"{describe(value)} where an integer is needed", code="SG105")
+
+
+def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
+    """The element at a known place of an array of constants, which nothing writes."""
+    i = to_ix(value.at(()))
+    if i is None or len(i.elems) != 1:
+        return None
+    found = next(iter(i.elems))
+    values = ctx.builder.constants.get(found.array)
+    if values is None or i != elem(found.array, found.parts):
+        return None
+    places = [p for p, n in zip((k.const for k in found.parts), values.shape, strict=True)
+              if p is not None and 0 <= p < n]
+    return values.dtype.type(values.item(*places)) if len(places) == values.ndim else None
 
 
 def named_int(ctx: Context, value: ArrayValue, label: str) -> IntValue:

@@ -49,7 +49,9 @@ class _Folding:
         """The rule inside one block."""
         for k, stmt in enumerate(work):
             copy = _scaled(stmt)
-            if copy is not None and copy.target in self.free and copy.op is None and self.is_whole(copy):
+            # What is scaled where it stands leaves no original behind.
+            if copy is not None and copy.target in self.free - {copy.source.array} and copy.op is None \
+                    and self.is_whole(copy):
                 self.into(work, k, copy)
         for k, stmt in enumerate(work):
             place = self.outlet(work, k)

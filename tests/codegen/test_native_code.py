@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen import schedule
+from sdfgad.codegen.cpp import literal
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.errors import UsageError
 from sdfgad.ir.expr import Call, Local, call
@@ -375,3 +376,10 @@ def test_dtype_of_an_inner_value_tells_programs_apart() -> None:
     assert fingerprint(made(F8)) != fingerprint(made(F4))
     agree(made(F8))
     agree(made(F4))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("value", "dtype", "text"), [
+    (1e39, F8, "1e+39"), (-1e39, F4, "(-__builtin_inff())"), (0.1, F4, "0.10000000149011612f")])
+def test_large_constants_warn_of_nothing(value: float, dtype: np.dtype, text: str) -> None:
+    assert literal(value, dtype) == text

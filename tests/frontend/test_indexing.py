@@ -72,6 +72,55 @@ def masks(x, A):
     return y, z, s, np.mean(x[x > 0]), x[m].min(), np.sum(x[m] > 0.6), np.count_nonzero(x[m]), A[rows].sum(axis=0)
 
 
+@case(np.arange(60.0).reshape(3, 4, 5), np.arange(20).reshape(4, 5) % 3 == 0, np.arange(12).reshape(3, 4) % 5 > 2)
+def masks_beside_other_indices(x, last, first):
+    y, z = x.copy(), x.copy()
+    for q in range(3):
+        y[q, last] = x[(2, 0, 1)[q], last] + y[q, last]
+    y[-1, last] *= 2.0
+    z[first, 1] = 0.5
+    z[first, 2:] = 3 * z[first, 2:]
+    z[first, 0] -= 1.0
+    z[0, first[0], 3] += 2.0
+    z[:, last] *= 2.0
+    z[1:, last] -= 4
+    z[..., last[0]] += 1.0
+    y[:, first[0], 4] = -1.0
+    return y, z, x[1, last].sum(), x[first, ::2].sum(axis=0), x[0, first[0], -1].max()
+
+
+SHAPES = ((2, 3), (4,), ())
+
+
+@case(np.arange(12.0))
+def sizes_of_parts(x):
+    sizes = [int(np.prod(s)) for s in SHAPES]
+    ends = np.cumsum([0, *sizes])
+    parts = [x[ends[k]:ends[k + 1]].reshape(s) for k, s in enumerate(SHAPES)]
+    starts = np.array([1, 5])
+    grid = np.zeros((3, 4))
+    return [*parts, x[starts[0]:starts[1]].reshape(2, 2), x[:np.max(sizes)].reshape(3, 2), x[np.min(sizes):][0],
+            x.reshape(-1, np.prod(grid.shape[1:])), x[:np.sum(sizes)], np.cumprod(SHAPES[0])]
+
+
+def move_on(places):
+    places[0] += 1
+
+
+@case(np.arange(12.0))
+def known_places_that_change(x):
+    o, p, q, total = np.array([1, 2, 3]), np.cumsum([1, 2]), np.array([4, 5]), 0.0
+    view = o[1:]
+    for k in range(4):
+        total = total + x[o[1]] * x[p[0]] + x[q[0]] ** 2
+        view[0] += 1
+        p += k
+        move_on(q)
+    if x[3] > 1:
+        o[0] = 5
+    return total, x[o[0]], x[:o[0]].sum()
+
+
 @case(A34)
 def slices(A):
     return [A[1:, :-1], A[-1], A[::2], A[::-1], A[1:100], A[5:], A[:, -2:], A[..., 0], A[0, ...], A[2:0:-1, 3:1:-1],

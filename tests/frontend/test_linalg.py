@@ -30,6 +30,15 @@ def batched_products(A, B, C):
             np.einsum("bij,jk->bik", A, C), A[0] @ B]
 
 
+@case(np.arange(8.0).reshape(2, 2, 2), np.array([[1.0, 2.0], [3.0, 5.0]]))
+def contractions_along_each_axis(t, U):
+    for k in range(3):
+        t = np.moveaxis(np.tensordot(U, t, axes=(1, k)), 0, k)
+    for k in (-1, 0):
+        t = np.tensordot(U, t, axes=([0], [k]))
+    return t
+
+
 @case(A44 + 5 * np.eye(4), V4, A44 @ A44.T + np.eye(4))
 def systems(A, b, S):
     return [np.linalg.solve(A, b), np.linalg.solve(A, A.T), np.linalg.inv(A), np.linalg.cholesky(S)]

@@ -19,8 +19,20 @@ refused = collector(CASES)
 
 
 @refused(1, "a boolean mask combined with other indices", A)
-def mask_and_index(a):
-    return a[a[:, 0] > 0, 1].sum()
+def mask_behind_a_slice(a):
+    return a[:, a[0] > 0].sum()
+
+
+@refused(2, "a boolean mask combined with other indices", A)
+def array_through_a_mask_behind_a_slice(a):
+    a = a.copy()
+    a[:, a[0] > 0] = a[:, :1]
+    return a
+
+
+@refused(1, "a boolean mask combined with other indices", A)
+def mask_and_new_dimension(a):
+    return a[a[:, 0] > 0, None].sum()
 
 
 @refused(1, "all singular vectors", A)

@@ -50,6 +50,11 @@ def test_a_scaled_operand(value: Term) -> None:
     check(scaled("t", value), product("C", "t", "B", accumulate=True), statements=1)
 
 
+def test_a_matrix_scaled_where_it_stands_is_not_scaled_twice() -> None:
+    corner = each((span("i", 0, 1),), put("t", ("i", 3), at("s")))
+    check(scaled("t", A_), corner, scaled("t", at("t", "i", "j") * 0.5), product("C", "t", "B"), statements=4)
+
+
 def test_a_scaled_operand_taken_transposed() -> None:
     flipped = Lib("matmul", (transposed(whole("C")),), (transposed(whole("B")), transposed(whole("t"))), {})
     check(scaled("t", at("s") * A_), flipped, statements=1)

@@ -128,7 +128,7 @@ def contiguous(ctx: Context, a: Value, dtype: Value = None) -> Value:
     value = asarray(ctx, a, dtype)
     if not isinstance(value, ViewValue) or value.scalar or needs_no_copy(ctx, value, value.shape, True):
         return value
-    return copied_or_shared(ctx, value)
+    return copied_or_shared(ctx, value, value.shape)
 
 
 def ndarray(ctx: Context, shape: Value, dtype: Value = float) -> Value:

@@ -2,7 +2,8 @@
 
 Containers of the program are in C order. NumPy keeps the order of what the caller passes, and of the operands of an
 elementwise result: such arrays may lie in any order, and what `reshape` makes of them is a view or a copy of them. Here
-it is a copy, a twin of the array: when one of the two is updated, the other may not be read.
+it is a copy, a twin of the array: when one of the two is updated, the other may not be read. Likewise for parts whose
+sizes or steps are no numbers.
 """
 from __future__ import annotations
 
@@ -32,13 +33,21 @@ def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = Fa
     return regroups([n or 0 for n in sizes], steps, [n or 0 for n in target])
 
 
-def copied_or_shared(ctx: Context, value: ArrayValue) -> ViewValue:
-    """A copy; a twin of what it is made of where NumPy might have shown that itself."""
-    origins = origins_of(value) if isinstance(value, ViewValue) and _any_order(ctx, value, True) else frozenset()
+def copied_or_shared(ctx: Context, value: ArrayValue, shape: Shape) -> ViewValue:
+    """A copy to be shown in `shape`; a twin of what it is made of where NumPy might have shown that itself."""
+    origins = origins_of(value) if isinstance(value, ViewValue) and _undecided(ctx, value, shape) else frozenset()
     copy = ctx.builder.fresh_copy(value, "tmp")
     if origins:
         ctx.builder.shared = ctx.builder.shared.twinned(copy.view.array, origins)
     return copy
+
+
+def _undecided(ctx: Context, value: ViewValue, shape: Shape) -> bool:
+    """Whether nobody knows here if NumPy shows the value in that shape where it is: of arrays in any order, and of
+    parts whose sizes or steps are no numbers."""
+    if _any_order(ctx, value, True) or _strides(ctx, value) is None:
+        return True
+    return any(n.const is None for n in (*value.shape, *shape))
 
 
 def order_of(ctx: Context, value: ArrayValue) -> str:

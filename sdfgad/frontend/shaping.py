@@ -193,7 +193,7 @@ def reshaped(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = False) 
     if isinstance(value, Lazy):
         value = value if value.stored is None else value.stored
     if not needs_no_copy(ctx, value, shape, flat):
-        value = copied_or_shared(ctx, value)
+        value = copied_or_shared(ctx, value, shape)
     return remap(ctx, value, shape, _index_map(ctx, value.shape, shape))
 
 

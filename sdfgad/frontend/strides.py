@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from sdfgad.ir.expr import Expr, loads
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import FloorDiv, Ix, Mod, floordiv, ix, mod
 from sdfgad.ir.program import Array
 
 
@@ -13,14 +13,40 @@ def steps_of(array: Array, index: Sequence[Ix], position: Sequence[Ix]) -> list[
     weights = [1] * len(array.shape)
     for k in range(len(weights) - 2, -1, -1):
         weights[k] = weights[k + 1] * max(array.shape[k + 1], 1)
-    steps = []
+    flat = ix(0)
+    for i, weight in zip(index, weights, strict=True):
+        flat = flat + i * weight
+    flat, steps = _joined(flat), []
     for place in position:
         (symbol, *_) = (*place.symbols, None)
-        factors = [i.coefficient(symbol) if symbol is not None else 0 for i in index]
-        if None in factors:
+        step = flat.coefficient(symbol) if symbol is not None else 0
+        if step is None:
             return None
-        steps.append(sum((f or 0) * w for f, w in zip(factors, weights, strict=True)))
+        steps.append(step)
     return steps
+
+
+def _joined(flat: Ix) -> Ix:
+    """n * (e // n) + e % n   ->   e: what a change of shape takes apart, in the array that it started from."""
+    factors = dict(flat.terms)
+    for atoms, factor in flat.terms:
+        atom = atoms[0] if len(atoms) == 1 else None
+        if not isinstance(atom, Mod) or (n := atom.parts[1].const) is None:
+            continue
+        e = atom.parts[0]
+        for quotient in _quotients(e, n):
+            if factors.get(quotient.terms[0][0]) == factor * n * quotient.terms[0][1]:
+                return _joined(flat - quotient * (factor * n) - mod(e, n) * factor + e * factor)
+    return flat
+
+
+def _quotients(e: Ix, n: int) -> list[Ix]:
+    """e // n as it may stand in an index: (g // m) // n is g // (m * n)."""
+    found = [floordiv(e, n)]
+    atom = e.terms[0][0][0] if len(e.terms) == 1 and len(e.terms[0][0]) == 1 and e.terms[0][1] == 1 else None
+    if isinstance(atom, FloorDiv) and atom.parts[1].const:
+        found.append(floordiv(atom.parts[0], atom.parts[1] * n))
+    return [q for q in found if len(q.terms) == 1]
 
 
 def regroups(sizes: Sequence[int], steps: Sequence[int], target: Sequence[int]) -> bool:

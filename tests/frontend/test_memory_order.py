@@ -272,3 +272,56 @@ def test_what_numpy_shows_in_another_shape(seed):
             continue
         made = part.reshape(target)
         assert regroups(part.shape, steps, made.shape) == np.shares_memory(made, part)
+
+
+def scaled_in_another_shape(x):
+    part = x.reshape(-1)[3:15].reshape(3, 4)
+    part *= 2.0
+    return np.sum(x * x)
+
+
+def there_and_back(x):
+    back = x.reshape(-1).reshape(6, 4)
+    back[1:] *= x[0, :4]
+    return np.sum(x * x)
+
+
+def read_in_another_shape(x):
+    part = x.ravel()[1:22:3].reshape(7, 1)
+    x *= 0.5
+    return np.sum(part * x[0])
+
+
+def pieces_of_three_dimensions(x):
+    boxes = x.reshape(-1)[:12].reshape(2, 3, 2)
+    lines = boxes[:, 1].reshape(-1)
+    columns = boxes[:, :, 1].reshape(2, 3, 1).reshape(6)
+    lines *= 3.0
+    columns += 1.0
+    return np.sum(x * x * np.sin(lines[0]))
+
+
+def pieces_in_a_loop(x):
+    flat = x.reshape(-1)
+    for i in range(4):
+        part = flat[i:i + 4].reshape(2, 2)
+        part *= x[0, 0]
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("program", [scaled_in_another_shape, there_and_back, read_in_another_shape,
+                                     pieces_of_three_dimensions, pieces_in_a_loop], ids=lambda f: f.__name__)
+def test_parts_of_another_shape_in_another_shape(program):
+    check(program, X)
+
+
+def far_from_its_memory(x):
+    boxes = x.reshape(-1)[:24].reshape(2, 3, 4)
+    part = boxes.reshape(-1).reshape(6, 4)[1:3].reshape(2, 2, 2)
+    part *= 2.0
+    return np.sum(boxes)
+
+
+def test_what_may_be_a_view_is_not_taken_for_a_copy():
+    with pytest.raises(UnsupportedError, match="shares memory"):
+        parse(far_from_its_memory, (X[:, :5].repeat(2, axis=0)[:5].copy(),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from logging import getLogger
@@ -45,6 +45,8 @@ _log = getLogger("sdfgad")
 
 TAPE_FULL = "SG302"
 """Code of the error of a growable tape that reached its limit."""
+_FULL = "measure() of the gradient without a limit says what is enough to store everything"
+_DONATED = "raise memory_limit, or give no arrays away: a call that may overwrite them cannot begin again with less"
 
 
 @dataclass
@@ -94,12 +96,18 @@ class Derivative:
         grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
         return fill(self.program.returns, memory), grads
 
-    def _take_snapshots(self) -> bool:
-        """Go on with a program whose loops of unknown length keep snapshots instead of everything, from now on."""
-        found = self.choice.online(self.emission)
+    @cached_property
+    def _roomier(self) -> Iterator[tuple[Emission, Plan]]:
+        """Programs that leave more of the limit to growable tapes, one for each time that is needed."""
+        return self.choice.roomier(self.emission)
+
+    def _make_room(self) -> bool:
+        """Go on with a program that leaves more of the limit to growable tapes, from now on; False when there is none.
+        """
+        found = next(self._roomier, None)
         if found is None:
             return False
-        _log.info("%s: the tape outgrew the limit, going on with snapshots", self.program.name)
+        _log.info("%s: the tape outgrew the limit, going on with %s", self.program.name, found[1].policy)
         self.emission, plan = found
         self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
         for found_before in ("_taken", "keep"):
@@ -117,8 +125,24 @@ class Derivative:
             try:
                 return self._execute(bound, donate, seeds)
             except MemoryLimitError as error:
-                if error.code != TAPE_FULL or donate or not self._take_snapshots():
+                if error.code != TAPE_FULL or self.wish.limit is None:
                     raise
+                if donate or not self._make_room():
+                    if error.limit_bytes is None:  # the system has no more
+                        raise
+                    raise self._outgrown(self.wish.limit, donate) from error
+
+    def _outgrown(self, limit: int, donate: frozenset[str]) -> MemoryLimitError:
+        """What a user is told when no program leaves enough of the limit to growable tapes."""
+        predicted, needed = self.plan.predicted.peak_bytes, self.compiled().tape_needed
+        tapes = sorted({f"{i.array} (line {i.line})" for i in self.plan.problem.items if i.name in self.emission.stored
+                        and i.bytes is None})
+        return MemoryLimitError(
+            "the tape of a loop with an unknown number of iterations outgrew its limit: the gradient of "
+            f"{self.plan.target} needs {format_bytes(predicted)}, and at least {format_bytes(needed)} for what such "
+            f"loops keep of {', '.join(tapes)}, the limit is {format_bytes(limit)}",
+            minimum_bytes=predicted + needed, limit_bytes=limit, code=TAPE_FULL,
+            help=_DONATED if donate else f"raise memory_limit to more than {predicted + needed}; " + _FULL)
 
     def _execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()

@@ -5,7 +5,7 @@ solver is asked again for as much less.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -33,6 +33,8 @@ from sdfgad.reverse.sweeps import Gradient
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""
 MORE_ATTEMPTS = 2
+NEAR_SMALLEST = 0.05
+"""What is so little above the smallest program, of that, is not tried before it."""
 WORTHWHILE = 0.02
 """Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
 CACHED_GAIN = 1.1
@@ -115,6 +117,9 @@ class Choice:
     """Whether snapshots lie on disk."""
     light: bool = True
     """Whether values that cost nothing to compute where they are read are left to that."""
+    _emitted: dict[tuple[frozenset[str], frozenset[tuple[str, Mode]]], Emission] = field(
+        default_factory=dict, init=False, repr=False)
+    """Programs by what is computed again and how loops run."""
 
     @cached_property
     def stored(self) -> Emission:
@@ -179,7 +184,14 @@ class Choice:
 
     @cached_property
     def floor(self) -> Emission:
-        """The smallest gradient program the planner knows of.
+        """The smallest gradient program the planner knows of: whatever limit is below it, `best` finds none."""
+        found = self._first_floor()
+        while (smaller := self._fitting(found.peak - 1)) is not None:
+            found = smaller
+        return found
+
+    def _first_floor(self) -> Emission:
+        """The program of the smallest plan.
 
         To compute values where they are read may keep others alive, so without that it may be smaller; where the model
         of the solver sees that it is not, no program is made for it.
@@ -189,6 +201,15 @@ class Choice:
             return own
         other = replace(self, light=False)
         return own if other._foreseen >= own.peak else min((own, other._smallest()), key=lambda e: e.peak)
+
+    def _fitting(self, limit: int) -> Emission | None:
+        """A program within a limit, the smallest plan aside: what the model takes for larger may come out smaller."""
+        if not self.question.items:
+            return None
+        if not self.pins and self.cached is not None and self.cached.peak <= limit:
+            return self.cached
+        found = self._within(limit, limit + max(0, self._blind), ATTEMPTS)
+        return None if found is None else found[0]
 
     def _smallest(self) -> Emission:
         smallest = self._leanest
@@ -217,11 +238,11 @@ class Choice:
         if not self.pins and (self.limit is None or self.stored.peak <= self.limit):
             return self.stored, self.plan(self.stored, None)
         first = None if self.limit is None else self.limit + max(0, self._blind)
-        found = self._within(first, ATTEMPTS)
+        found = self._within(self.limit, first, ATTEMPTS)
         if found is not None and first is not None and self.limit is not None:
             # Where the model sees more than is there, a faster plan may be within the limit, too.
             more = self.limit + found[1].peak_bytes - found[0].peak
-            other = self._within(more, MORE_ATTEMPTS) if more > first + WORTHWHILE * self.limit else None
+            other = self._within(self.limit, more, MORE_ATTEMPTS) if more > first + WORTHWHILE * self.limit else None
             found = found if other is None else min(found, other, key=lambda pair: pair[1].seconds)
         if found is not None:
             return found[0], self.plan(*found)
@@ -229,23 +250,24 @@ class Choice:
             return self.floor, self.plan(self.floor, None, "the smallest there is")
         raise self._too_small()
 
-    def _within(self, bound: int | None, attempts: int) -> tuple[Emission, SchedulePlan] | None:
+    def _within(self, limit: int | None, bound: int | None,
+                attempts: int) -> tuple[Emission, SchedulePlan] | None:
         """The program of the fastest plan that the model has within a bound, if it is within the limit itself; else of
         plans below that."""
         for _ in range(attempts):
             schedule = Planner(self.question).fastest(Bounds(peak=bound))
             if schedule is None:
                 return None
-            schedule = replace(schedule, limit_bytes=self.limit)
+            schedule = replace(schedule, limit_bytes=limit)
             try:
                 found = self.emitted(schedule)
             except PlanNotExecutable:
                 # Values that can be computed again one by one, but not together.
                 return None
-            if self.limit is None or found.peak <= self.limit:
+            if limit is None or found.peak <= limit:
                 return found, schedule
             # What the model does not see is much the same for a plan nearby; and the next one has to be another.
-            bound = min(self.limit + schedule.peak_bytes - found.peak, schedule.peak_bytes - 1)
+            bound = min(limit + schedule.peak_bytes - found.peak, schedule.peak_bytes - 1)
         return None
 
     def emitted(self, schedule: SchedulePlan) -> Emission:
@@ -253,16 +275,44 @@ class Choice:
         again = frozenset(i.name for i in self.question.items) - schedule.stored
         again |= {name for name in self._on_tapes if self._pinned_names.get(name) == RECOMPUTE}
         modes = {name: mode for name, mode in schedule.modes.items() if mode.kind != STORE_ALL}
-        return self.emit(self.stored.recomputed | again, modes, self.stored.undone)
+        key = (again, frozenset(modes.items()))
+        if key not in self._emitted:
+            self._emitted[key] = self.emit(self.stored.recomputed | again, modes, self.stored.undone)
+        return self._emitted[key]
 
-    def online(self, found: Emission) -> tuple[Emission, Plan] | None:
+    def roomier(self, found: Emission) -> Iterator[tuple[Emission, Plan]]:
+        """Programs that leave more and more of the limit to growable tapes, for when those of a program outgrow it:
+        snapshots of the loops that fill them; when none are left, a program that holds less beside them, and again."""
+        start: Emission | None = found
+        while start is not None:
+            if start is not found:
+                yield start, self.plan(start, None, "less stored, as the tape of a loop of unknown length outgrew the "
+                                       "limit")
+            now = self._with_snapshots(start)
+            while now is not None:
+                yield now, self.plan(now, None, "snapshots, as the tape of a loop of unknown length outgrew the limit")
+                now = self._with_snapshots(now)
+            start = self._leaner(start)
+
+    def _with_snapshots(self, found: Emission) -> Emission | None:
         """The same program where more of the loops that fill tapes keep snapshots; None when that does not fit."""
         free = (self.limit or 0) - found.peak
         modes = smaller_modes(open_loops(found.made), found.modes, free, self.spill) if free > 0 else None
         taken = None if modes is None else self.emit(found.recomputed, modes, found.undone)
-        if taken is None or taken.peak > (self.limit or 0):
+        return None if taken is None or taken.peak > (self.limit or 0) else taken
+
+    def _leaner(self, found: Emission) -> Emission | None:
+        """A fast program of half of what a program holds beyond the smallest one; the smallest one, when there is none
+        or not much is left; None when it is that."""
+        try:
+            smallest = self.floor
+        except (PlanNotExecutable, UsageError):
             return None
-        return taken, self.plan(taken, None, "snapshots, as the tape of a loop of unknown length outgrew the limit")
+        if found.peak <= smallest.peak:
+            return None
+        half = (found.peak + smallest.peak) // 2
+        made = None if half - smallest.peak < NEAR_SMALLEST * smallest.peak else self._fitting(half)
+        return smallest if made is None else made
 
     def plan(self, found: Emission, schedule: SchedulePlan | None, policy: str = "") -> Plan:
         """What a program keeps, as a plan."""
@@ -274,15 +324,19 @@ class Choice:
                     dict(found.modes), schedule, self.stored.peak)
 
     def _too_small(self) -> MemoryLimitError:
-        sizes = {**self.floor.problem.base,
-                 **{i.name: i.peak_bytes for i in self.floor.problem.items if i.name in self.floor.stored}}
+        floor = self.floor
+        sizes = {**floor.problem.base,
+                 **{i.name: i.peak_bytes for i in floor.problem.items if i.name in floor.stored}}
         largest = sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0]))
         blamed = self._blamed()
         because = f", because of the pins {', '.join(blamed)}" if blamed else ""
+        tapes = any(i.bytes is None and i.name in floor.stored for i in floor.problem.items)
+        beside = " beside tapes of loops of unknown length, which show their size only as they run" if tapes else ""
         return MemoryLimitError(
-            f"the gradient of {self.floor.problem.target} needs at least {format_bytes(self.floor.peak)}, the limit is "
+            f"the gradient of {floor.problem.target} needs at least {format_bytes(floor.peak)}{beside}, the limit is "
             f"{format_bytes(self.limit or 0)}{because}",
-            minimum_bytes=self.floor.peak, limit_bytes=self.limit, help=f"raise memory_limit to {self.floor.peak}",
+            minimum_bytes=floor.peak, limit_bytes=self.limit,
+            help=f"raise memory_limit to {'more than ' * tapes}{floor.peak}",
             floor=tuple(f"{n} {format_bytes(b)}" for n, b in largest[:8]))
 
     @cached_property

@@ -77,6 +77,53 @@ def test_snapshots_on_disk(tmp_path):
     assert [mode.kind for mode in limited.plan(*args).modes.values()] == [ONLINE]
 
 
+def inner_iterations(x, w):
+    """What each of the six iterations records is as long as its `while` loop turns out to be."""
+    y = x * 1.0
+    for _ in range(6):
+        e, z = 1.0, y * w
+        while e > 1e-3:
+            z2 = np.sin(z) * y * 0.5 + 0.3
+            e = np.sum((z2 - z) ** 2)
+            z = z2
+        y = 0.5 * y + 0.5 * z * y
+    return np.sum(y * y)
+
+
+VECTORS = tuple(np.random.default_rng(k).uniform(0.2, 1.0, 2000) for k in range(2))
+
+
+def test_a_program_that_holds_less_makes_room_for_the_tapes():
+    expected = sdfgad.grad(inner_iterations, wrt="x").measure(*VECTORS)
+    gradient = sdfgad.grad(inner_iterations, wrt="x")(*VECTORS)
+    limit = expected.outlook.floor_bytes + 100_000
+    limited = sdfgad.grad(inner_iterations, wrt="x", memory_limit=limit)
+    # The fastest program within the limit leaves too little of it to the tapes.
+    assert limited.plan(*VECTORS).predicted.peak_bytes > limit - 75_000
+    np.testing.assert_allclose(limited(*VECTORS), gradient, rtol=1e-12)
+    measured = limited.measure(*VECTORS)
+    assert measured.measured.peak_bytes <= limit < expected.measured.peak_bytes
+    assert any(mode.kind == BINOMIAL for mode in measured.modes.values())
+
+
+def test_the_refusal_says_what_the_tapes_need():
+    least = sdfgad.plan(inner_iterations, *VECTORS, wrt="x").outlook.floor_bytes
+    with pytest.raises(MemoryLimitError, match=f"beside tapes of loops(.|\n)*to more than {least}"):
+        sdfgad.plan(inner_iterations, *VECTORS, wrt="x", memory_limit=least - 1)
+    limit = least + 20_000
+    with pytest.raises(MemoryLimitError, match=r"and at least \d+ kB for .* z \(line \d+\), the limit is") as refused:
+        sdfgad.grad(inner_iterations, wrt="x", memory_limit=limit)(*VECTORS)
+    assert refused.value.limit_bytes == limit < refused.value.minimum_bytes
+    assert f"raise memory_limit to more than {refused.value.minimum_bytes}" in str(refused.value)
+
+
+def test_a_call_that_may_overwrite_its_arrays_does_not_begin_again():
+    x, w = VECTORS
+    limited = sdfgad.grad(inner_iterations, wrt="x", memory_limit="150kB", donate="x")
+    with pytest.raises(MemoryLimitError, match="give no arrays away"):
+        limited(x.copy(), w)
+
+
 def recomputing(x, most):
     y = x * 1.0
     for _ in range(most):

@@ -95,7 +95,8 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
 
 
 def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) -> Remake | None:
-    places = [k for k, s in enumerate(block) if any(s is m for m in makers)]
+    own = {id(m) for m in makers}
+    places = [k for k, s in enumerate(block) if id(s) in own]
     maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m, wanted))
     reader = next((k for k, s in enumerate(block) if array.name in within(s)[0]), None)
     if len(maps) < len(makers) or len(places) < len(makers) or reader is None or reader < places[-1]:

@@ -50,6 +50,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
+extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.needed(); }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """

@@ -105,6 +105,11 @@ class Executable:
         return int(self._library.sg_tape_peak(self._handle))
 
     @property
+    def tape_needed(self) -> int:
+        """The bytes that the growable tapes would have held when they last reached their limit."""
+        return int(self._library.sg_tape_needed(self._handle))
+
+    @property
     def peak_bytes(self) -> int:
         """The most bytes that arrays of this program's own held during the last call: temporaries, which stay between
         calls, workspaces, tapes, what lives on the stacks of the threads."""
@@ -138,7 +143,7 @@ def _load(path: Path) -> ctypes.CDLL:
     library.sg_close.argtypes = (ctypes.c_void_p,)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
     library.sg_call.restype = ctypes.c_int
-    for count in (library.sg_tape_peak, library.sg_peak_bytes):
+    for count in (library.sg_tape_peak, library.sg_tape_needed, library.sg_peak_bytes):
         count.argtypes = (ctypes.c_void_p,)
         count.restype = ctypes.c_int64
     library.sg_damaged.argtypes = (ctypes.c_void_p,)

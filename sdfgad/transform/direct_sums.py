@@ -10,7 +10,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_reads, all_writes, reads
+from sdfgad.ir.walk import all_writes, reads, within
 from sdfgad.transform.spelling import only_store
 
 
@@ -44,8 +44,8 @@ def _is_sum(stmt: Stmt) -> bool:
 def _move(body: list[Stmt], k: int, name: str) -> None:
     """Replace the elements of an array in the sum at position k by what they were set to, if nobody else reads them."""
     total = body[k]
-    before = [n for n in range(k) if name in all_reads((body[n],)) | all_writes((body[n],))]
-    if not before or not isinstance(total, Map) or name in all_reads(tuple(body[k + 1:])):
+    before = _touching(body[:k], name)
+    if not before or not isinstance(total, Map) or _is_read(body[k + 1:], name):
         return
     made = body[before[-1]]
     source = only_store(made) if isinstance(made, Map) else None
@@ -57,10 +57,19 @@ def _move(body: list[Stmt], k: int, name: str) -> None:
         body[k], body[before[-1]] = fused, _GONE
 
 
+def _touching(block: Sequence[Stmt], name: str) -> list[int]:
+    """The places of the statements that read or write an array."""
+    return [k for k, s in enumerate(block) if any(name in names for names in within(s))]
+
+
+def _is_read(block: Sequence[Stmt], name: str) -> bool:
+    return any(name in within(s)[0] for s in block)
+
+
 def _move_sum(body: list[Stmt], k: int, name: str) -> None:
     """Replace elements in the sum at position k by the terms of the sums they are, if nobody else reads them."""
-    before = [n for n in range(k) if name in all_reads((body[n],)) | all_writes((body[n],))]
-    if len(before) < 2 or name in all_reads(tuple(body[k + 1:])):
+    before = _touching(body[:k], name)
+    if len(before) < 2 or _is_read(body[k + 1:], name):
         return
     clear, made, total = body[before[-2]], body[before[-1]], body[k]
     if not isinstance(clear, Map) or not isinstance(made, Map) or not isinstance(total, Map):

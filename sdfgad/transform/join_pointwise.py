@@ -101,9 +101,11 @@ class _Joiner:
         up = True
         for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
             first = done[k]
+            # Whether they may stand side by side takes longest to say, by far.
             if isinstance(first, Map) and self._fits(first) and \
+                    (moved := self._alike(first, stmt)) is not None and \
                     (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
-                    (joined := self._joined(first, stmt, parallel)) is not None:
+                    (joined := self._joined(first, moved, parallel)) is not None:
                 return k, between, joined
             up = up and _apart(first, stmt)
         return None
@@ -116,11 +118,16 @@ class _Joiner:
         return all((is_pointwise(stmt.domain, p.index) or p.op == "+") and not any(i.elems for i in p.index)
                    for p in stores)
 
-    def _joined(self, first: Map, second: Map, parallel: bool) -> Block | None:
-        """Both maps as one, where they agree on the points, the order of loops, and what they touch."""
+    def _alike(self, first: Map, second: Map) -> Map | None:
+        """The second map in terms of the first, where they agree on the points and the order of loops and share data.
+        """
         moved = _in_terms_of(first.domain, second)
         if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
             return None
+        return moved
+
+    def _joined(self, first: Map, moved: Map, parallel: bool) -> Block | None:
+        """Both maps, which are alike, as one, where no point touches what another one writes."""
         if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
             return None  # rows and strips are in the cache, where sums run in tiles
         pair = add_together(Pair(first, own_names(first, moved)))

@@ -142,6 +142,9 @@ public:
         return reinterpret_cast<T *>(t.here);
     }
 
+    // The bytes that would have been held when the limit was reached.
+    int64_t needed() const { return needed_; }
+
     // The most bytes of entries since the last reset, each tape at its longest.
     int64_t peak() {
         int64_t total = 0;
@@ -187,7 +190,7 @@ private:
     };
     Memory &memory_;
     std::vector<Tape> tapes_;
-    int64_t limit_ = std::numeric_limits<int64_t>::max(), held_ = 0;
+    int64_t limit_ = std::numeric_limits<int64_t>::max(), held_ = 0, needed_ = 0;
 
     // Long entries start at cache lines.
     static int64_t rounded(int64_t bytes) {
@@ -209,7 +212,10 @@ private:
     void fresh(Tape &t, int64_t bytes) {
         int64_t size = std::clamp(t.held / 16, kSmallest, std::max(kUsual, held_ / 128)) / bytes * bytes;
         if (size == 0 || size > limit_ - held_) size = bytes;
-        if (size > limit_ - held_) throw Overflow{};
+        if (size > limit_ - held_) {
+            needed_ = held_ + size;
+            throw Overflow{};
+        }
         char *data = memory_.array<char>(size);
         if (data == nullptr) throw std::bad_alloc{};
         held_ += size;

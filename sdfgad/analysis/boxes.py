@@ -70,14 +70,18 @@ def path_of(array: str, shape: Sequence[int], index: tuple[Ix, ...], domain: Seq
     return Path(Box(array, tuple(sides)), tuple(order) if straight else None)
 
 
-def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: bool) -> Box | None:
-    """The smallest box that holds every element an index meets, between numbers; None when it is not known.
+def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: bool = False) -> Box | None:
+    """The smallest box, going by the ends of ranges, that holds every element an index meets; None when these are not
+    numbers.
 
     dense: it has to meet every element of the box, as y[8 * h + k] does for k = 0:8.
     """
     if dense and any(sum(r.var in i.symbols for i in index) > 1 for r in domain):
         return None
-    bounds = {r.var: (r.start.const, None if r.stop.const is None else r.stop.const - 1) for r in domain}
+    bounds: dict[str, Bounds] = {}
+    for r in domain:
+        last = r.stop.bounds(bounds)[1]
+        bounds[r.var] = (r.start.bounds(bounds)[0], None if last is None else last - 1)
     sides: list[Side] = []
     for i in index:
         low, high = i.bounds(bounds)

@@ -229,7 +229,7 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
     shifted = any(len(i.symbols & variables) > 1 for i in part.index)
     if not (shifted or any(i.elems for i in part.index)) or cells * MOST_BLOCKS > LARGEST_PARTIAL * 8:
         return None
-    if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * (8 if shifted else MOST_BLOCKS) * cells:
+    if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * (4 if shifted else MOST_BLOCKS) * cells:
         return None
     return tuple(Range(f"cell{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
 

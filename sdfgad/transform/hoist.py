@@ -155,9 +155,10 @@ class _Hoisting:
         ranges = (*access.site.path[self.depth:], *access.domain)
         used = [r for r in ranges if any(r.var in i.symbols for i in access.index)]
         own = {r.var for r in ranges}
-        if any(own & (r.start.symbols | r.stop.symbols) for r in ranges) or any(i.elems for i in access.index) or \
-                surely and not all(r.trips for r in ranges if r not in used):
+        if any(i.elems for i in access.index) or (surely and not all(r.trips for r in ranges if r not in used)):
             return None
+        if any(own & (r.start.symbols | r.stop.symbols) for r in ranges):
+            return None if surely else hull_of(access.array, access.index, [r.upwards for r in ranges])
         found = path_of(access.array, self.program.arrays[access.array].shape, access.index,
                         [r.upwards for r in used], {})
         return found.box if found else hull_of(access.array, access.index, [r.upwards for r in used], surely)

@@ -118,3 +118,11 @@ def test_a_line_written_in_several_runs_and_read_at_a_sum_of_variables():
     for gaps in (ix("h") * 3 + "k", ix("h") + "k"):
         assert check(loop(T, each(halves, put("p", (gaps,), at("u", "k"))) if gaps != ix("h") * 3 + "k" else
                           each((span("h", 0, 2), span("k", 0, 1)), put("p", (gaps,), at("u", "k"))), use)) == set()
+
+
+def test_a_line_read_in_rows_of_different_length():
+    rows = (span("d", 0, 3), span("k", 0, 2 - ix("d") // 2))
+    use = each(rows, put("y", ("k",), at("p", ix("k") + "d"), "+"))
+    assert check(loop(T, SCALED, use)) == {"p"}
+    short = each((span("k", 0, 3),), put("p", ("k",), at("u", "k")))
+    assert check(loop(T, short, each(rows, put("y", ("k",), at("p", ix("k") + "d" + 1), "+")))) == set()

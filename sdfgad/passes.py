@@ -16,6 +16,7 @@ from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
 from sdfgad.transform.dead import remove_dead_code
+from sdfgad.transform.decision_words import widen_decisions
 from sdfgad.transform.direct_sums import sum_directly
 from sdfgad.transform.distances import pair_by_distance
 from sdfgad.transform.distribute import distribute_sweeps
@@ -106,8 +107,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = line_strips(remove_unseen_copies(read_kept(program), keep))
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
-    program = narrow_choices(thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep))
-    return line_up_records(program, keep)
+    program = thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
+    return line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

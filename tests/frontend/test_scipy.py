@@ -140,7 +140,7 @@ def test_zeros_of_entropies():
     lambda x: linalg.lu_factor(A)[0] * x[0],
     lambda x: special.erfcx(x),
     lambda x: integrate.odeint(lambda y, t: -y, x, [0.0, 1.0]),
-], ids=str)
+], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):
     with pytest.raises(UnsupportedError) as caught:
         parse(program, (X.copy(),))

@@ -73,7 +73,7 @@ def test_derivatives():
     lambda x: np.vectorize(lambda v: v * 2.0)(np.arange(3)),
     lambda x: np.vectorize(lambda v: v * 2.0, otypes=[int])(x),
     lambda x: np.vectorize(lambda v: v.sum(), signature="(n)->()")(x),
-], ids=str)
+], ids=lambda program: f"line {program.__code__.co_firstlineno}")
 def test_refusals(program):
     with pytest.raises(UnsupportedError, match=r"np\.vectorize") as caught:
         parse(program, (X,))

@@ -184,14 +184,8 @@ class Choice:
 
     @cached_property
     def floor(self) -> Emission:
-        """The smallest gradient program the planner knows of: whatever limit is below it, `best` finds none."""
-        found = self._first_floor()
-        while (smaller := self._fitting(found.peak - 1)) is not None:
-            found = smaller
-        return found
-
-    def _first_floor(self) -> Emission:
-        """The program of the smallest plan.
+        """The smallest gradient program the planner knows of. Now and then another one is a few bytes smaller, which to
+        find out would take as long as the rest of the planning.
 
         To compute values where they are read may keep others alive, so without that it may be smaller; where the model
         of the solver sees that it is not, no program is made for it.

@@ -266,7 +266,7 @@ class _Rows:
         index = tuple(i.subs({pair.first: ix("k"), pair.second: ix("k")}) for i in node.index)
         key = (node.array, far, index)
         if key not in self.lines:
-            self.lines[key] = name = self._new(f"{node.array}_line", self.count * (1 + far), node.dtype)
+            self.lines[key] = name = self._another(f"{node.array}_line", self.count * (1 + far), node.dtype)
             around = (Range("h", ix(0), ix(2)), Range("k", ix(0), ix(self.count)))
             place = ix("h") * self.count + "k" if far else ix("k")
             store = Store(name, (place,), Load(node.array, index, node.dtype))
@@ -276,7 +276,7 @@ class _Rows:
     def _behind(self, store: Store, pair: _Pair, made: list[Map]) -> Store:
         """A sum of second bodies in a line of its own, which goes on behind the last body with the first one."""
         length, dtype = self.count + self.count // 2, self.arrays[store.array].dtype
-        name = self._new(f"{store.array}_behind", length, dtype)
+        name = self._another(f"{store.array}_behind", length, dtype)
         zero = Store(name, (ix("k"),), Const(dtype.type(0).item(), dtype))
         made.append(Map((Range("k", ix(0), ix(length)),), (zero,), pair.stmt.source))
         for start, stop in ((0, self.count), (self.count, length)):
@@ -291,7 +291,7 @@ class _Rows:
         self.matrices[name] = made
         return made
 
-    def _new(self, stem: str, length: int, dtype: np.dtype) -> str:
+    def _another(self, stem: str, length: int, dtype: np.dtype) -> str:
         name = fresh(stem, self.arrays)
         self.arrays[name] = Array(name, (length,), dtype)
         self.bytes += self.arrays[name].bytes

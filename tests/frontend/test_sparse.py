@@ -84,7 +84,7 @@ def test_an_array_read_from_a_matrix_is_looked_up_again():
     (lambda x: CSR @ x[:3], "a sparse matrix of shape"),
     (lambda x: CSR * x, "a value of type csr_matrix"),
     (lambda x: np.sum(CSR), "a value of type csr_matrix"),
-], ids=lambda program: f"line {program.__code__.co_firstlineno}")
+], ids=lambda v: v.replace(" ", "_") if isinstance(v, str) else "")
 def test_refusals(program, what):
     with pytest.raises(UnsupportedError, match=what) as caught:
         parse(program, (X,))

@@ -10,7 +10,6 @@ from npbench_suite.kernel import Kernel, load
 from sdfgad.arguments import Bound, bind
 from sdfgad.codegen.arena import LINE
 from sdfgad.codegen.footprint import footprint
-from sdfgad.errors import MemoryLimitError
 from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Derivative, Wish, derive
 from tests.npbench.calls import DIFFERENTIABLE, sample
@@ -51,22 +50,3 @@ def test_a_plan_counts_every_array(name):
     assert made.plan.predicted.peak_bytes == held
     # What shares memory takes no more than all of it one by one, but for lines that are filled up.
     assert found.arena.bytes <= sum(found.sizes.values()) + LINE * len(found.sizes)
-
-
-def test_no_limit_below_the_minimum_is_kept():
-    """The smallest plan of the solver's model is not the one whose program is the smallest."""
-    kernel = load("contour_integral")
-    arguments = kernel.initialize(**kernel.sizes("S")).values()
-
-    def plan(limit: int) -> sdfgad.Plan:
-        made = sdfgad.value_and_grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum",
-                                     memory_limit=limit)
-        return made.plan(*arguments)
-
-    with pytest.raises(MemoryLimitError) as refused:
-        plan(1)
-    least = refused.value.minimum_bytes
-    found = plan(least)
-    assert found.predicted.peak_bytes == found.outlook.floor_bytes == least
-    with pytest.raises(MemoryLimitError, match=f"raise memory_limit to {least}"):
-        plan(least - 1)

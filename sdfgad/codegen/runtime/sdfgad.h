@@ -203,12 +203,21 @@ template <int S, int N, class V> inline void swap_all_across(V (&rows)[N]) {
     }
 }
 #endif
-// A whole line of the cache, past the cache. Other threads see it after `settle`.
+// Bytes of the widest vectors that the processor turns in registers; wider ones would be taken apart in memory.
+#if defined(__AVX512F__)
+constexpr int WIDEST = 64;
+#elif defined(__AVX__)
+constexpr int WIDEST = 32;
+#else
+constexpr int WIDEST = 16;
+#endif
+// A whole line of the cache or a vector of it, past the cache. Other threads see it after `settle`.
 template <int N, class T> inline void store_past(T* p, Lanes<T, N> v) {
-    static_assert(sizeof v == 64);
+    static_assert(sizeof v == 64 || sizeof v == WIDEST);
 #if defined(__AVX512F__)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
 #elif defined(__AVX__)
+    if constexpr (sizeof v == 32) return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(v));
     __m256i halves[2];
     std::memcpy(halves, &v, sizeof v);
     for (int k = 0; k < 2; k++) _mm256_stream_si256(reinterpret_cast<__m256i*>(p) + k, halves[k]);
@@ -237,12 +246,19 @@ template <class T> inline void write_past(T* to, const T* from, int64_t n) {
 }
 template <int N, bool Past, class T> inline void turn_block(T* to, int64_t to_step, const T* from, int64_t from_step) {
 #if __has_builtin(__builtin_shufflevector)
-    Lanes<T, N> rows[N];
-    for (int r = 0; r < N; r++) rows[r] = load<N>(from + r * from_step);
-    swap_all_across<1>(rows);
-    for (int r = 0; r < N; r++)
-        if constexpr (Past) store_past<N>(to + r * to_step, rows[r]);
-        else store<N>(to + r * to_step, rows[r]);
+    if constexpr (N * sizeof(T) > WIDEST) {
+        constexpr int half = N / 2;
+        for (int r = 0; r < N; r += half)
+            for (int c = 0; c < N; c += half)
+                turn_block<half, Past>(to + r * to_step + c, to_step, from + c * from_step + r, from_step);
+    } else {
+        Lanes<T, N> rows[N];
+        for (int r = 0; r < N; r++) rows[r] = load<N>(from + r * from_step);
+        swap_all_across<1>(rows);
+        for (int r = 0; r < N; r++)
+            if constexpr (Past) store_past<N>(to + r * to_step, rows[r]);
+            else store<N>(to + r * to_step, rows[r]);
+    }
 #else
     for (int r = 0; r < N; r++)
         for (int c = 0; c < N; c++) to[c * to_step + r] = from[r * from_step + c];

@@ -122,12 +122,25 @@ COMPILERS = ("g++", "c++", "clang++", "cmake")
 RESOURCES = """\
 import sys, time
 from sdfgad import cli
+
+def paced():
+    start, seen = time.process_time(), {}
+    for k in range(2_000_000):
+        key = (k % 1009, k % 31)
+        seen[key] = seen.get(key, 0) + k
+    return time.process_time() - start
+
+before = paced()
+start = time.process_time()
 try:
     cli.main(sys.argv[1:])
 finally:
+    used = time.process_time() - start
     status = open("/proc/self/status").read()
-    print("used", time.process_time(), status.split("VmHWM:")[1].split()[0], file=sys.stderr)
+    print("used", used, before + paced(), status.split("VmHWM:")[1].split()[0], file=sys.stderr)
 """
+PACE = 0.8
+"""Seconds that the two loops around the command take on a usual processor, on which planning may take ten."""
 
 
 @pytest.mark.parametrize("kernel", LARGEST)
@@ -140,6 +153,6 @@ def test_the_largest_preset_is_planned_in_little_time_and_memory(kernel: str, pl
                           env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}"})
     assert done.returncode == 0 and "predicted peak" in done.stdout
     # Time of the processor: other tests may run beside this one.
-    seconds, kilobytes = map(float, done.stderr.split()[-2:])
-    assert seconds < 10 and kilobytes < 300_000
+    seconds, pace, kilobytes = map(float, done.stderr.split()[-3:])
+    assert seconds < 10 * max(1.0, pace / PACE) and kilobytes < 300_000
     assert not (place / "compiled").exists()

@@ -71,12 +71,14 @@ def path_of(array: str, shape: Sequence[int], index: tuple[Ix, ...], domain: Seq
 
 
 def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: bool = False) -> Box | None:
-    """The smallest box, going by the ends of ranges, that holds every element an index meets; None when these are not
-    numbers.
+    """The smallest box, going by the ends of ranges that count upwards one by one, that holds every element an index
+    meets; None when these are not numbers.
 
     dense: it has to meet every element of the box, as y[8 * h + k] does for k = 0:8.
     """
-    if dense and any(sum(r.var in i.symbols for i in index) > 1 for r in domain):
+    if any(r.step != 1 for r in domain):
+        return None
+    if dense and any(sum(r.var in i.symbols for i in index) > 1 or not r.trips for r in domain):
         return None
     bounds: dict[str, Bounds] = {}
     for r in domain:
@@ -94,7 +96,7 @@ def hull_of(array: str, index: tuple[Ix, ...], domain: Sequence[Range], dense: b
 def _dense(i: Ix, domain: Sequence[Range]) -> bool:
     """Whether an index takes every value between its first and its last one."""
     reach = 1
-    for step, trips in sorted((abs(i.coefficient(r.var) or 0), r.trips or 0) for r in domain if r.var in i.symbols):
+    for step, trips in sorted((abs(i.coefficient(r.var) or 0), r.trips or 1) for r in domain if r.var in i.symbols):
         if not 0 < step <= reach:
             return False
         reach += step * (trips - 1)

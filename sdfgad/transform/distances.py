@@ -14,6 +14,7 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, conflicts, expr_reads, reads, rebuild_blocks, rename_symbols, statements, writes
 from sdfgad.names import fresh
+from sdfgad.transform.symmetric import matrices_of_its_own
 from sdfgad.transform.triangles import LONG_ROW
 
 LINE_BYTES = 1 << 14
@@ -37,11 +38,7 @@ def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG
     """
     if not any(_above_diagonal(s, long_row) for s in statements(program.body)):
         return program
-    readers = Counter(n for s in statements(program.body) for n in reads(s))
-    writers = Counter(n for s in statements(program.body) for n in writes(s))
-    own = frozenset(n for n, a in program.arrays.items() if a.role == "transient" and len(a.shape) == 2
-                    and a.dtype.kind == "f" and writers[n] == 1) - set(seen)
-    users = {n: readers[n] for n in own}
+    users = matrices_of_its_own(program, seen)
     arrays = dict(program.arrays)
     body = rebuild_blocks(program.body, lambda block: _by_distance(block, users, arrays, long_row))
     return program.but(body=body, arrays=arrays)

@@ -30,13 +30,20 @@ def halve_symmetric(program: Program, seen: Iterable[str], long_row: int = LONG_
     """
     if not any(_square(s, long_row) for s in statements(program.body)):
         return program
+    users = matrices_of_its_own(program, seen)
+    arrays = dict(program.arrays)
+    body = rebuild_blocks(program.body, lambda block: _halved(block, users, arrays, long_row))
+    return program.but(body=body, arrays=arrays)
+
+
+def matrices_of_its_own(program: Program, seen: Iterable[str]) -> dict[str, int]:
+    """The matrices of floats that one statement makes and nobody looks at after the program, and how many statements
+    read each of them."""
     readers = Counter(n for s in statements(program.body) for n in reads(s))
     writers = Counter(n for s in statements(program.body) for n in writes(s))
-    own = frozenset(n for n, a in program.arrays.items() if a.role == "transient" and len(a.shape) == 2
-                    and a.dtype.kind == "f" and writers[n] == 1) - set(seen)
-    arrays = dict(program.arrays)
-    body = rebuild_blocks(program.body, lambda block: _halved(block, own, readers, arrays, long_row))
-    return program.but(body=body, arrays=arrays)
+    own = {n for n, a in program.arrays.items() if a.role == "transient" and len(a.shape) == 2
+           and a.dtype.kind == "f" and writers[n] == 1}
+    return {n: readers[n] for n in own.difference(seen)}
 
 
 @dataclass(frozen=True)
@@ -81,16 +88,15 @@ def _square(stmt: Stmt, long_row: int) -> bool:
         and (first.start, first.stop) == (second.start, second.stop)
 
 
-def _halved(block: list[Stmt], own: frozenset[str], readers: Mapping[str, int], arrays: dict[str, Array],
-            long_row: int) -> Block:
+def _halved(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, Array], long_row: int) -> Block:
     points = {k: _point(s) for k, s in enumerate(block) if isinstance(s, Map) and _square(s, long_row)}
     for domain in dict.fromkeys((p.stmt.domain[0].start, p.stmt.domain[0].stop) for p in points.values()):
         alike = {k: p for k, p in points.items() if (p.stmt.domain[0].start, p.stmt.domain[0].stop) == domain}
-        known = _symmetric(alike, own, readers)
-        users = {k: p for k, p in alike.items() if p.makes in known or known.keys() & reads(p.stmt)}
-        makers = [p for p in users.values() if p.makes in known]
-        if SUMS_PER_COST * sum(map(_cost, makers)) >= len(users) - len(makers) > 0:
-            return _replaced(block, users, _Halves(known, arrays))
+        known = _symmetric(alike, users)
+        members = {k: p for k, p in alike.items() if p.makes in known or known.keys() & reads(p.stmt)}
+        makers = [p for p in members.values() if p.makes in known]
+        if SUMS_PER_COST * sum(map(_cost, makers)) >= len(members) - len(makers) > 0:
+            return _replaced(block, members, _Halves(known, arrays))
     return tuple(block)
 
 
@@ -136,12 +142,12 @@ def _small_power(node: Call) -> bool:
     return node.fn == "pow" and getattr(node.args[1], "value", None) in (1, 2, 3, 4)
 
 
-def _symmetric(points: Mapping[int, _Point], own: frozenset[str], readers: Mapping[str, int]) -> dict[str, Kind]:
+def _symmetric(points: Mapping[int, _Point], users: Mapping[str, int]) -> dict[str, Kind]:
     """The matrices of which half will do: symmetric but for signs, and used by one another and by sums alone."""
-    wanted = {p.makes for p in points.values() if p.makes is not None} & own
+    wanted = {p.makes for p in points.values() if p.makes is not None} & users.keys()
     while True:
         known = _kinds(points, wanted)
-        fit = {n for n in known if _closed(points, n, known, readers[n])}
+        fit = {n for n in known if _closed(points, n, known, users[n])}
         if fit == wanted:
             return known
         wanted = fit

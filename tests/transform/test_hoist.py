@@ -126,3 +126,11 @@ def test_a_line_read_in_rows_of_different_length():
     assert check(loop(T, SCALED, use)) == {"p"}
     short = each((span("k", 0, 3),), put("p", ("k",), at("u", "k")))
     assert check(loop(T, short, each(rows, put("y", ("k",), at("p", ix("k") + "d" + 1), "+")))) == set()
+
+
+def test_what_leaves_gaps_makes_no_value():
+    """Elements between those that are written stay as they were before the loop."""
+    evens = each((span("k", 0, 4, step=2),), put("p", ("k",), at("u", "k")))
+    assert check(SCALED, loop(T, evens, USE)) == {"p"}
+    down = each((span("k", 2, -1, step=-2),), put("p", ("k",), at("u", "k")))
+    assert check(SCALED, loop(T, down, USE)) == {"p"}

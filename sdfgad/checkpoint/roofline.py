@@ -1,8 +1,9 @@
 """How long a computation takes on this machine: the larger of its arithmetic and its memory traffic.
 
 Williams, Waterman, Patterson: Roofline (CACM 52, 2009), with the cache that all cores share as a second memory and
-with what it takes to begin a statement. The constants are measured once per machine and thread count, in well under a
-second, and kept in the cache folder.
+with what it takes to begin a statement. The constants are measured, in well under a second, in each of the first few
+processes that plan, and kept in the cache folder per machine and number of threads: the first of them may have
+been started beside other work.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,12 @@ import platformdirs
 from sdfgad.analysis.cost import Work
 from sdfgad.config import settings, thread_count
 
-SCHEMA = "sdfgad.machine/4"
+SCHEMA = "sdfgad.machine/5"
+READINGS = 4
+"""Processes that measure: other work makes a machine look up to ten times slower than it is."""
+CLEARLY = 1.25
+"""A reading this many times higher replaces what is kept. Smaller differences would only change plans, and what has
+been compiled for them, without need."""
 STREAM_ELEMENTS = 1 << 22
 """32 MB per array: beyond the caches of one core."""
 CHUNKS = (1 << 8, 1 << 10)
@@ -67,25 +73,36 @@ class Machine:
         return busy + work.statements * STATEMENT_SECONDS + work.forks * FORK_SECONDS * (self.threads > 1)
 
 
+RATES = ("bytes_per_second", "alone", "operations_per_second")
 FALLBACK = Machine(8e9, 1e10, measured=False)
 """One core of an ordinary machine; only ratios matter to a plan."""
 
 
 def this_machine() -> Machine:
-    """The constants of this machine and this number of threads: from the cache folder, else measured and put there."""
+    """The constants of this machine and this number of threads: from the cache folder once READINGS processes have
+    measured them, else the best of what is there and a measurement, which is put there."""
     return _machine(str(_folder()), thread_count() or os.cpu_count() or 1)
 
 
 @lru_cache(maxsize=16)
 def _machine(folder: str, threads: int) -> Machine:
     file = Path(folder) / f"machine-{_fingerprint(threads)}.json"
-    known = read(file)
-    if known is not None:
+    known, readings = read(file)
+    if known is not None and readings >= READINGS:
         return known
-    found = measure(threads)
+    found = better(known, measure(threads))
     if found.measured:
-        _keep(file, found)
+        _keep(file, found, readings + 1)
     return found
+
+
+def better(known: Machine | None, found: Machine) -> Machine:
+    """The known constants with those rates of another measurement that are clearly higher: other work only makes
+    measurements lower."""
+    if known is None or not found.measured:
+        return known or found
+    return replace(known, **{name: getattr(found, name) for name in RATES
+                             if (getattr(found, name) or 0.0) > CLEARLY * (getattr(known, name) or 0.0)})
 
 
 def _folder() -> Path:
@@ -106,15 +123,18 @@ def _cpu_model() -> str:
     return next((line for line in lines if line.startswith("model name")), "")
 
 
-def read(file: Path) -> Machine | None:
-    """The constants in a file; None when there is none or it makes no sense."""
+def read(file: Path) -> tuple[Machine | None, int]:
+    """The constants in a file and how many measurements they are the best of; None and 0 when there is no such file or
+    it makes no sense."""
     try:
         raw: dict[str, Any] = json.loads(file.read_text())
         if raw.pop("schema") != SCHEMA:
-            return None
-        return _if_sane(Machine(**raw))
+            return None, 0
+        readings = int(raw.pop("readings"))
+        found = _if_sane(Machine(**raw))
+        return found, readings if found else 0
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
+        return None, 0
 
 
 def _if_sane(machine: Machine) -> Machine | None:
@@ -124,12 +144,12 @@ def _if_sane(machine: Machine) -> Machine | None:
     return machine if sane else None
 
 
-def _keep(file: Path, machine: Machine) -> None:
+def _keep(file: Path, machine: Machine, readings: int) -> None:
     """Complete or not at all; a folder that cannot be written only costs the next process a new measurement."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
-            draft.write(json.dumps({"schema": SCHEMA, **asdict(machine)}))
+            draft.write(json.dumps({"schema": SCHEMA, "readings": readings, **asdict(machine)}))
         os.replace(draft.name, file)
     except OSError:
         return

@@ -1,7 +1,6 @@
 """From a function and its arguments to a compiled derivative: the stages in order, each in its own layer."""
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,6 @@ from sdfgad.buffers import room
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
-from sdfgad.codegen.footprint import held_by
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
@@ -26,18 +24,15 @@ from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
-from sdfgad.passes import optimise, prepare_program, tidy
+from sdfgad.passes import optimise, prepare_program
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.prospects import told
+from sdfgad.recall import Found, recalled
+from sdfgad.recipe import Recipe, arrays_of, kept_arrays, seen
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
-from sdfgad.reverse.inversion import worth_undoing
-from sdfgad.reverse.problem import problem_of
-from sdfgad.reverse.recorded_copies import record_copies
-from sdfgad.reverse.storage import views_of
-from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.reverse.sweeps import Gradient
 from sdfgad.spill import on_disk
-from sdfgad.transform.share_factors import share_factors
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -80,12 +75,12 @@ class Derivative:
     @cached_property
     def keep(self) -> tuple[str, ...]:
         """Arrays that outlive the call: gradients, and what the value needs; and those on disk."""
-        return _kept_arrays(self.made, self.program)
+        return kept_arrays(self.made, self.program)
 
     @property
     def _loose(self) -> frozenset[str]:
         """What is seen of the call beside what the function itself returns: gradients, and arguments given away."""
-        return frozenset((*self.keep, *self.program.arguments)) - set(_arrays_of(self.program.returns))
+        return frozenset((*self.keep, *self.program.arguments)) - set(arrays_of(self.program.returns))
 
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
@@ -175,40 +170,23 @@ class Derivative:
 
 
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
-    """Parse, normalise, reverse, remove dead code and plan; nothing is compiled yet."""
+    """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet."""
     parsed = parse(fn, *as_called(fn, bound))
-    outputs = resolve_outputs(parsed, wish)
-    program = prepare_program(parsed.program, outputs)
-    request = Request(tuple(parsed.traced[n] for n in wish.wrt), outputs, "arguments" if wish.seeds else "ones",
-                      wish.value, wish.reduce is not None, wish.spill is not None)
-
-    returning = record_copies(_returning(program, outputs, wish), request)
-    code = key_of(program_text(returning), repr(request))
-
-    def emit(recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
-        return Emission(gradient(returning, request, recompute, modes, undone), modes, finish)
-
-    def undoable(barred: frozenset[str], bold: bool) -> frozenset[str]:
-        return worth_undoing(returning, *request.sets(returning), barred, bold)
-
-    def finish(made: Gradient) -> Finished:
-        whole = share_factors(tidy(made.program, _kept_arrays(made, made.program)), returning.arrays)
-        held = held_by(whole, _kept_arrays(made, whole), thread_count() or os.cpu_count() or 1)
-        return Finished(whole, problem_of(parsed.program, whole, made, held, code), held)
-
-    def forward() -> Program:
-        return optimise(returning, (*(v.array for v in (*outputs, *views_of(returning.returns))), *returning.watched))
-
-    choice = Choice(emit, forward, undoable, wish.limit, wish.pins, wish.spill is not None)
-    found, plan = _replayed(choice, wish.plan, code) if wish.plan is not None else choice.best()
+    recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
+    choice = recipe.choice()
+    found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
-    return Derivative(parsed, found, outputs, plan, wish, choice)
+    return Derivative(parsed, found, recipe.outputs, plan, wish, choice)
 
 
-def _kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
-    """Arrays the native code gets from outside, besides arguments."""
-    on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
-    return tuple(dict.fromkeys((*made.results, *_arrays_of(program.returns), *program.watched, *on_disk)))
+def _searched(recipe: Recipe, choice: Choice) -> tuple[Emission, Plan]:
+    """The best program and its plan, found now or by an earlier process."""
+    def search() -> Found[tuple[Gradient, dict[str, Mode], Finished, Plan]]:
+        best, plan = choice.best()
+        return Found((best.made, dict(best.modes), best.finished, plan), timed="machine" in vars(choice))
+
+    made, modes, finished, plan = recalled("gradient", recipe.everything, search)
+    return Emission(made, modes, lambda _: finished), plan
 
 
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
@@ -221,15 +199,6 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
         raise MemoryLimitError(f"the plan needs {format_bytes(found.peak)}, the limit is {format_bytes(choice.limit)}",
                                minimum_bytes=found.peak, limit_bytes=choice.limit)
     return found, plan
-
-
-def _returning(program: Program, outputs: tuple[View, ...], wish: Wish) -> Program:
-    """The value of a reduced objective is made of the outputs; of a plain one it is what the function returns."""
-    return program.but(returns=tuple(outputs)) if wish.reduce or wish.output is not None else program
-
-
-def _arrays_of(tree: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(v.array for v in views_of(tree)))
 
 
 def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset()) -> Executable:
@@ -265,11 +234,6 @@ def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
     code(memory)
 
 
-def _seen(program: Program, outputs: tuple[View, ...]) -> tuple[str, ...]:
-    """The arrays that a call without derivatives leaves behind."""
-    return tuple(dict.fromkeys((*_arrays_of(program.returns), *(v.array for v in outputs), *program.watched)))
-
-
 @dataclass
 class Primal:
     """The program itself, compiled. outputs: views of what was asked for besides the value of the call."""
@@ -280,7 +244,7 @@ class Primal:
     outputs: tuple[View, ...] = ()
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
-        keep = _seen(self.program, self.outputs)
+        keep = seen(self.program, self.outputs)
         memory = prepare(self.program, self.parsed, bound, donate, keep, self.code.written)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
@@ -290,9 +254,10 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parse(fn, *as_called(fn, bound))
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
-    keep = _seen(parsed.program, outputs)
+    keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
-    program = optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))
+    program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
+        optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))))
     return Primal(parsed, program, build(program, keep), outputs)
 
 
@@ -307,7 +272,7 @@ class Pushforward:
     code: Executable
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
-        keep = _arrays_of((self.program.returns, self.returns)) + self.program.watched
+        keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
         memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self.code.written)
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
@@ -324,13 +289,19 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     if output is not None:
         views = resolve_outputs(parsed, Wish((), output, "sum"))
         program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+    directions = tuple(parsed.traced[n] for n in wrt)
+    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions))
+    names = {n: arguments[parsed.traced[n]] for n in wrt}
+    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched))
+
+
+def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:
+    """The tangent program, where its results lie, and in which arrays it takes the directions."""
     program = prepare_program(program, ())
-    made = tangent(program, tuple(parsed.traced[n] for n in wrt))
+    made = tangent(program, directions)
     returns = _tangent_tree(program.returns, made.view)
-    keep = _arrays_of((program.returns, returns)) + program.watched
-    whole = optimise(made.program, keep)
-    names = {n: made.arguments[parsed.traced[n]] for n in wrt}
-    return Pushforward(parsed, whole, returns, names, build(whole, keep))
+    whole = optimise(made.program, arrays_of((program.returns, returns)) + program.watched)
+    return Found((whole, returns, dict(made.arguments)))
 
 
 def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:

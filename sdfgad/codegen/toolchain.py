@@ -101,8 +101,13 @@ def environment() -> tuple[str, ...]:
     """
     compiler = Path(compiler_path()).resolve()
     state = compiler.stat()
-    return (__version__, _package_state(), metadata.version("dace"), metadata.version("numpy"),
-            f"{compiler} {state.st_size} {state.st_mtime_ns}", cpu_model(), " ".join(platform.libc_ver()))
+    return (*installation(), f"{compiler} {state.st_size} {state.st_mtime_ns}", " ".join(platform.libc_ver()))
+
+
+@lru_cache(maxsize=1)
+def installation() -> tuple[str, ...]:
+    """What decides the program that is compiled, the user's own aside: versions and processor."""
+    return __version__, _package_state(), metadata.version("dace"), metadata.version("numpy"), cpu_model()
 
 
 def _package_state() -> str:

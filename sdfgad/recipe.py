@@ -1,0 +1,104 @@
+"""How the gradient programs of one function are made: what a plan decides goes in, a program comes out."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sdfgad.checkpoint.modes import Mode
+from sdfgad.codegen.cache import key_of
+from sdfgad.codegen.footprint import held_by
+from sdfgad.config import thread_count
+from sdfgad.frontend import Parsed
+from sdfgad.ir.program import Program, View
+from sdfgad.ir.text import program_text
+from sdfgad.passes import optimise, prepare_program, tidy
+from sdfgad.planning import Choice, Emission, Finished
+from sdfgad.reverse.inversion import worth_undoing
+from sdfgad.reverse.problem import problem_of
+from sdfgad.reverse.recorded_copies import record_copies
+from sdfgad.reverse.storage import views_of
+from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.share_factors import share_factors
+from sdfgad.wish import Wish
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A translated function, the outputs to differentiate, and what is asked. Nothing is computed before it is needed.
+    """
+
+    parsed: Parsed
+    outputs: tuple[View, ...]
+    wish: Wish
+
+    @cached_property
+    def request(self) -> Request:
+        wish = self.wish
+        return Request(tuple(self.parsed.traced[n] for n in wish.wrt), self.outputs,
+                       "arguments" if wish.seeds else "ones", wish.value, wish.reduce is not None,
+                       wish.spill is not None)
+
+    @cached_property
+    def normal(self) -> Program:
+        """The program as the sweeps take it. The value of a reduced objective is made of the outputs; of a plain one it
+        is what the function returns."""
+        program = prepare_program(self.parsed.program, self.outputs)
+        reduced = self.wish.reduce or self.wish.output is not None
+        return record_copies(program.but(returns=tuple(self.outputs)) if reduced else program, self.request)
+
+    @cached_property
+    def code(self) -> str:
+        """What tells this recipe from others, for plans that are read back."""
+        return key_of(program_text(self.normal), repr(self.request))
+
+    @cached_property
+    def everything(self) -> tuple[Any, ...]:
+        """All that decides what the search for the best program finds, this package and the machine aside."""
+        wish = self.wish
+        return (self.parsed.program, self.request, wish.reduce, wish.output is not None, wish.limit,
+                dict(sorted(wish.pins.items())), workers())
+
+    def choice(self) -> Choice:
+        """The search for the best of these programs."""
+        wish = self.wish
+        return Choice(self.emit, self.forward, self.undoable, wish.limit, wish.pins, wish.spill is not None)
+
+    def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
+        return Emission(gradient(self.normal, self.request, recompute, modes, undone), modes, self.finish)
+
+    def undoable(self, barred: frozenset[str], bold: bool) -> frozenset[str]:
+        return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
+
+    def finish(self, made: Gradient) -> Finished:
+        whole = share_factors(tidy(made.program, kept_arrays(made, made.program)), self.normal.arrays)
+        held = held_by(whole, kept_arrays(made, whole), workers())
+        return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
+
+    def forward(self) -> Program:
+        """The program without its derivative."""
+        seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
+        return optimise(self.normal, (*seen, *self.normal.watched))
+
+
+def workers() -> int:
+    """Threads that share the work."""
+    return thread_count() or os.cpu_count() or 1
+
+
+def kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
+    """Arrays the native code gets from outside, besides arguments."""
+    on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
+    return tuple(dict.fromkeys((*made.results, *arrays_of(program.returns), *program.watched, *on_disk)))
+
+
+def arrays_of(tree: Any) -> tuple[str, ...]:
+    """The arrays that the views in a tree show."""
+    return tuple(dict.fromkeys(v.array for v in views_of(tree)))
+
+
+def seen(program: Program, outputs: Iterable[View]) -> tuple[str, ...]:
+    """The arrays that a call without derivatives leaves behind."""
+    return tuple(dict.fromkeys((*arrays_of(program.returns), *(v.array for v in outputs), *program.watched)))

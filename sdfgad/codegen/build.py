@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.cache import key_of, publish
-from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
+from sdfgad.codegen.toolchain import cpu_model, find_compiler, remember_compiler, run
 from sdfgad.errors import ToolchainError
 
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
@@ -72,6 +72,7 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, flags
     command = (find_compiler().path, *FLAGS, *flags, *includes, "-include", str(header), str(folder / SOURCE),
                "-shared", "-o", str(folder / LIBRARY), *(blas.link_flags() if blas else ()))
     run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
+    remember_compiler()
 
 
 def read_meta(folder: Path) -> Meta:

@@ -14,8 +14,12 @@ from importlib import metadata
 from pathlib import Path
 
 from sdfgad import __version__
+from sdfgad.codegen.cache import cache
 from sdfgad.errors import ToolchainError
+from sdfgad.files import write_whole
 
+COMPILER = "compiler"
+"""The file in the cache folder that names the compiler that filled it last."""
 _INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
 
 
@@ -99,9 +103,34 @@ def environment() -> tuple[str, ...]:
 
     A process that finds its programs in the cache starts no compiler, so the compiler's file stands for its version.
     """
-    compiler = Path(compiler_path()).resolve()
+    return (*installation(), _compiler_stamp(), " ".join(platform.libc_ver()))
+
+
+def _compiler_stamp() -> str:
+    """The compiler's file. Where there is no compiler any more, what it has compiled is still good."""
+    try:
+        compiler = Path(compiler_path()).resolve()
+    except ToolchainError:
+        known = _last_compiler()
+        if known is None or os.environ.get("CXX"):
+            raise
+        return known
     state = compiler.stat()
-    return (*installation(), f"{compiler} {state.st_size} {state.st_mtime_ns}", " ".join(platform.libc_ver()))
+    return f"{compiler} {state.st_size} {state.st_mtime_ns}"
+
+
+def _last_compiler() -> str | None:
+    try:
+        return (cache.path / COMPILER).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def remember_compiler() -> None:
+    """For processes that find no compiler on this machine: which one has filled the cache."""
+    stamp = _compiler_stamp()
+    if _last_compiler() != stamp:
+        write_whole(cache.path / COMPILER, stamp)
 
 
 @lru_cache(maxsize=1)

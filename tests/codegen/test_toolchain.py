@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import sdfgad
 from sdfgad import ToolchainError, __version__
-from sdfgad.codegen.toolchain import cpu_model, environment, find_compiler, run
+from sdfgad.codegen.toolchain import cpu_model, environment, find_compiler, remember_compiler, run
 
 
 def test_the_compiler_named_by_cxx_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -23,6 +24,28 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(ToolchainError, match="SG501.*no-such-compiler"):
         find_compiler()
+
+
+def test_what_a_compiler_has_made_is_good_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    with sdfgad.config(cache_dir=str(tmp_path / "cache")):
+        environment.cache_clear()
+        before = environment()
+        (tmp_path / "cache").mkdir()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        environment.cache_clear()
+        with pytest.raises(ToolchainError, match="SG501"):
+            environment()
+        monkeypatch.undo()
+        monkeypatch.delenv("CXX", raising=False)
+        remember_compiler()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert environment() == before
+        monkeypatch.setenv("CXX", "no-such-compiler")
+        environment.cache_clear()
+        with pytest.raises(ToolchainError, match="SG501.*no-such-compiler"):
+            environment()
+    environment.cache_clear()
 
 
 def test_a_failing_command_shows_what_it_printed() -> None:

@@ -12,7 +12,17 @@ from sdfgad.analysis.exchange import Exchange, Kind
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, conflicts, expr_reads, reads, rebuild_blocks, rename_symbols, statements, writes
+from sdfgad.ir.walk import (
+    all_reads,
+    all_writes,
+    conflicts,
+    expr_reads,
+    reads,
+    rebuild_blocks,
+    rename_symbols,
+    statements,
+    writes,
+)
 from sdfgad.names import fresh
 from sdfgad.transform.symmetric import matrices_of_its_own
 from sdfgad.transform.triangles import LONG_ROW
@@ -48,7 +58,7 @@ def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG
 class _Pair:
     """A map over pairs i < j that does one thing per pair.
 
-    age: how often what it reads was written before in its block.
+    age: how often what it reads was written before in its block, or what it adds to was looked at or written anew.
     """
 
     stmt: Map
@@ -118,7 +128,17 @@ def _pair(block: list[Stmt], place: int, stmt: Map) -> _Pair:
     if not isinstance(store, Store):
         raise TypeError(f"{store!r} is no store")
     read = expr_reads(store.expr)
-    return _Pair(stmt, store, sum(not read.isdisjoint(all_writes((s,))) for s in block[:place]))
+    return _Pair(stmt, store, sum(not read.isdisjoint(all_writes((s,))) or not _only_adds(s, store.array)
+                                  for s in block[:place]))
+
+
+def _only_adds(stmt: Stmt, name: str) -> bool:
+    """Whether a statement does nothing with an array but add to it."""
+    if not isinstance(stmt, Map):
+        return name not in all_reads((stmt,)) | all_writes((stmt,))
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    bare = replace(stmt, body=tuple(replace(p, op=None) if isinstance(p, Store) else p for p in stmt.body))
+    return name not in reads(bare) and all(p.op == "+" for p in stores if p.array == name)
 
 
 def _signs_in_front(e: Expr) -> Expr:

@@ -9,7 +9,7 @@ from sdfgad.analysis.exchange import Exchange, Kind
 from sdfgad.ir.expr import Call, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import conflicts, reads, rebuild_blocks, statements, writes
+from sdfgad.ir.walk import conflicts, expr_reads, reads, rebuild_blocks, statements, writes
 from sdfgad.names import fresh
 from sdfgad.transform.triangles import LONG_ROW
 
@@ -106,9 +106,9 @@ def _replaced(block: list[Stmt], users: Mapping[int, _Point], halves: _Halves) -
     done: list[Stmt] = []
     late: tuple[list[Map], list[Map]] = ([], [])
     for k, stmt in enumerate(block):
+        if any(_comes_after(s, stmt, k in users) for s in (*late[0], *late[1])):
+            done += _taken(late)
         if k not in users:
-            if any(conflicts(s, stmt) for s in (*late[0], *late[1])):
-                done += _taken(late)
             done.append(stmt)
             continue
         done.append(halves.above(users[k]))
@@ -118,6 +118,14 @@ def _replaced(block: list[Stmt], users: Mapping[int, _Point], halves: _Halves) -
             late[0].append(halves.below(users[k]))
             late[1].append(halves.on_diagonal(users[k]))
     return (*done, *_taken(late))
+
+
+def _comes_after(late: Map, stmt: Stmt, point: bool) -> bool:
+    """Whether a statement needs a late sum to be complete, or changes what it reads. Of the `point`s of a square, those
+    that add to the same elements may come first."""
+    if not point or not isinstance(stmt, Map):
+        return bool(conflicts(late, stmt))
+    return any(writes(one) & expr_reads(p.expr) for one, other in ((late, stmt), (stmt, late)) for p in other.body)
 
 
 def _taken(late: tuple[list[Map], list[Map]]) -> list[Map]:

@@ -98,6 +98,16 @@ def test_sums_of_values_of_different_age_do_not_belong_together() -> None:
     assert paired(before).body == before.body
 
 
+@pytest.mark.parametrize("changed", ["s", "m"], ids=["scaled", "looked at"])
+@pytest.mark.parametrize("n", (5, 6))
+def test_sums_that_are_scaled_or_looked_at_on_the_way_do_not_belong_together(n: int, changed: str) -> None:
+    index = ("k",) if changed == "s" else ("k", 0)
+    between = each((span("k", 0, n),), put(changed, index, at("s", "k") * 2.0))
+    clear = each((span("i", 0, n), span("j", 0, n)), put("m", ("i", "j"), lit(0.0)))
+    before = made(n, clear, gap(n), force(n), first(n), between, second(n))
+    assert paired(before, ("s", "m")).body == before.body
+
+
 @pytest.mark.parametrize("n", (5, 8))
 def test_sums_are_complete_before_they_are_read(n: int) -> None:
     use = each((span("k", 0, n),), put("w", ("k",), at("s", "k") * 0.5))

@@ -126,6 +126,16 @@ def test_matrices_that_are_read_turned_stay(body: tuple[Map, ...]) -> None:
     assert any(s.domain == BOX for s in halved(made(*body)))
 
 
+ADDED = each(BOX, put("e", (), at("f", "i", "j") * at("s", "i") * at("s", "j"), "+"))
+OTHER = each(BOX, put("w", ("j",), at("f", "i", "j") * XI, "+"))
+
+
+@pytest.mark.parametrize("sums", [(FORCE, ADDED), (FORCE, OTHER), (FORCE, OTHER, ADDED)],
+                         ids=["one reads another", "one changes what another reads", "both"])
+def test_sums_that_need_each_other_keep_their_order(sums: tuple[Map, ...]) -> None:
+    assert halves(halved(made(*CHAIN, *sums), ("s", "e", "w")))
+
+
 @pytest.mark.parametrize(("term", "kind"), [
     (XJ - XI, "odd"), (XI + XJ, "same"), (XI * XJ, "same"), (power(XJ - XI, 2.0), "same"), (XI - WJ, None),
     ((XJ - XI) * (WJ - WI), "even"), ((XJ - XI) * WI, None), ((XJ - XI) * (XJ - XI), "same"), (lit(3.0) * XI, None),

@@ -27,6 +27,10 @@ SMALLEST_CHUNK = 128
 LARGEST_PARTIAL = 1 << 15
 WIDE_BLOCK = 256
 """So many neighbouring elements are worth a block of their own: they fill vectors."""
+LINE = 64
+"""Bytes of a cache line: threads that write into the same one wait for each other."""
+APART = 512
+"""Bytes between the copies of different blocks: a processor that goes through one fetches what lies behind it ahead."""
 WORTH_COPIES = 2
 """So many terms per element of all copies pay for making and adding the copies."""
 
@@ -243,7 +247,7 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
     for part, cells in targets:
         dtype = frame.arrays[part.array].dtype
-        array = Array(fresh("partial"), (count, *(r.trips or 0 for r in cells)), dtype)
+        array = Array(fresh("partial"), (count, *_apart(tuple(r.trips or 0 for r in cells), dtype)), dtype)
         own = all(r.var in variables for r in cells)
         target = replace(part, index=part.index if own else tuple(ix(r.var) for r in cells))
         here = (ix(block.var), *(_number(r) for r in cells))
@@ -256,13 +260,24 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
 
 
+def _apart(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
+    """The shape of a copy and of so many elements behind it that the next copy begins `APART` bytes on, in a cache line
+    of its own."""
+    if not shape or 0 in shape:
+        return shape
+    row = math.prod(shape[1:]) * dtype.itemsize
+    step = math.lcm(LINE, row) // row
+    return -(-(shape[0] + -(-APART // row)) // step) * step, *shape[1:]
+
+
 def _fewest(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]]) -> int:
-    """The iterations of a block: more where a pass over the copies would take as long as what else a block writes."""
+    """The iterations of a block: more where a pass over the copies would take as long as what else a block writes, or
+    as its sums where it writes nothing else."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
     alone = all(any(p is t for t, _ in targets) for p in stores)
     inside = math.prod(r.trips or _mean_trips(r, stmt, frame) for r in stmt.domain if r is not split)
     copies = sum(math.prod(r.trips or 1 for r in ranges) for _, ranges in targets)
-    return 4 if alone else max(4, WORTH_COPIES * 8 * copies // inside)
+    return max(4, WORTH_COPIES * (1 if alone else 8) * copies // inside)
 
 
 def _mean_trips(r: Range, stmt: Map, frame: Frame) -> int:

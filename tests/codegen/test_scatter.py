@@ -20,7 +20,8 @@ def weigh(x, place):
 def copies(count: int) -> bool:
     x, place = RNG.random(count), RNG.integers(0, 7, count)
     lowered = lower(derive(weigh, bind(weigh, (x, place), {}), Wish(("x",))).program)
-    return any("partial" in name and a.shape[1:] == (7,) for name, a in lowered.sdfg.arrays.items())
+    # 7 elements, and 512 bytes or a little more to the next copy.
+    return any("partial" in name and a.shape[1:] == (72,) for name, a in lowered.sdfg.arrays.items())
 
 
 def test_copies_are_for_many_terms():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
-from sdfgad.codegen.parallel import Shared, share
+from sdfgad.codegen.parallel import APART, LINE, Shared, share
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Array, Loop, Map, Packing, Program, Range, Store
 from sdfgad.names import fresh
@@ -98,6 +99,33 @@ def test_single_precision() -> None:
     found = shared(made)
     assert found is not None and found.added[0].dtype == F4
     check_same(made, alone(made, found), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [F4, F8])
+@pytest.mark.parametrize(("stop", "cells"), [(N, N - 1), (N - 8, N - 9)])
+def test_copies_lie_apart(stop: int, cells: int, dtype: np.dtype) -> None:
+    """Threads that write into the same cache line, or into one that another fetches ahead, wait for each other."""
+    made = summing((ROWS, span("j", ix("i") + 1, stop)), dtype=dtype)
+    found = shared(made)
+    assert found is not None
+    (copies,) = found.added
+    pitch = copies.bytes // copies.shape[0]
+    assert pitch % LINE == 0 and APART <= pitch - cells * dtype.itemsize < APART + LINE
+    check_same(made, alone(made, found), tolerance=1e-4 if dtype == F4 else 1e-12)
+
+
+@pytest.mark.parametrize(("sums", "blocks"), [(1, 15), (4, 4), (8, 2)])
+def test_many_sums_get_few_blocks(sums: int, blocks: int) -> None:
+    """Every block clears and adds the copies of all sums, which takes as long as some rows for each of them."""
+    names = [f"far{k}" for k in range(sums)]
+    rows = (span("d", 48), span("i", 100))
+    parts = [store(name, [ix("i") + "d"], mul(load("x", "i"), load("x", "d")), "+") for name in names]
+    made = program([mapped(rows, *parts)], {"x": ((100,), F8)} | {n: ((147,), F8) for n in names})
+    stmt, number = made.body[0], count()
+    assert isinstance(stmt, Map)
+    found = share(stmt, Frame(made.arrays), lambda stem: f"{stem}{next(number)}")
+    assert found is not None and found.ranges[0].trips == blocks
+    check_same(made, alone(made, found), tolerance=1e-12)
 
 
 def test_columns_beyond_the_array_are_not_copied() -> None:

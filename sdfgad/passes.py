@@ -15,6 +15,7 @@ from sdfgad.transform.clear_rest import clear_rest
 from sdfgad.transform.collapse import collapse_equal_rows
 from sdfgad.transform.collect import collect_sums
 from sdfgad.transform.contract import contract
+from sdfgad.transform.cut_wraps import cut_wraps
 from sdfgad.transform.dead import remove_dead_code
 from sdfgad.transform.decision_words import widen_decisions
 from sdfgad.transform.direct_sums import sum_directly
@@ -103,7 +104,7 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     rows = split_with_sums(program, keep)
     whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = join_lines(join_pointwise(rising_stores(program), keep), keep)
+    program = join_lines(cut_wraps(join_pointwise(rising_stores(program), keep)), keep)
     program = line_strips(remove_unseen_copies(read_kept(program), keep))
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import TypeAlias, Union
 
@@ -255,11 +255,11 @@ def floordiv(a: Like, b: Like) -> Ix:
 
 
 def mod(a: Like, b: Like) -> Ix:
-    """Python's `a % b`; multiples of `b` are dropped."""
+    """Python's `a % b`; multiples of `b` are dropped, and remainders of `b` on the way to the last one."""
     a, b = ix(a), ix(b)
     if b.const in (None, 0):
         return _atom(Mod((a, b)))
-    _, rest = _split_divisible(a, b.const)
+    _, rest = _split_divisible(without_remainders(a, b), b.const)
     return ix(rest.const % b.const) if rest.const is not None else _atom(Mod((rest, b)))
 
 
@@ -304,6 +304,15 @@ def _split_divisible(a: Ix, b: int) -> tuple[Ix, Ix]:
     whole = _collect([(m, c // b) for m, c in a.terms if m and c % b == 0])
     rest = _collect([(m, c) for m, c in a.terms if not m or c % b])
     return whole, rest
+
+
+def without_remainders(a: Ix, b: Ix | None = None) -> Ix:
+    """The index with `x` for each term `x % b` in it, whatever the divisor if `b` is None."""
+    total = ZERO
+    for m, c in a.terms:
+        inner = [n.parts[0] if isinstance(n, Mod) and b in (None, n.parts[1]) else _atom(n) for n in m]
+        total = total + reduce(Ix.__mul__, inner, ix(c))
+    return total
 
 
 def _atom_symbols(atom: Atom) -> Iterator[str]:

@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sdfgad.analysis.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, map_indices
-from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.index import Ix, Mod, ix, maximum, minimum, mod
 from sdfgad.ir.program import Map, Range, Stmt, Store
 
 Box: TypeAlias = dict[str, tuple[Ix, Ix]]
@@ -39,9 +40,43 @@ class Term:
 def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
     """Statements that add all terms (all of one array), without colliding iterations where that can be helped."""
     out: list[Stmt] = []
-    for family in _families(group):
+    for family in _families([unwrapped(stmt.domain, term) for term in group]):
         out.extend(_gathered(stmt, family))
     return out
+
+
+def unwrapped(domain: Sequence[Range], term: Term) -> Term:
+    """i = 0:n: y[mod(i + 1, n)] += f(i)   ->   i = 0:n: y[i] += f(mod(i - 1, n))
+
+    For variables whose remainder is one to one in their range.
+    """
+    for r in domain:
+        found = _wrap(r, domain, term)
+        if found is not None:
+            place, shift = found
+            index = tuple(ix(r.var) if k == place else i for k, i in enumerate(term.index))
+            term = Term(term.array, index, _turned(term.expr, r, shift))
+    return term
+
+
+def _wrap(r: Range, domain: Sequence[Range], term: Term) -> tuple[int, int] | None:
+    """The one dimension of a term's index that a variable decides, and c, when it is `mod(var + c, n)` for 0:n."""
+    places = [k for k, i in enumerate(term.index) if r.var in i.symbols]
+    others = (i for o in domain for i in (o.start, o.stop) if o != r)
+    if len(places) != 1 or r.step != 1 or r.start.const != 0 or any(r.var in i.symbols for i in others):
+        return None
+    i = term.index[places[0]]
+    atom = next(iter(i.atoms), None)
+    if not isinstance(atom, Mod) or i != mod(*atom.parts) or atom.parts[1].const != r.stop.const:
+        return None
+    shift = (atom.parts[0] - r.var).const
+    return None if shift is None else (places[0], shift)
+
+
+def _turned(e: Expr, r: Range, shift: int) -> Expr:
+    """The expression with `mod(var - shift, n)` for a variable of the range 0:n."""
+    before, env = {r.var: mod(ix(r.var) - shift, r.stop)}, interval_env((r,))
+    return map_indices(e, lambda i: i.subs(before).simplify(env) if r.var in i.symbols else i)
 
 
 def _gathered(stmt: Map, family: list[Term]) -> list[Stmt]:

@@ -1,20 +1,23 @@
 """Compute masks and indices where they are used, and give the scalars of an iteration one element each."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 
 from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import BlockLocal, block_locals
 from sdfgad.analysis.formula import Formula, Remake, formulas, inverse, repeatable
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store
-from sdfgad.ir.walk import range_elems, reads, rebuild, statements, writes
+from sdfgad.ir.walk import all_writes, children, range_elems, reads, rebuild, statements, writes
 from sdfgad.transform.expand import expand
 from sdfgad.transform.parallelise import parallelise
 
 MOST_READERS = 4
 """So many statements may compute a value each on its own."""
+MOST_VERSIONS = 4
+"""So many times the bytes of what single points write may be taken by their scalars."""
 
 
 def inline_masks(program: Program, seen: Iterable[str]) -> Program:
@@ -79,29 +82,62 @@ def number_scalars(program: Program, seen: Iterable[str]) -> Program:
     """for i: { s = 0 ; map j: s += f(i, j) ; y[i] = g(s) }   ->
     map i: s[i] = 0 ; map i, j: s[i] += f(i, j) ; map i: y[i] = g(s[i])
 
+    for i: for j: { s = f(i, j) ; y[i, j] = g(s) ; z[i, j] = h(s) }   ->
+    map i, j: s[i, j] = f(i, j) ; map i, j: y[i, j] = g(s[i, j]) ; map i, j: z[i, j] = h(s[i, j])
+
     Only where its scalars were all that kept a loop from being maps.
     """
     seen = frozenset(seen)
     local = block_locals(program, sites(program.body), seen)
-    for loop in (s for s in statements(program.body) if isinstance(s, Loop)):
-        scalars = _scalars(program, loop, local)
+    for nest in _nests(program.body):
+        scalars = _scalars(program, nest, local)
         if scalars:
             wide = expand(program, scalars, scalars)[0]
             split = parallelise(wide, seen)
-            if _loops(split) < _loops(program):
+            if _loops(split) <= _loops(program) - len(nest):
                 return number_scalars(split, seen)
     return program
 
 
-def _scalars(program: Program, loop: Loop, local: Mapping[str, BlockLocal]) -> dict[str, BlockLocal]:
-    """The scalars of each iteration of a loop of maps, when their versions take less than what is there anyway."""
-    if not all(isinstance(s, Map) for s in loop.body) or not any(s.domain for s in loop.body if isinstance(s, Map)):
-        return {}
+def _nests(block: Block) -> Iterator[tuple[Loop, ...]]:
+    """Loops of maps; if all these are single points, with the loops around that hold nothing else."""
+    for stmt in block:
+        nest: tuple[Loop, ...] = ()
+        inner: Stmt | None = stmt
+        while isinstance(inner, Loop):
+            nest = (*nest, inner)
+            inner = inner.body[0] if len(inner.body) == 1 else None
+        if nest and all(isinstance(s, Map) for s in nest[-1].body):
+            yield nest if _single_points(nest[-1].body) else nest[-1:]
+        for below in children(stmt):
+            yield from _nests(below)
+
+
+def _single_points(block: Block) -> bool:
+    return not any(isinstance(s, Map) and s.domain for s in block)
+
+
+def _scalars(program: Program, nest: tuple[Loop, ...], local: Mapping[str, BlockLocal]) -> dict[str, BlockLocal]:
+    """The scalars of each iteration of loops of maps, when their versions take less than what is there anyway."""
+    body = nest[-1].body
+    found = {n: replace(b, path=b.path[-len(nest):]) for n, b in local.items()
+             if b.block == id(body[0]) and not program.arrays[n].shape}
     largest = max(a.bytes for a in program.arrays.values())
-    found = {n: replace(b, path=b.path[-1:]) for n, b in local.items()
-             if b.block == id(loop.body[0]) and not program.arrays[n].shape}
-    room = sum((loop.range.trips or largest) * program.arrays[n].bytes for n in found)
-    return found if room < largest else {}
+    trips = [loop.range.trips for loop in nest]
+    if not _single_points(body):
+        return found if sum((trips[0] or largest) * program.arrays[n].bytes for n in found) < largest else {}
+    if any(loop.range.trips is None or loop.until for loop in nest) or not _looked_up(body).isdisjoint(found):
+        return {}
+    size = prod(n or 0 for n in trips)
+    stored = sum(program.arrays[n].bytes for n in all_writes(body) if n not in found)
+    return found if sum(size * program.arrays[n].bytes for n in found) <= MOST_VERSIONS * stored else {}
+
+
+def _looked_up(block: Block) -> set[str]:
+    """The arrays that indices of maps are read from."""
+    parts = [p for s in block if isinstance(s, Map) for p in s.body]
+    indices = [i for p in parts if isinstance(p, Store) for i in p.index]
+    return {e.array for e in (*(e for p in parts for e in index_elems(p.expr)), *(e for i in indices for e in i.elems))}
 
 
 def _loops(program: Program) -> int:

@@ -86,7 +86,8 @@ def test_the_printed_form(index, text):
 
 
 @pytest.mark.parametrize("index, expected", [
-    (floordiv(ix("i") * 4 + 2, 4), ix("i")), (mod(ix("i") * 4 + 5, 4), ix(1)), (minimum(ix("i"), ix("i") + 1), ix("i")),
+    (floordiv(ix("i") * 4 + 2, 4), ix("i")), (mod(ix("i") * 4 + 5, 4), ix(1)),
+    (mod(mod(ix("i") - 1, 4) * 3 + 3, 4), mod(ix("i") * 3, 4)), (minimum(ix("i"), ix("i") + 1), ix("i")),
     (maximum(ix("i"), ix("i") + 1), ix("i") + 1)])
 def test_what_is_decided_at_once(index, expected):
     assert index == expected

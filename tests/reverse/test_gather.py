@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Map, Program, Store
 from sdfgad.ir.walk import statements
 from tests.support.build import at, each, loop, number_at, program, put, span, total
@@ -78,6 +78,39 @@ def test_rows_that_a_loop_counts_collect_each_its_own_terms():
             if isinstance(p, Store) and p.array == "grad_x" and p.op:
                 cells[p.index[0]] = cells.get(p.index[0], 0) + (stmt.domain[0].trips or 0)
     assert cells == {i: 6, i + 1: 6}
+
+
+def turning(n: int, extent: int, *shifts: int) -> Program:
+    """`y[i, j] = x[mod(i + s, extent), j] * x[i, mod(j - s, n)] * ...` on a plane of extent by n."""
+    i, j = ix("i"), ix("j")
+    value = at("x", i, j)
+    for s in shifts:
+        value = value * at("x", mod(i + s, extent), j) + at("x", i, mod(j - s, n)) * at("x", i, j)
+    ranges = (span("i", 0, extent), span("j", 0, n))
+    return program({"x": (extent, n)}, [each(ranges, put("y", (i, j), value)), total("y", (extent, n))], y=(extent, n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("shifts", [(1,), (1, -1), (2, -3), (7,)], ids=str)
+def test_periodic_stencils_collect_all_round(n, shifts):
+    made = turning(n, 3, *shifts)
+    check_program(made, data(made), ["x"])
+    assert n == 1 or not colliding(reversed_program(made, ["x"]).program, "grad_x")
+
+
+@pytest.mark.parametrize("index, size", [(mod(ix("i") + 1, 4), 9), (mod(ix("i") + 1, 9), 9), (mod(ix("i") * 2, 7), 7)],
+                         ids=["twice", "a part", "by two"])
+def test_remainders_that_turn_no_range_round_stay(index, size):
+    made = program({"x": (size,)}, [each(span("i", 0, 7), put("y", ("i",), at("x", index) * at("x", index))),
+                                    total("y", (7,))], y=(7,))
+    check_program(made, data(made), ["x"])
+
+
+def test_a_variable_in_two_dimensions_is_not_turned_round():
+    i = ix("i")
+    made = program({"x": (5, 5)}, [each(span("i", 0, 5), put("y", (i,), at("x", mod(i + 1, 5), i) * at("x", i, i))),
+                                   total("y", (5,))], y=(5,))
+    check_program(made, data(made), ["x"])
 
 
 def test_a_transposed_access_is_not_mistaken_for_a_shift():

@@ -74,6 +74,41 @@ def test_a_scalar_carried_from_iteration_to_iteration_stays():
     same(before, after)
 
 
+def nested(*stmts: Stmt) -> Program:
+    """For every i and j: r = x[j] * i ; y[i, j] = r + x[j] ; z[i, j] = r * r; and what else is given."""
+    body = (one("r", (), at("x", "j") * position("i")), one("y", ("i", "j"), at("r") + at("x", "j")),
+            one("z", ("i", "j"), at("r") * at("r")), *stmts)
+    both = at("y", "a", "b") + at("z", "a", "b")
+    total = (one("s", (), lit(0.0)), each((span("a", 0, 3), span("b", 0, 30)), put("s", (), both, "+")))
+    return program({"x": X}, [loop(BINS, loop(ROW, *body)), *total], r=(), w=(), y=(3, 30), z=(3, 30))
+
+
+def test_nested_loops_of_points_become_maps_with_a_scalar_for_each_point():
+    before = nested()
+    after = number_scalars(before, ("s",))
+    assert (loops(before), loops(after), after.arrays["r"].shape) == (2, 0, (3, 30))
+    same(before, after)
+
+
+def test_nested_loops_stay_whole_when_one_of_them_has_to():
+    before = nested(one("w", (), at("w") * 0.5 + at("r")), one("y", ("i", "j"), at("w")))
+    before = before.but(body=(one("w", (), lit(1.0)), *before.body))
+    after = number_scalars(before, ("s",))
+    assert after is before
+
+
+def test_many_scalars_for_each_point_would_take_too_much():
+    names = [f"r{k}" for k in range(9)]
+    body = [one(n, (), at("x", "j") * (k + 1.0)) for k, n in enumerate(names)]
+    value = at("r0")
+    for n in names:
+        value = value * at(n) + at(n)
+    total = (one("s", (), lit(0.0)), each(ROW, put("s", (), at("y", "j") * at("z", "j"), "+")))
+    stores = (one("y", ("j",), value), one("z", ("j",), value * value))
+    before = program({"x": X}, [loop(ROW, *body, *stores), *total], y=(30,), z=(30,), **{n: () for n in names})
+    assert number_scalars(before, ("s",)) is before
+
+
 def shrinking(index: Ix | str, *, spread: bool = False) -> Program:
     """m = x < 0.8 ; x[j] = select(m[index], x / 2 + 0.1, x), in a loop; `spread`: m is also counted."""
     inside = at("m", index, dtype=BOOL)

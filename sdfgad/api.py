@@ -114,10 +114,10 @@ class GradFunction:
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
-        check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
-        for name, value in bound.leaves.items():
-            if isinstance(value, Spec):
-                raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
+        arrays = [(n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray)]
+        check_aliases(arrays)
+        if len(arrays) < len(bound.leaves):
+            _refuse_specs(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
@@ -285,6 +285,12 @@ def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
 def stop_gradient(x: Any) -> Any:
     """`x` itself; in a differentiated function no derivative flows through it."""
     return x
+
+
+def _refuse_specs(bound: Bound) -> None:
+    for name, value in bound.leaves.items():
+        if isinstance(value, Spec):
+            raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
 
 
 def _refuse_gradients(fn: Any) -> None:

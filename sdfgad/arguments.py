@@ -78,6 +78,9 @@ def _function_signature(fn: Callable[..., Any]) -> inspect.Signature:
 
 def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     """What the compiled program depends on: shape and dtype of numbers, the value of everything else."""
+    if type(value) is np.ndarray:  # what follows says the same of it, and takes longer
+        leaves[name] = value
+        return (value.shape, value.dtype.str, False, None, not value.flags.c_contiguous)
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
         turned = isinstance(value, np.ndarray) and not value.flags.c_contiguous

@@ -124,7 +124,8 @@ class Executable:
 def _address(array: np.ndarray) -> int:
     """Where the elements of a C-contiguous array begin; five times as quick as asking NumPy, where that is possible."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+        # Through array.data, which the type checker would accept, it takes twice as long.
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         # Neither arrays that are read-only nor arrays without elements can be exported for writing.
         return int(array.__array_interface__["data"][0])

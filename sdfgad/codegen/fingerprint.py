@@ -32,7 +32,7 @@ def _statement(stmt: Stmt) -> Iterator[str]:
             yield f"let {part.name}" if isinstance(part, Let) else f"store {part.array} {part.index} {part.op}"
         yield from _expressions(stmt)
     elif isinstance(stmt, Loop):
-        yield f"loop {_range(stmt.range)} {stmt.until} {stmt.parallel} {stmt.private}"
+        yield f"loop {_range(stmt.range)} {stmt.until} {stmt.parallel} {stmt.private} {stmt.behind}"
         yield from _block(stmt.body)
     elif isinstance(stmt, While):
         yield f"while {stmt.flag}"

@@ -219,7 +219,9 @@ class _Builder:
         entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)
         if len(ranges) > 1:
             entry.map.collapse = len(ranges)
-        if item.uneven:
+        if item.in_turn:
+            entry.map.omp_schedule, entry.map.omp_chunk_size = dtypes.OMPScheduleType.Static, 1
+        elif item.uneven:
             entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
         self.tasklet(state, kernel_names(item), written, writer, entry, leave)
         return assignments

@@ -52,6 +52,11 @@ class Kernel:
     origin: Block
     private: tuple[str, ...] = ()
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether points wait for those before them: neighbouring ones belong to different threads."""
+        return any(isinstance(s, Loop) and s.behind is not None for s in statements(self.body))
+
 
 @dataclass(frozen=True)
 class Region:

@@ -15,7 +15,7 @@ from sdfgad.codegen.nests import emit_map
 from sdfgad.codegen.past import plan_past
 from sdfgad.codegen.streamed import apart_from_past
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
+from sdfgad.ir.program import Behind, Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
 from sdfgad.ir.walk import statements
 
 
@@ -41,15 +41,24 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> N
     if stmt.until is not None:
         more += f" && !{access(frame, stmt.until, ())}"
     writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
+    if stmt.behind is not None:
+        writer.line(f"sg::follow({_done(frame, stmt.behind, 0)}, sg::least({stop}, {var} + {stmt.behind.ahead}));")
     declare_private(writer, frame, stmt.private)
     emit_ahead(writer, frame, r, ahead)
     inner = frame.inside([r])
     past = plan_past(inner, r, stmt.body)
     emit_block(writer, replace(inner, past=past), stmt.body, r)
+    if stmt.behind is not None:
+        writer.line(f"sg::lead({_done(frame, stmt.behind, 1)}, {var} + 1);")
     writer.close()
     if past:
         writer.line("sg::settle();")
     writer.close()
+
+
+def _done(frame: Frame, behind: Behind, row: int) -> str:
+    """Where the loop of the parallel iteration before, or this one, says how far it is."""
+    return f"&{access(frame, behind.progress, (behind.number + row, ix(0)))}"
 
 
 def declare_private(writer: Writer, frame: Frame, names: tuple[str, ...]) -> None:

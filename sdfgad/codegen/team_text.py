@@ -78,7 +78,7 @@ class _Team:
     def share(self, item: Kernel, frame: Frame) -> None:
         """All threads, each some of the points."""
         counters = [self.writer.fresh("m") for _ in item.extents]
-        schedule = "dynamic" if item.uneven else "static"
+        schedule = "static, 1" if item.in_turn else "dynamic" if item.uneven else "static"
         collapse = f" collapse({len(counters)})" if len(counters) > 1 else ""
         self.writer.line(f"#pragma omp for{collapse} schedule({schedule}) nowait")
         for counter, extent in zip(counters, item.extents, strict=True):

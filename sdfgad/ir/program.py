@@ -148,14 +148,27 @@ class Lib:
 
 
 @dataclass(frozen=True)
+class Behind:
+    """How a loop that counts from 0, in an iteration of a parallel loop, follows the same loop of the one before.
+
+    Its own iteration k begins when that one has done `ahead` more than k, or all of them. progress: so many iterations
+    each has done, in rows of a cache line; this one's row is `number` + 1, and the first row holds all of them.
+    """
+
+    number: Ix
+    ahead: int
+    progress: str
+
+
+@dataclass(frozen=True)
 class Loop:
     """A counted loop in order. With `until` (a bool scalar) it also ends before an iteration that finds it True.
 
     When `until` is set, `trips` names an int64 scalar holding the number of iterations really run: set to 0 before the
     loop and raised by the first statement of the body (both written out as statements).
 
-    The iterations of a `parallel` loop are independent of each other. `private` arrays belong to one iteration: nothing
-    is in them at its start, and nobody looks at them afterwards.
+    The iterations of a `parallel` loop are independent of each other, but for a loop in them that stays `behind`.
+    `private` arrays belong to one iteration: nothing is in them at its start, and nobody looks at them afterwards.
     """
 
     range: Range
@@ -166,6 +179,7 @@ class Loop:
     label: str = ""
     parallel: bool = False
     private: tuple[str, ...] = ()
+    behind: Behind | None = None
 
 
 @dataclass(frozen=True)

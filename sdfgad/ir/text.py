@@ -68,7 +68,8 @@ def _stmt_lines(s: Stmt, pad: str, depth: int) -> Iterator[str]:
         yield f"{pad}{', '.join(map(view_text, s.outs))} = {s.op}({', '.join(map(view_text, s.ins))}{attrs})"
     elif isinstance(s, Loop):
         private = f" private {', '.join(s.private)}" if s.private else ""
-        yield (f"{pad}{'parallel' if s.parallel else 'for'} {range_text(s.range)}{private}"
+        behind = f" behind {s.behind.ahead}" if s.behind else ""
+        yield (f"{pad}{'parallel' if s.parallel else 'for'} {range_text(s.range)}{private}{behind}"
                + (f" until {s.until}" if s.until else ""))
         yield from lines(s.body, depth + 1)
     elif isinstance(s, While):

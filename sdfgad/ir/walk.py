@@ -85,7 +85,8 @@ def _reads(stmt: Stmt) -> set[str]:
         indices = {e.array for v in (*stmt.ins, *stmt.outs) for e in view_elems(v)}
         return accumulated | indices | {v.array for v in stmt.ins}
     if isinstance(stmt, Loop):
-        return {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set())
+        flags = {stmt.until} if stmt.until else set()
+        return {e.array for e in range_elems(stmt.range)} | flags | ({stmt.behind.progress} if stmt.behind else set())
     if isinstance(stmt, While):
         return {stmt.flag}
     if isinstance(stmt, If):
@@ -108,6 +109,8 @@ def _writes(stmt: Stmt) -> frozenset[str]:
         return frozenset(p.array for p in stmt.body if isinstance(p, Store))
     if isinstance(stmt, Lib):
         return frozenset(v.array for v in stmt.outs)
+    if isinstance(stmt, Loop):
+        return frozenset({stmt.behind.progress}) if stmt.behind else frozenset()
     return frozenset({stmt.tape}) if isinstance(stmt, (Push, Pop)) else frozenset()
 
 
@@ -168,7 +171,8 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
                    tuple(change_view(v, change) for v in stmt.ins), stmt.attrs, stmt.source)
     inner = [tuple(map_stmt_indices(s, change) for s in b) for b in children(stmt)]
     if isinstance(stmt, Loop):
-        return replace(stmt, range=_change_range(stmt.range, change), body=inner[0])
+        behind = replace(stmt.behind, number=change(stmt.behind.number)) if stmt.behind else None
+        return replace(stmt, range=_change_range(stmt.range, change), body=inner[0], behind=behind)
     if isinstance(stmt, If):
         return If(map_indices(stmt.cond, change), inner[0], inner[1], stmt.source)
     if isinstance(stmt, (Push, Pop)):

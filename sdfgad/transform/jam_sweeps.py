@@ -32,8 +32,8 @@ def jam_sweeps(program: Program, seen: Iterable[str]) -> Program:
     where every array that changes is touched in rows at fixed distances from the row's own. A sweep that stays further
     behind the one before than the farthest of these (two rows above) meets nothing of what that one does meanwhile.
     Every element sees the same operations in the same order. What belongs to a row alone gets copies where rows would
-    share it. Several groups of sweeps become a parallel loop, with the rows in blocks, inside one of rounds; what
-    is left over is a smaller group. `seen`: arrays somebody reads afterwards.
+    share it. Several groups of sweeps become a parallel loop around one over blocks of rows, which each group does
+    behind the one before; what is left over is a smaller group. `seen`: arrays somebody reads afterwards.
     """
     work = _Work(program, frozenset(seen))
     body = work.block(program.body, 0)

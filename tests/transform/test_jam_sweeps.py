@@ -2,23 +2,20 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sdfgad
 from sdfgad import passes
-from sdfgad.codegen import schedule
-from sdfgad.codegen.program import compile_program
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, rebuild, statements
+from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_writes, statements
 from sdfgad.transform import jam_sweeps as module
 from sdfgad.transform.jam_sweeps import jam_sweeps
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
-from tests.support.oracle import check_same, sample
+from tests.support.oracle import check_same
 
 N, M = 16, 11
 T, I, J = ix("t"), ix("i"), ix("j")
@@ -288,93 +285,6 @@ def test_random_nests():
 def test_nothing_else_is_written():
     made = jammed(sweeps(4, loop(COLUMNS, SMOOTH)))
     assert made is not None and all_writes(made.body) == {"x"}
-
-
-WIDE = 40
-LONG = span("i", 2, WIDE - 2)
-
-
-def wide(row: tuple[Stmt, ...], count: int = 19, rows: Range = LONG, step: int = 1) -> Program:
-    """Sweeps over more rows."""
-    program = build(sweeps(count, *row, rows=rows, step=step))
-    arrays = {n: replace(a, shape=(WIDE, M)) if n in "xy" else a for n, a in program.arrays.items()}
-    return program.but(arrays=arrays)
-
-
-def turned(block: Block) -> Block:
-    """The block with the iterations of its parallel loops in falling order."""
-    def change(stmt: Stmt) -> Block:
-        if not isinstance(stmt, Loop) or not stmt.parallel:
-            return (stmt,)
-        r = stmt.range
-        return (replace(stmt, range=Range(r.var, r.stop - 1, r.start - 1, -1)),)
-
-    return rebuild(block, change)
-
-
-def parallel(program: Program) -> list[Loop]:
-    return [s for s in statements(program.body) if isinstance(s, Loop) and s.parallel]
-
-
-def same_in_any_order(before: Program) -> Program:
-    made = jam_sweeps(before, before.arguments)
-    check_same(before, made)
-    check_same(before, made.but(body=turned(made.body)))
-    return made
-
-
-def smooth(reach: int) -> tuple[Stmt, ...]:
-    terms = at("x", I - 1, J) + at("x", I + reach, J + 1)
-    return (loop(span("j", 1, M - 1), one("x", (I, J), at("x", I, J - 1) / 3.0 + terms * 0.3)),)
-
-
-@pytest.mark.parametrize(("reach", "count", "rows", "many"), [
-    (0, 15, (2, 38, 1), False), (0, 16, (2, 38, 1), True), (1, 19, (2, 37, 1), True), (1, 16, (37, 1, -1), True),
-    (2, 16, (37, 1, -1), True), (2, 19, (2, 38, 1), True), (2, 16, (3, 33, 1), False), (1, 17, (2, 24, 1), True),
-    (1, 17, (2, 23, 1), False), (1, 16, (2, 38, 2), True)])
-def test_groups_in_any_order(reach, count, rows, many):
-    made = same_in_any_order(wide(smooth(reach), count, span("i", *rows)))
-    assert bool(parallel(made)) == many
-
-
-@pytest.mark.parametrize("step", [1, -2])
-def test_groups_have_their_own_temporaries(step):
-    line = span("d", 0, M)
-    row = (each(line, put("r", ("d",), at("x", I + 1, "d") * 0.5)), loop(COLUMNS, SMOOTH),
-           each(line, put("x", (I, "d"), at("r", "d"), "+")), one("v", (), at("x", I, 2)),
-           each(line, put("x", (I, "d"), at("v") * 0.1, "+")))
-    made = same_in_any_order(wide(row, 16, step=step))
-    assert [s.private for s in parallel(made)] == [("r_1", "v_1", "r_2", "r_3", "r_4")]
-    assert {"r", "v"}.isdisjoint(made.arrays)
-
-
-def test_shorter_blocks_would_be_wrong(monkeypatch):
-    honest = module._blocks
-    monkeypatch.setattr(module, "_blocks", lambda nest: 3 * honest(nest))
-    with pytest.raises(AssertionError, match="x, after"):
-        same_in_any_order(wide(smooth(1)))
-
-
-@pytest.mark.parametrize("least", [0, 1 << 60], ids=["kernels", "groups"])
-@pytest.mark.parametrize("reach", [0, 1, 2])
-def test_native_code_gives_the_same_to_the_bit(least, reach, monkeypatch):
-    """No expression leaves the compiler a choice of what to contract."""
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
-    line = span("d", 0, M)
-    row = (one("v", (), at("x", I, 0)), each(line, put("r", ("d",), at("x", I, "d") * 0.5)), *smooth(reach),
-           each(line, put("x", (I + 1, "d"), at("r", "d") * 0.1 + at("v"), "+")))
-    before = wide(row)
-    made = jam_sweeps(before, before.arguments)
-    assert parallel(made)
-    codes = [compile_program(p) for p in (before, made)]
-    for threads in (1, 3):
-        found = []
-        for code in codes:
-            memory = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}
-            code.threads = threads
-            code(memory)
-            found.append(memory["x"])
-        np.testing.assert_array_equal(found[1], found[0])
 
 
 def relaxed(u, steps):

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <sched.h>
 #include <type_traits>
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -229,6 +230,20 @@ inline void settle() {
 #if defined(__AVX__)
     _mm_sfence();
 #endif
+}
+// Wait until another thread has done so much. One that has no processor gets one, after a while.
+inline void follow(const int64_t* done, int64_t enough) {
+    for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < enough; tries++) {
+        if (tries >= 4096) sched_yield();
+#if defined(__AVX__)
+        else _mm_pause();
+#endif
+    }
+}
+// Say to those that follow how much is done: all of it is in memory.
+inline void lead(int64_t* done, int64_t count) {
+    settle();
+    __atomic_store_n(done, count, __ATOMIC_RELEASE);
 }
 // At most n elements, so that what comes behind them begins a line.
 template <class T> inline int64_t whole_lines(const T* first, int64_t n) {

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -141,6 +141,28 @@ def _tuples_equal(ctx: Context, left: tuple, right: tuple, equal: bool) -> Value
     for a, b in zip(left, right, strict=True):
         result = both(ctx, result, comparison(ctx, np.equal, a, b))
     return result if equal else negation(ctx, result)
+
+
+def membership(ctx: Context, value: Value, items: Collection[Value]) -> Value:
+    """`value in items`: decided now, or at run time by comparisons of integers with each other."""
+    data = [n for v in (value, *items) for n in _run_time_numbers(v)]
+    if not data:
+        return value in items
+    if isinstance(items, (str, range)) or any(n.shape or n.dtype.kind not in "iub" for n in data
+                                              if isinstance(n, ArrayValue)):
+        raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
+    absent: Value = True
+    for item in items:
+        absent = both(ctx, absent, comparison(ctx, np.not_equal, value, item))
+    return negation(ctx, absent)
+
+
+def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
+    """What only the run tells of a value that is compared: itself, or parts of tuples and lists."""
+    if isinstance(value, (ArrayValue, IntValue)):
+        return [value]
+    parts = value.items if isinstance(value, ListValue) else value if isinstance(value, (tuple, list)) else ()
+    return [n for part in parts for n in _run_time_numbers(part)]
 
 
 def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
@@ -285,5 +307,5 @@ def require_same(ctx: Context, a: ArrayValue, b: ArrayValue) -> None:
         raise ctx.refuse(f"shapes {shape_text(a.shape)} and {shape_text(b.shape)} that do not agree", code="SG103")
 
 
-__all__ = ("binary", "unary", "comparison", "on_masked", "known_truth", "truth_value", "negation", "both", "kept",
-           "constant_of", "items_of", "require_same", "is_int")
+__all__ = ("binary", "unary", "comparison", "membership", "on_masked", "known_truth", "truth_value", "negation", "both",
+           "kept", "constant_of", "items_of", "require_same", "is_int")

@@ -147,7 +147,8 @@ def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> V
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(ctx, left, right) == isinstance(op, ast.Is)
     if isinstance(op, (ast.In, ast.NotIn)):
-        return _membership(ctx, left, right) == isinstance(op, ast.In)
+        found = _membership(ctx, left, right)
+        return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)
     return arithmetic.comparison(ctx, _COMPARISONS[type(op)], left, right)
 
 
@@ -161,14 +162,13 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
     return left is right
 
 
-def _membership(ctx: Context, left: Value, right: Value) -> bool:
+def _membership(ctx: Context, left: Value, right: Value) -> Value:
     if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
         raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
     items = right.items if isinstance(right, (ListValue, Record)) else right
-    constant = isinstance(items, (tuple, list, str, range, dict, set, frozenset))
-    if isinstance(left, (ArrayValue, IntValue)) or not constant:
+    if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
         raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
-    return left in items
+    return arithmetic.membership(ctx, left, items)
 
 
 def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:

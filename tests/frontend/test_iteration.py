@@ -91,6 +91,29 @@ def list_building(x):
     return np.array(out)
 
 
+@case(A34, np.array([0, 2, 1]))
+def members_known_at_run_time(A, places):
+    s = 0.0
+    for i in range(3):
+        for j in range(4):
+            if (i, j) in [(0, 1), (2, 3)]:
+                s += A[i, j]
+            elif i not in (j, None, 2):
+                s -= 2.0 * A[i, j]
+        if places[0] in (i, 1):
+            s += 10.0 * A[i, 0]
+    return s
+
+
+@case(A34)
+def items_left_out(A):
+    s = 0.0
+    for j in range(4):
+        rest = [k for k in range(4) if k not in (j,)]
+        s += A[0, rest[0]] * np.delete(A, j, 1)[1, 0] * (j + 1)
+    return s
+
+
 @case(V6)
 def unrolled_fallback(x):
     t = 0.0

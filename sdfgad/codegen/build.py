@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.cache import key_of, publish
-from sdfgad.codegen.toolchain import cpu_model, find_compiler, remember_compiler, run
+from sdfgad.codegen.toolchain import accepts, cpu_model, find_compiler, remember_compiler, run, vector_bytes
 from sdfgad.errors import ToolchainError
 
 SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
@@ -19,6 +19,9 @@ SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
          "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
          "-w")
+# gcc 12 copies short rows in pieces of 16 bytes where its vectors have 32. A vector that is loaded from two pieces just
+# stored waits until they have left for the cache.
+MOVES = ("-mmove-max=256", "-mstore-max=256")
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""
 RUNTIME = Path(__file__).parent / "runtime"
@@ -31,6 +34,11 @@ class Meta:
     entry: str
     arguments: tuple[str, ...]
     transient_bytes: int
+
+
+def flags() -> tuple[str, ...]:
+    """What every program is compiled with on this machine."""
+    return (*FLAGS, *MOVES) if vector_bytes() == 32 and accepts(find_compiler(), MOVES) else FLAGS
 
 
 def include_flags() -> tuple[str, ...]:
@@ -50,18 +58,18 @@ def runtime_text() -> str:
 def precompiled_header(includes: Sequence[str], headers: Sequence[str]) -> Path:
     """A header that includes `headers`, compiled once per compiler, flags and header texts."""
     compiler = find_compiler()
-    key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), FLAGS, tuple(includes), tuple(headers),
+    key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), flags(), tuple(includes), tuple(headers),
                  runtime_text())
 
     def build(folder: Path) -> None:
         header = folder / "all.h"
         header.write_text("".join(f'#include "{name}"\n' for name in headers))
-        run((compiler.path, *FLAGS, *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
+        run((compiler.path, *flags(), *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
 
     return publish(key, build) / "all.h"
 
 
-def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, flags: Sequence[str] = ()) -> None:
+def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more: Sequence[str] = ()) -> None:
     """Compile `source` into `folder` and describe it there."""
     blas = find_blas() if uses_blas else None
     includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
@@ -69,7 +77,7 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, flags
     header = precompiled_header(includes, headers)
     (folder / SOURCE).write_text(source)
     (folder / META).write_text(json.dumps(asdict(meta)))
-    command = (find_compiler().path, *FLAGS, *flags, *includes, "-include", str(header), str(folder / SOURCE),
+    command = (find_compiler().path, *flags(), *more, *includes, "-include", str(header), str(folder / SOURCE),
                "-shared", "-o", str(folder / LIBRARY), *(blas.link_flags() if blas else ()))
     run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
     remember_compiler()

@@ -53,6 +53,13 @@ def _inspect(path: str, changed: int) -> Compiler:
     return Compiler(path, run((path, "--version"), code="SG501", help=_INSTALL).splitlines()[0])
 
 
+@lru_cache(maxsize=4)
+def accepts(compiler: Compiler, flags: tuple[str, ...]) -> bool:
+    """Whether the compiler knows these flags."""
+    command = (compiler.path, *flags, "-Werror", "-x", "c++", "-fsyntax-only", os.devnull)
+    return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+
+
 def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | None = None) -> str:
     """Standard output of ``command``, or a ToolchainError with the last lines it printed."""
     try:

@@ -9,7 +9,17 @@ import pytest
 
 import sdfgad
 from sdfgad import ToolchainError, __version__
-from sdfgad.codegen.toolchain import cpu_model, environment, find_compiler, remember_compiler, run
+from sdfgad.codegen import build
+from sdfgad.codegen.toolchain import (
+    Compiler,
+    accepts,
+    cpu_model,
+    environment,
+    find_compiler,
+    remember_compiler,
+    run,
+    vector_bytes,
+)
 
 
 def test_the_compiler_named_by_cxx_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -71,3 +81,26 @@ def test_the_environment_of_a_cache_key_runs_no_compiler(monkeypatch: pytest.Mon
     assert parts != environment()
     environment.cache_clear()
     assert not (tmp_path / "ran").exists()
+
+
+def test_flags_are_known_to_a_compiler_or_not() -> None:
+    assert accepts(find_compiler(), ("-O2",))
+    assert not accepts(find_compiler(), ("-fno-such-flag-at-all",))
+
+
+def test_a_compiler_that_does_not_know_them_gets_no_flags_for_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "vector_bytes", lambda: 32)
+    monkeypatch.setattr(build, "find_compiler", lambda: Compiler("/bin/false", "false 1.0"))
+    assert build.flags() == build.FLAGS
+
+
+def test_short_rows_are_copied_in_whole_vectors(tmp_path: Path) -> None:
+    if vector_bytes() != 32 or build.flags() == build.FLAGS:
+        pytest.skip("no vectors of 32 bytes, or a compiler that is not told how wide moves are")
+    source, text = tmp_path / "copy.cpp", tmp_path / "copy.s"
+    source.write_text("void use(double *, double *);"
+                      "void copy() { double x[8], y[8];"
+                      " use(x, y); for (int k = 0; k < 8; k++) y[k] = x[k]; use(x, y); }")
+    run((find_compiler().path, *build.flags(), "-S", str(source), "-o", str(text)), code="SG505")
+    assert "ymm" in text.read_text()
+    assert "xmm" not in text.read_text()

@@ -213,10 +213,10 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     return item_of(ctx, base, evaluate(ctx, node.slice))
 
 
-def item_of(ctx: Context, base: Value, items: Value) -> Value:
-    """`base[items]` for arrays, tuples, lists and constants."""
+def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) -> Value:
+    """`base[items]` for arrays, tuples, lists and constants; `any_order`: as in `subscript`."""
     if isinstance(base, ArrayValue):
-        return subscript(ctx, base, items)
+        return subscript(ctx, base, items, any_order)
     if isinstance(base, Masked):
         return masked_part(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, Places) else base

@@ -15,6 +15,7 @@ from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
+from sdfgad.frontend.copying import copy_places, same_places
 from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
@@ -165,6 +166,9 @@ def _assign(ctx: Context, stmt: ast.Assign) -> None:
         exchange(ctx, stmt, step)
         return
     label = next((t.id for t in stmt.targets if isinstance(t, ast.Name)), "")
+    if len(stmt.targets) == 1 and same_places(stmt.targets[0], stmt.value):
+        copy_places(ctx, stmt.targets[0], stmt.value)
+        return
     value = _named(ctx, stmt.value, label)
     if len(stmt.targets) > 1:
         value = kept(ctx, value, label or "tmp")

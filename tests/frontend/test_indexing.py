@@ -89,6 +89,17 @@ def masks_beside_other_indices(x, last, first):
     return y, z, x[1, last].sum(), x[first, ::2].sum(axis=0), x[0, first[0], -1].max()
 
 
+@case(np.arange(60.0).reshape(3, 4, 5), np.arange(20).reshape(4, 5) % 3 == 0)
+def what_masks_choose_behind_slices(x, mask):
+    y, z, row = 2 * x, np.zeros((3, 4, 5)), x[:1] * 3
+    z[:, mask] = x[:, mask]
+    z[1:, ~mask] = y[1:, ~mask]
+    y[..., mask[0]] = y[::-1][..., mask[0]]
+    z[:, mask[:, 2], 1] = row[:, mask[:, 2], 1]
+    y[:, mask[:, 1], 1:3] = x[:, mask[:, 1], 1:3]
+    return y, z
+
+
 SHAPES = ((2, 3), (4,), ())
 
 

@@ -30,6 +30,13 @@ def array_through_a_mask_behind_a_slice(a):
     return a
 
 
+@refused(2, "a boolean mask combined with other indices", A)
+def mask_behind_a_slice_of_fewer_dimensions(a):
+    b = np.stack([a, a], axis=2)
+    b[:, a[0] > 0] = a[:, a[0] > 0]
+    return b
+
+
 @refused(1, "a boolean mask combined with other indices", A)
 def mask_and_new_dimension(a):
     return a[a[:, 0] > 0, None].sum()

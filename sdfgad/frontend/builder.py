@@ -57,6 +57,7 @@ class Builder:
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
+    mask_keys: dict[str, tuple[int, tuple]] = field(default_factory=dict)  # version and formula of stored masks
     source: SourceLine | None = None
     statements: int = 0
     lazies: int = 0

@@ -12,9 +12,20 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.indexing import expand_items, subscript, write
-from sdfgad.frontend.masking import check_cast
+from sdfgad.frontend.masking import check_cast, is_mask, settled_mask
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, Masked, Record, Value, ViewValue, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Grown,
+    IntValue,
+    Lazy,
+    ListValue,
+    Masked,
+    Record,
+    Value,
+    ViewValue,
+    is_number,
+)
 from sdfgad.frontend.views import to_int
 
 
@@ -45,7 +56,8 @@ def _place(ctx: Context, base: ListValue, items: Value) -> int:
 
 def settled(ctx: Context, items: Value) -> Value:
     """Index expressions evaluated once although they are used twice."""
-    parts = [kept(ctx, i, "index") for i in (items if isinstance(items, tuple) else (items,))]
+    parts = [settled_mask(ctx, i, "index") if isinstance(i, Lazy) and is_mask(i) else kept(ctx, i, "index")
+             for i in (items if isinstance(items, tuple) else (items,))]
     return tuple(parts) if isinstance(items, tuple) else parts[0]
 
 

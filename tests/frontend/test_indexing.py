@@ -29,6 +29,19 @@ def masks_that_change(x):
     return total, m
 
 
+@case(V6, A34)
+def masks_written_twice(x, A):
+    y = np.arange(6.0)
+    y[x > 0.5] *= x[x > 0.5]
+    x[x > 0.2] -= x[x > 0.2] * y[x > 0.2]
+    y[x > 0.2] += x[x > 0.2]
+    for k in range(3):
+        x = x * 1.25
+        y[x > 0.1 * k] += x[x > 0.1 * k] - x[x > 0.1 * k].sum()
+        A[A[:, 0] > 0, k] *= A[A[:, 0] > 0, k + 1]
+    return x, y
+
+
 @case(A34, V6, I6)
 def gathers(A, x, idx):
     return [x[idx], A[:, [0, 2]], A[[0, 2]], A[[0, 1], [1, 2]], A[1, [0, 3]], x[idx[1:3]], x[[1, -1]], A[idx[:2], 1:3],

@@ -144,6 +144,15 @@ def mask_changed_before_the_product(x):
     return np.sum(chosen * others)
 
 
+@refused(4, "different masks", X)
+def formula_with_other_values_before_the_product(x):
+    y = x * 1.0
+    chosen = x[x > 1]
+    x[0] = 5.0
+    y[x > 1] *= chosen
+    return y
+
+
 @refused(4, "one mask stored through another mask", X)
 def mask_changed_by_the_iteration_before(x):
     m = x > 1

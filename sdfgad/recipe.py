@@ -21,7 +21,7 @@ from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.transform.share_factors import share_factors
+from sdfgad.transform.products.share_factors import share_factors
 from sdfgad.wish import Wish
 
 

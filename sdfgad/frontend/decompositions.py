@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sdfgad.frontend import matrix_bodies
+from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import apply, as_array, describe, promote
 from sdfgad.frontend.indexing import subscript

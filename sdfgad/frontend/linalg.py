@@ -6,8 +6,11 @@ from string import ascii_letters
 
 import numpy as np
 
-from sdfgad.frontend import matrix_bodies, order_bodies, shape_bodies, signal_bodies
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies import matrix as matrix_bodies
+from sdfgad.frontend.bodies import order as order_bodies
+from sdfgad.frontend.bodies import shape as shape_bodies
+from sdfgad.frontend.bodies import signal as signal_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text

@@ -8,22 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import choosing_bodies as choosing
-from sdfgad.frontend import filter_bodies as filters
-from sdfgad.frontend import joining_bodies as joining
-from sdfgad.frontend import mapping_bodies as mapping
-from sdfgad.frontend import matrix_bodies as matrices
-from sdfgad.frontend import numeric_bodies as numeric
-from sdfgad.frontend import operator_bodies as operators
-from sdfgad.frontend import order_bodies as orders
-from sdfgad.frontend import polynomial_bodies as polynomials
-from sdfgad.frontend import scipy_bodies as matrices_of_scipy
-from sdfgad.frontend import shape_bodies as shapes
-from sdfgad.frontend import signal_bodies as signals
-from sdfgad.frontend import sparse_bodies as products
-from sdfgad.frontend import special_bodies as special
-from sdfgad.frontend import statistics_bodies as statistics
-from sdfgad.frontend import ufunc_bodies as ufuncs
+from sdfgad.frontend.bodies import choosing, joining, mapping, numeric, special, statistics
+from sdfgad.frontend.bodies import filter as filters
+from sdfgad.frontend.bodies import matrix as matrices
+from sdfgad.frontend.bodies import operator as operators
+from sdfgad.frontend.bodies import order as orders
+from sdfgad.frontend.bodies import polynomial as polynomials
+from sdfgad.frontend.bodies import scipy as matrices_of_scipy
+from sdfgad.frontend.bodies import shape as shapes
+from sdfgad.frontend.bodies import signal as signals
+from sdfgad.frontend.bodies import sparse as products
+from sdfgad.frontend.bodies import ufunc as ufuncs
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.prod: numeric.prod, np.cumsum: numeric.cumsum, np.cumprod: numeric.cumprod, np.var: numeric.var,

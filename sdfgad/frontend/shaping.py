@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sdfgad.arrays import native
-from sdfgad.frontend import joining_bodies
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies import joining as joining_bodies
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import sparse_bodies
+from sdfgad.frontend.bodies import sparse as sparse_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.outside import found_outside

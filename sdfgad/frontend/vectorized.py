@@ -10,7 +10,7 @@ from types import FunctionType
 
 import numpy as np
 
-from sdfgad.frontend import mapping_bodies
+from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import FLOAT, as_array
 from sdfgad.frontend.source import Code, code_of

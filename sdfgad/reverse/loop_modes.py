@@ -35,7 +35,7 @@ from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.snapshots import Room, State
 from sdfgad.reverse.while_modes import OnlineSchedule
-from sdfgad.transform.expand import Slots, is_open, iteration_slots
+from sdfgad.transform.normal.expand import Slots, is_open, iteration_slots
 
 COLUMNS = ("load", "save", "start", "stop", "turn", "redo")
 ROW_BYTES = 8 * len(COLUMNS)

@@ -28,7 +28,7 @@ from sdfgad.reverse.snapshots import SEAL
 from sdfgad.reverse.storage import Kept
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
-from sdfgad.transform.expand import is_open
+from sdfgad.transform.normal.expand import is_open
 
 DISK_BYTES_PER_SECOND = 5e8
 """Of an ordinary solid-state disk."""

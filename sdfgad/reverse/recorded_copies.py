@@ -9,7 +9,7 @@ from sdfgad.ir.program import Program
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.storage import SLACK, least_bytes
 from sdfgad.reverse.sweeps import Request
-from sdfgad.transform.read_copies import copied, read_copies
+from sdfgad.transform.copies.read_copies import copied, read_copies
 
 
 def record_copies(program: Program, request: Request) -> Program:

@@ -14,7 +14,7 @@ from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, Lib, Map, Range, Stmt, Store, View, axis
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.tape import Entry, entry_of
-from sdfgad.transform.expand import Slots
+from sdfgad.transform.normal.expand import Slots
 
 SEAL = np.dtype(np.uint64)
 """Of a snapshot on disk: its checksum, which stays in memory."""

@@ -18,7 +18,7 @@ from sdfgad.ir.walk import reads, statements
 from sdfgad.reverse.decisions import bits_of, with_decisions
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
-from sdfgad.transform.expand import expand, iteration_slots
+from sdfgad.transform.normal.expand import expand, iteration_slots
 from sdfgad.trees import leaves
 
 FEW = 1000

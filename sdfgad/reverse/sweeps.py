@@ -33,7 +33,7 @@ from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebui
 from sdfgad.reverse.tape import Declare, Entry, Record, entry_of, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
-from sdfgad.transform.expand import Slots
+from sdfgad.transform.normal.expand import Slots
 
 
 @dataclass(frozen=True)

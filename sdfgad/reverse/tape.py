@@ -15,7 +15,7 @@ from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store
-from sdfgad.transform.expand import Slots, iteration_slots
+from sdfgad.transform.normal.expand import Slots, iteration_slots
 
 Declare = Callable[[str, tuple[int, ...], np.dtype, str], Array]
 

@@ -12,7 +12,7 @@ from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem, ix, maximum, minimum
 from sdfgad.ir.program import Map, Program
-from sdfgad.transform.collect import collect_sums
+from sdfgad.transform.sums.collect import collect_sums
 from tests.codegen.build_programs import F4, F8, I8, add, agree, compare, load, mapped, mul, num, program, span, store
 
 # Images, height, width, filter, channels in, channels out: extents 1, odd ones, more than one vector.

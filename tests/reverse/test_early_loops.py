@@ -10,7 +10,7 @@ import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.pipeline import Wish, derive
 from sdfgad.testing import check_grads
-from sdfgad.transform import expand
+from sdfgad.transform.normal import expand
 from tests.data import early_programs as programs
 from tests.reverse.test_loop_modes import derived, gradients, offered
 

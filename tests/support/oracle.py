@@ -17,8 +17,8 @@ from sdfgad.ir.text import program_text
 from sdfgad.passes import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.transform.dead import remove_dead_code
-from sdfgad.transform.normalise import normalise
+from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.normal.normalise import normalise
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.alternate import LIMITS, Limits, alternate
+from sdfgad.transform.copies.alternate import LIMITS, Limits, alternate
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -6,7 +6,7 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
-from sdfgad.transform.block_loops import block_loops
+from sdfgad.transform.recurrences.block_loops import block_loops
 from tests.support.build import F8, at, each, loop, number_at, one, put, span, when
 from tests.support.oracle import check_same
 

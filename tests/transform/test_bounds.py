@@ -8,7 +8,7 @@ from sdfgad.ir.expr import Call, call
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import If, Loop, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.bounds import bound_loops
+from sdfgad.transform.normal.bounds import bound_loops
 from tests.codegen.build_programs import B1, F8, I8, compare, index, load, mapped, num, program, span, store
 from tests.support.oracle import check_same
 

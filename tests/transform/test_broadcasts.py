@@ -13,7 +13,7 @@ from sdfgad.analysis.cover import fills
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Program, Stmt
 from sdfgad.ir.walk import reads, statements
-from sdfgad.transform.broadcasts import propagate_broadcasts
+from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from tests.support.build import C16, F8, at, each, lit, loop, one, position, put, span, when
 from tests.support.oracle import check_same
 

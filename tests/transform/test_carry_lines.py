@@ -9,7 +9,7 @@ from sdfgad.arguments import bind
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.carry_lines import carry_lines
+from sdfgad.transform.rows.carry_lines import carry_lines
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same, numerical_gradient
 

@@ -15,7 +15,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild
-from sdfgad.transform.carry_values import carry_values
+from sdfgad.transform.recurrences.carry_values import carry_values
 from tests.support.build import BOOL, C16, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same, numerical_gradient, sample
 

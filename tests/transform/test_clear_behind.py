@@ -11,8 +11,8 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clear_behind import clear_behind
-from sdfgad.transform.clear_first import Limits
+from sdfgad.transform.clearing.clear_behind import clear_behind
+from sdfgad.transform.clearing.clear_first import Limits
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

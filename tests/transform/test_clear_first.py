@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clear_first import Limits, clear_first
+from sdfgad.transform.clearing.clear_first import Limits, clear_first
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

@@ -7,8 +7,8 @@ import pytest
 import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Program, Stmt, Store
-from sdfgad.transform.collapse import collapse_equal_rows
-from sdfgad.transform.normalise import normalise
+from sdfgad.transform.normal.normalise import normalise
+from sdfgad.transform.storage.collapse import collapse_equal_rows
 from tests.support.build import F8, at, each, loop, one, position, put, span
 from tests.support.oracle import check_same
 

@@ -7,8 +7,8 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
-from sdfgad.transform.collect import collect_sums
-from sdfgad.transform.triangles import LONG_ROW
+from sdfgad.transform.sums.collect import collect_sums
+from sdfgad.transform.sums.triangles import LONG_ROW
 from tests.codegen.build_programs import F8, I8, index, load, mapped, mul, program, span, store
 from tests.support.oracle import check_same
 

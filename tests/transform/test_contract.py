@@ -11,8 +11,8 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.program import Array, Lib, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from sdfgad.transform import contract as module
-from sdfgad.transform.contract import contract
+from sdfgad.transform.products import contract as module
+from sdfgad.transform.products.contract import contract
 from tests.support.build import C16, F8, at, each, loop, position, put, span
 from tests.support.oracle import Arrays, check_same, sample
 

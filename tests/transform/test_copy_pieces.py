@@ -9,7 +9,7 @@ import pytest
 
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.alternate import Limits, alternate
+from sdfgad.transform.copies.alternate import Limits, alternate
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -7,7 +7,7 @@ import pytest
 from sdfgad.ir.index import Ix, Mod, ix, mod
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import map_stmt_indices, statements
-from sdfgad.transform.cut_wraps import SHORT_ROW, cut_wraps
+from sdfgad.transform.rows.cut_wraps import SHORT_ROW, cut_wraps
 from tests.support.build import at, each, program, put, span, total
 from tests.support.oracle import execute
 

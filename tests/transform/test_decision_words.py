@@ -13,8 +13,8 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Program, Range, Stmt, Store
-from sdfgad.transform import decision_words
-from sdfgad.transform.decision_words import widen_decisions
+from sdfgad.transform.storage import decision_words
+from sdfgad.transform.storage.decision_words import widen_decisions
 from tests.support.build import at, each, loop, one, program, put, span
 from tests.support.oracle import check_same
 

@@ -7,7 +7,7 @@ import pytest
 from sdfgad.ir import algebra
 from sdfgad.ir.program import Array, Program, Stmt, Store
 from sdfgad.ir.text import program_text
-from sdfgad.transform.direct_sums import sum_directly
+from sdfgad.transform.sums.direct_sums import sum_directly
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
 

@@ -13,8 +13,8 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform import distances
-from sdfgad.transform.distances import pair_by_distance
+from sdfgad.transform.sums import distances
+from sdfgad.transform.sums.distances import pair_by_distance
 from tests.support.build import F8, at, each, lit, program, put, span
 from tests.support.oracle import check_same
 

@@ -10,7 +10,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.block_loops import block_loops
+from sdfgad.transform.recurrences.block_loops import block_loops
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -6,7 +6,7 @@ import numpy as np
 import sdfgad
 from sdfgad.frontend import parse
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fuse import MOST_NODES, fuse_pointwise
+from sdfgad.transform.fusion.fuse import MOST_NODES, fuse_pointwise
 from tests.support.oracle import check_same
 
 

@@ -6,8 +6,8 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform.hoist import hoist_invariants
-from sdfgad.transform.normalise import normalise
+from sdfgad.transform.fusion.hoist import hoist_invariants
+from sdfgad.transform.normal.normalise import normalise
 from tests.support.build import BOOL, F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -12,8 +12,8 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform import jam_sweeps as module
-from sdfgad.transform.jam_sweeps import jam_sweeps
+from sdfgad.transform.recurrences import jam_sweeps as module
+from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same
 

@@ -9,7 +9,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.join_lines import join_lines
+from sdfgad.transform.sums.join_lines import join_lines
 from tests.support.build import at, each, lit, loop, program, put, span
 from tests.support.oracle import check_same
 

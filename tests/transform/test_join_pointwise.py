@@ -7,7 +7,7 @@ from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.join_pointwise import Limits, join_pointwise
+from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
 from tests.codegen.build_programs import F4, F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -8,7 +8,7 @@ from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.text import program_text
-from sdfgad.transform.kept_powers import divide_kept_powers
+from sdfgad.transform.products.kept_powers import divide_kept_powers
 from tests.support.build import F8, at, each, lit, loop, position, put, span
 from tests.support.oracle import check_same
 

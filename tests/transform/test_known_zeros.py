@@ -7,7 +7,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.known_zeros import assign_to_zeros
+from sdfgad.transform.clearing.known_zeros import assign_to_zeros
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

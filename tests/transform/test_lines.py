@@ -8,8 +8,8 @@ from sdfgad.ir.expr import loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform import lines
-from sdfgad.transform.lines import line_up
+from sdfgad.transform.rows import lines
+from sdfgad.transform.rows.lines import line_up
 from tests.codegen.build_programs import F8, add, agree, compare, index, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -8,8 +8,8 @@ import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Lib, Loop, Map, Program, Stmt, View
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fuse import fuse_pointwise
-from sdfgad.transform.made_matrices import multiply_as_made
+from sdfgad.transform.fusion.fuse import fuse_pointwise
+from sdfgad.transform.products.made_matrices import multiply_as_made
 from tests.codegen.build_programs import C16, F8, add, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -11,10 +11,10 @@ import pytest
 import sdfgad
 from sdfgad.ir.program import Array, If, Lib, Program, Range
 from sdfgad.ir.walk import statements
-from sdfgad.transform import contract as module
-from sdfgad.transform.contract import contract
-from sdfgad.transform.masked_products import guard_masked_products
-from sdfgad.transform.merge_products import merge_products
+from sdfgad.transform.products import contract as module
+from sdfgad.transform.products.contract import contract
+from sdfgad.transform.products.masked_products import guard_masked_products
+from sdfgad.transform.products.merge_products import merge_products
 from tests.support.build import at, each, position, put, span
 from tests.support.oracle import check_same
 

@@ -8,7 +8,7 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Program, Stmt
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform.masks import inline_masks, number_scalars
+from sdfgad.transform.normal.masks import inline_masks, number_scalars
 from tests.support.build import BOOL, at, each, lit, loop, one, position, program, put, span
 from tests.support.oracle import execute
 

@@ -8,7 +8,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View, axis
 from sdfgad.rules.nodes import transposed
-from sdfgad.transform.merge_products import merge_products
+from sdfgad.transform.products.merge_products import merge_products
 from tests.support.build import F8, at, each, lit, put, span
 from tests.support.oracle import check_same
 

@@ -8,7 +8,7 @@ from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.name_versions import name_versions
+from sdfgad.transform.fusion.name_versions import name_versions
 from tests.support.build import F8, at, each, loop, put, span, when
 from tests.support.oracle import check_same
 

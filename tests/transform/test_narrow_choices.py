@@ -9,7 +9,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Store
 from sdfgad.ir.text import program_text
-from sdfgad.transform.narrow_choices import narrow_choices
+from sdfgad.transform.storage.narrow_choices import narrow_choices
 from tests.support.oracle import check_same
 
 BYTE, BOOL, DOUBLE = np.dtype(np.uint8), np.dtype(bool), np.dtype(np.float64)

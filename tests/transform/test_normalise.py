@@ -6,9 +6,9 @@ import pytest
 
 from sdfgad.ir.program import If, Loop
 from sdfgad.ir.walk import all_writes, expr_reads, range_elems, statements
-from sdfgad.transform.dead import remove_dead_code
-from sdfgad.transform.fuse import fuse_pointwise
-from sdfgad.transform.normalise import normalise
+from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.fusion.fuse import fuse_pointwise
+from sdfgad.transform.normal.normalise import normalise
 from tests.support.build import at, each, flat, loop, number_at, one, program, put, span, total, when
 from tests.support.cases import CASES
 from tests.support.oracle import execute

@@ -9,7 +9,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.overwritten import remove_overwritten
+from sdfgad.transform.clearing.overwritten import remove_overwritten
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

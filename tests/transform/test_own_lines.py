@@ -10,7 +10,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.names import fresh
-from sdfgad.transform.join_pointwise import Limits, join_pointwise
+from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
 from tests.codegen.build_programs import (
     F8,
     I8,

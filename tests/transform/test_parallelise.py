@@ -15,7 +15,7 @@ from sdfgad.ir.algebra import Term, cast
 from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Lib, Loop, Map, Program, Range, View
 from sdfgad.ir.walk import all_reads, rebuild, statements
-from sdfgad.transform.parallelise import parallelise
+from sdfgad.transform.normal.parallelise import parallelise
 from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, position, program, put, span, when
 from tests.support.cases import CASES
 from tests.support.oracle import execute, program_gradient

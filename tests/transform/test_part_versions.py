@@ -7,7 +7,7 @@ import pytest
 import sdfgad
 from sdfgad.ir.program import Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.part_versions import part_versions
+from sdfgad.transform.fusion.part_versions import part_versions
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -7,8 +7,8 @@ import pytest
 
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View
 from sdfgad.ir.text import program_text
-from sdfgad.transform import product_sums
-from sdfgad.transform.product_sums import sum_products
+from sdfgad.transform.products import product_sums
+from sdfgad.transform.products.product_sums import sum_products
 from tests.support.build import F8, at, each, put, span
 from tests.support.oracle import check_same
 

@@ -8,7 +8,7 @@ from sdfgad.arguments import bind
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Wish, derive
-from sdfgad.transform.ragged import merge_ragged
+from sdfgad.transform.rows.ragged import merge_ragged
 from tests.support.build import F8, I8, at, each, number_at, one, position, put, span
 from tests.support.oracle import check_same
 

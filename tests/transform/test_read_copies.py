@@ -7,7 +7,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Lib, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import all_reads, statements
-from sdfgad.transform.read_copies import copied, read_copies
+from sdfgad.transform.copies.read_copies import copied, read_copies
 from tests.codegen.build_programs import F4, F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -6,8 +6,8 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
-from sdfgad.transform.read_kept import read_kept
-from sdfgad.transform.unread import remove_unseen_copies
+from sdfgad.transform.copies.read_kept import read_kept
+from sdfgad.transform.dropping.unread import remove_unseen_copies
 from tests.codegen.build_programs import F4, F8, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -8,8 +8,8 @@ import pytest
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform import read_restored as module
-from sdfgad.transform.read_restored import read_restored
+from sdfgad.transform.copies import read_restored as module
+from sdfgad.transform.copies.read_restored import read_restored
 from tests.codegen.build_programs import B1, F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -11,7 +11,7 @@ import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform.read_shifted import Limits, read_shifted
+from sdfgad.transform.copies.read_shifted import Limits, read_shifted
 from tests.support.build import F8, at, each, loop, put, span, when
 from tests.support.oracle import check_same
 

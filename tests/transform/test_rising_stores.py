@@ -5,8 +5,8 @@ import pytest
 
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Map, Program, Range
-from sdfgad.transform.rising_stores import rising_stores
-from sdfgad.transform.zeroing import fold_zeroing
+from sdfgad.transform.clearing.zeroing import fold_zeroing
+from sdfgad.transform.sums.rising_stores import rising_stores
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -8,7 +8,7 @@ from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows import Limits, split_rows
+from sdfgad.transform.rows.rows import Limits, split_rows
 from tests.support.build import F8, I8, at, each, number_at, position, put, span
 
 ROWS = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)

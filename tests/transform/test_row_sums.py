@@ -8,8 +8,8 @@ import pytest
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from sdfgad.transform.row_sums import split_with_sums
-from sdfgad.transform.rows import Limits
+from sdfgad.transform.rows.row_sums import split_with_sums
+from sdfgad.transform.rows.rows import Limits
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same

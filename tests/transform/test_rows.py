@@ -14,7 +14,7 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows import Limits, split_rows
+from sdfgad.transform.rows.rows import Limits, split_rows
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 

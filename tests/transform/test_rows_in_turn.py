@@ -9,8 +9,8 @@ from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows import Limits, split_rows
-from sdfgad.transform.rows_in_turn import rows_in_turn
+from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

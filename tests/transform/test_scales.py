@@ -9,8 +9,8 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View
 from sdfgad.ir.text import program_text
 from sdfgad.rules.nodes import transposed
-from sdfgad.transform.dead import remove_dead_code
-from sdfgad.transform.scales import fold_scales
+from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.products.scales import fold_scales
 from tests.support.build import F8, at, each, put, span
 from tests.support.oracle import check_same
 

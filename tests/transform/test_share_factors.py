@@ -9,7 +9,7 @@ from sdfgad.ir.expr import Call, Local
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Let, Map, Program, Store
 from sdfgad.ir.text import program_text
-from sdfgad.transform.share_factors import share_factors
+from sdfgad.transform.products.share_factors import share_factors
 from tests.support.build import F8, at, each, lit, put, span
 from tests.support.oracle import check_same
 

@@ -9,7 +9,7 @@ from sdfgad.arguments import bind
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Wish, derive
-from sdfgad.transform.shared_values import share_values
+from sdfgad.transform.fusion.shared_values import share_values
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, one, put, repeat, span, total, when
 from tests.support.oracle import check_same
 

@@ -9,7 +9,7 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Program, View, axis
-from sdfgad.transform.streams import stream_products
+from sdfgad.transform.products.streams import stream_products
 from tests.support.build import C16, F8
 from tests.support.oracle import check_same
 

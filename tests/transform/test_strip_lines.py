@@ -9,7 +9,7 @@ import pytest
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.strip_lines import Limits, line_strips
+from sdfgad.transform.rows.strip_lines import Limits, line_strips
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -9,8 +9,8 @@ import pytest
 import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Program, Stmt
-from sdfgad.transform import strip_records
-from sdfgad.transform.strip_records import line_up_records
+from sdfgad.transform.rows import strip_records
+from sdfgad.transform.rows.strip_records import line_up_records
 from tests.support.build import F8, at, each, loop, put, span
 from tests.support.oracle import check_same
 

@@ -10,8 +10,8 @@ import sdfgad
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.bounds import bound_loops
-from sdfgad.transform.sum_nests import factorise_sums
+from sdfgad.transform.normal.bounds import bound_loops
+from sdfgad.transform.sums.sum_nests import factorise_sums
 from tests.support.oracle import check_same
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.sum_pieces import sum_pieces
+from sdfgad.transform.sums.sum_pieces import sum_pieces
 from tests.support.build import F8, at, each, loop, put, span
 from tests.support.oracle import check_same
 

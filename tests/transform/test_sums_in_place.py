@@ -5,7 +5,7 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Program, Stmt
-from sdfgad.transform.sums_in_place import sum_in_place
+from sdfgad.transform.sums.sums_in_place import sum_in_place
 from tests.support.build import F8, at, each, loop, one, put, span
 from tests.support.oracle import check_same
 

@@ -11,9 +11,9 @@ from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild, rename_symbols, statements
-from sdfgad.transform import jam_sweeps as module
-from sdfgad.transform import sweep_groups
-from sdfgad.transform.jam_sweeps import jam_sweeps
+from sdfgad.transform.recurrences import jam_sweeps as module
+from sdfgad.transform.recurrences import sweep_groups
+from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
 from tests.support.build import F8, at, each, loop, one, position, put, span, when
 from tests.support.oracle import check_same, sample
 

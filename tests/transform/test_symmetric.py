@@ -12,7 +12,7 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.symmetric import halve_symmetric
+from sdfgad.transform.sums.symmetric import halve_symmetric
 from tests.support.build import BOOL, F8, at, each, lit, program, put, span
 from tests.support.oracle import check_same
 

@@ -9,8 +9,8 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Loop, Program
-from sdfgad.transform import tables
-from sdfgad.transform.tables import tabulate
+from sdfgad.transform.normal import tables
+from sdfgad.transform.normal.tables import tabulate
 from tests.codegen.build_programs import B1, F8, add, index, load, mapped, mul, num, program, span, store
 
 

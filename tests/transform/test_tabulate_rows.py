@@ -10,7 +10,7 @@ from sdfgad.ir.expr import Expr, Index, Load, Local, call, const
 from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Array, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.tabulate_rows import MOST_BYTES, tabulate_rows
+from sdfgad.transform.fusion.tabulate_rows import MOST_BYTES, tabulate_rows
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

@@ -6,8 +6,8 @@ import pytest
 
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import Lib, Loop, Map, Program, View
-from sdfgad.transform import thin_products
-from sdfgad.transform.thin_products import write_out_products
+from sdfgad.transform.products import thin_products
+from sdfgad.transform.products.thin_products import write_out_products
 from tests.codegen.build_programs import C16, F8, program, span
 from tests.support.oracle import check_same
 

@@ -13,7 +13,7 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.thin_tapes import thin_tapes
+from sdfgad.transform.storage.thin_tapes import thin_tapes
 from tests.support.build import at, each, loop, one, program, put, span, when
 from tests.support.oracle import check_same
 

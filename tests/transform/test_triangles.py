@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.triangles import narrow_triangles
+from sdfgad.transform.sums.triangles import narrow_triangles
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, one, position, program, put, span, view_of
 from tests.support.oracle import check_same, program_gradient
 

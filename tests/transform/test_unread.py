@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Loop, Program, Stmt
-from sdfgad.transform.unread import remove_unread_stores
+from sdfgad.transform.dropping.unread import remove_unread_stores
 from tests.codegen.build_programs import F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

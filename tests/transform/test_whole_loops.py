@@ -15,8 +15,8 @@ from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
 from sdfgad.passes import optimise, prepare_program
 from sdfgad.target import load_target
-from sdfgad.transform.rows import Limits, split_rows
-from sdfgad.transform.whole_loops import loops_left_whole
+from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.transform.rows.whole_loops import loops_left_whole
 from tests.support.oracle import check_same
 
 N = 1000

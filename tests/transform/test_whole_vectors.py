@@ -7,7 +7,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements, writes
-from sdfgad.transform.strip_lines import Limits, line_strips
+from sdfgad.transform.rows.strip_lines import Limits, line_strips
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same, execute
 

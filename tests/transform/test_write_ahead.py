@@ -10,8 +10,8 @@ import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Program, Stmt
 from sdfgad.ir.walk import reads, statements, writes
-from sdfgad.transform.join_pointwise import Limits, join_pointwise
-from sdfgad.transform.write_ahead import write_ahead
+from sdfgad.transform.copies.write_ahead import write_ahead
+from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
 from tests.codegen.build_programs import F4, F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same, numerical_gradient
 

@@ -7,7 +7,7 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.zeroing import fold_zeroing
+from sdfgad.transform.clearing.zeroing import fold_zeroing
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

@@ -1,0 +1,173 @@
+"""NumPy functions of matrices and vectors, written in plain NumPy for the interpreter to run in place of a call."""
+# The interpreter runs these bodies for any kind of argument: types would say nothing.
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+from sdfgad.frontend.bodies.numeric import absolute_square
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    values = np.asarray(x)
+    if values.dtype.kind not in "fc":
+        values = values.astype(np.float64)
+    if axis is None and (ord is None or values.ndim == 1 and ord == 2):
+        return np.sqrt(np.sum(absolute_square(values), axis=None, keepdims=keepdims))
+    axes = tuple(range(values.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) == 1:
+        return _vector_norm(values, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ValueError("the norm of neither a vector nor a matrix")
+    return _matrix_norm(values, ord, axes, keepdims)
+
+
+def _vector_norm(x, ord, axis, keepdims):
+    if ord is None or ord == 2:
+        return np.sqrt(np.sum(absolute_square(x), axis=axis, keepdims=keepdims))
+    if isinstance(ord, str):
+        raise ValueError("a matrix norm of a vector")
+    if ord == np.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum((x != 0).astype(np.abs(x).dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
+def _matrix_norm(x, ord, axes, keepdims):
+    if ord is None or ord == "fro":
+        return np.sqrt(np.sum(absolute_square(x), axis=axes, keepdims=keepdims))
+    if ord in (2, -2, "nuc"):
+        return _norm_of_singular_values(x, ord, axes, keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError("the order of a norm that matrices do not have")
+    axes = (axes[0] % x.ndim, axes[1] % x.ndim)
+    sums = np.sum(np.abs(x), axis=axes[0] if ord in (1, -1) else axes[1], keepdims=True)
+    if ord > 0:
+        return np.max(sums, axis=axes, keepdims=keepdims)
+    return np.min(sums, axis=axes, keepdims=keepdims)
+
+
+def _norm_of_singular_values(x, ord, axes, keepdims):
+    values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if ord == "nuc":
+        found = np.sum(values, axis=-1)
+    else:
+        found = np.max(values, axis=-1) if ord == 2 else np.min(values, axis=-1)
+    return np.expand_dims(found, axes) if keepdims else found
+
+
+def cond(x, p=None):
+    if p is None or p == 2 or p == -2:
+        values = np.linalg.svd(x, compute_uv=False)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
+
+
+def svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def rows(parts, first, stop):
+    return parts[first:stop]
+
+
+def real_row(parts, k):
+    return np.real(parts[k])
+
+
+def adjoint(a):
+    return np.conjugate(a.T)
+
+
+def wide_qr(a):
+    m = a.shape[0]
+    q, r = np.linalg.qr(a[:, :m])
+    return q, np.concatenate((r, np.conjugate(q.T) @ a[:, m:]), axis=1)
+
+
+def least_squares(a, b, cut):
+    x = np.linalg.pinv(a, cut) @ b
+    values = np.linalg.svd(a, compute_uv=False)
+    rank = np.sum(values > cut * values[0])
+    if a.shape[0] <= a.shape[1]:
+        return x, np.zeros(0, values.dtype), rank, values
+    missed = np.sum(absolute_square(b - a @ x), axis=0)
+    # NumPy has no residuals to give where the rank is not full, and only then knows so.
+    known = np.where(rank == a.shape[1], missed, np.nan)
+    return x, np.atleast_1d(known), rank, values
+
+
+def eigh_each(a, uplo):
+    flat = np.reshape(a, (-1,) + a.shape[-2:])
+    vectors = np.empty(flat.shape, flat.dtype if flat.dtype.kind in "fc" else np.float64)
+    values = np.empty(flat.shape[:2], vectors.real.dtype)
+    for k in range(flat.shape[0]):
+        values[k], vectors[k] = np.linalg.eigh(flat[k], uplo)
+    return np.reshape(values, a.shape[:-1]), np.reshape(vectors, a.shape)
+
+
+def values_each(function, a):
+    flat = np.reshape(a, (-1,) + a.shape[-2:])
+    kind = flat.dtype if flat.dtype.kind in "fc" else np.dtype(np.float64)
+    out = np.empty((flat.shape[0], min(a.shape[-2:])), np.real(np.zeros(1, kind)).dtype)
+    for k in range(flat.shape[0]):
+        out[k] = function(flat[k])
+    return np.reshape(out, a.shape[:-2] + out.shape[1:])
+
+
+def det_each(a):
+    flat = np.reshape(a, (-1,) + a.shape[-2:])
+    out = np.empty(flat.shape[:1], flat.dtype if flat.dtype.kind in "fc" else np.float64)
+    for k in range(flat.shape[0]):
+        out[k] = np.linalg.det(flat[k])
+    return np.reshape(out, a.shape[:-2])
+
+
+def slogdet_each(a):
+    flat = np.reshape(a, (-1,) + a.shape[-2:])
+    signs = np.empty(flat.shape[:1], flat.dtype if flat.dtype.kind in "fc" else np.float64)
+    sizes = np.empty(flat.shape[:1], np.real(signs).dtype)
+    for k in range(flat.shape[0]):
+        signs[k], sizes[k] = np.linalg.slogdet(flat[k])
+    return np.reshape(signs, a.shape[:-2]), np.reshape(sizes, a.shape[:-2])
+
+
+def each(function, a):
+    flat = np.reshape(a, (-1,) + a.shape[-2:])
+    out = np.empty(flat.shape, flat.dtype if flat.dtype.kind in "fc" else np.float64)
+    for k in range(flat.shape[0]):
+        out[k] = function(flat[k])
+    return np.reshape(out, a.shape)
+
+
+def solve_each(a, b):
+    if b.ndim < 2:
+        raise ValueError("right-hand sides of a stack of systems are a matrix or a stack of them")
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    left = np.reshape(np.broadcast_to(a, lead + a.shape[-2:]), (-1,) + a.shape[-2:])
+    right = np.reshape(np.broadcast_to(b, lead + b.shape[-2:]), (-1,) + b.shape[-2:])
+    kind = np.result_type(a.dtype, b.dtype)
+    out = np.empty(right.shape, kind if kind.kind in "fc" else np.float64)
+    for k in range(right.shape[0]):
+        out[k] = np.linalg.solve(left[k], right[k])
+    return np.reshape(out, lead + b.shape[-2:])
+
+
+def vector_norm(x, axis=None, keepdims=False, ord=2):
+    if axis is None and keepdims or isinstance(axis, tuple):
+        raise ValueError("a vector in several dimensions")
+    return norm(np.ravel(x), ord, 0) if axis is None else norm(x, ord, axis, keepdims)
+
+
+def matrix_norm(x, keepdims=False, ord="fro"):
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+PARTS = (each, solve_each, svdvals, rows, real_row, adjoint, wide_qr, least_squares, eigh_each, values_each, det_each,
+         slogdet_each)
+"""What rules run here in place of a call."""

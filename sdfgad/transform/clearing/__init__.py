@@ -1,0 +1,1 @@
+"""Zeros before sums: as few as possible, in as few places."""

@@ -1,0 +1,129 @@
+"""Elements whose contents are out of date: who looks at them before they are replaced."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sdfgad.analysis.access import Site, interval_env, reads_of
+from sdfgad.analysis.cover import replaced
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.walk import all_reads, reads, writes
+from sdfgad.transform.clearing.clearings import Box, common, stored_box, take_out, touches
+
+Boxes: TypeAlias = tuple[Box, ...]
+MOST_BOXES = 64
+"""More boxes are not followed: all that is stale then counts as looked at."""
+_NOWHERE = Site((), 0, 0)
+_FAR = 2**62
+
+
+@dataclass(frozen=True)
+class Stale:
+    """left: elements that are still out of date; seen: those that somebody may have looked at, or that are given up."""
+
+    left: Boxes
+    seen: Boxes = ()
+
+
+@dataclass(frozen=True)
+class After:
+    """What comes after a statement: the rest of its block; then, in a loop, its body `again`, or what comes after."""
+
+    rest: Block
+    again: Block
+    outer: After | None
+
+
+def whole(array: Array) -> Box:
+    """All of an array."""
+    return tuple((0, n) for n in array.shape)
+
+
+def after(block: Iterable[Stmt], array: Array, stale: Stale, arrays: Mapping[str, Array]) -> Stale:
+    """What is left and what was looked at when these statements have run, one after the other."""
+    for stmt in block:
+        if not stale.left:
+            break
+        if touches(stmt, array.name):
+            stale = _met(stmt, array, stale, arrays)
+    return stale
+
+
+def unseen(block: Iterable[Stmt], array: Array, box: Box, arrays: Mapping[str, Array]) -> bool:
+    """Whether these statements, which touch the array, replace a box before anybody looks at it."""
+    stale = Stale((box,))
+    for stmt in block:
+        stale = _met(stmt, array, stale, arrays)
+        if stale.seen or not stale.left:
+            break
+    return not stale.seen and not stale.left
+
+
+def unseen_later(array: Array, left: Boxes, then: After | None, arrays: Mapping[str, Array],
+                 keep: Collection[str]) -> bool:
+    """Whether nobody looks at these elements before they are replaced; `keep`: arrays read after the program."""
+    while then is not None and left:
+        found = after(then.rest, array, Stale(left), arrays)
+        if found.seen or after(then.again, array, found, arrays).seen:
+            return False
+        left, then = found.left, then.outer
+    return not left or array.name not in keep
+
+
+def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) -> Stale:
+    """The same for one statement that touches the array; what it reads, it reads before it writes."""
+    if isinstance(stmt, Loop) and stmt.range.trips and stmt.until is None and not stmt.parallel \
+            and array.name not in reads(stmt):
+        first = after(stmt.body, array, stale, arrays)
+        if not first.left and first.seen == stale.seen:
+            return first
+    if not isinstance(stmt, Map):
+        # Inside a region nobody knows which iteration comes first, nor whether it comes at all.
+        if array.name in all_reads((stmt,)) or len(stale.left) > MOST_BOXES:
+            return Stale((), stale.seen + stale.left)
+        return Stale((), stale.seen) if array.name in replaced(stmt, arrays) else stale
+    places = _places(stmt)[array.name]
+    seen = tuple(c for look in places.looks for b in stale.left if (c := common(b, look)) is not None)
+    left = without(without(stale.left, seen), places.stored)
+    found = Stale(left, stale.seen + seen)
+    return found if len(left) <= MOST_BOXES else Stale((), found.seen + left)
+
+
+@dataclass
+class _Places:
+    """looks: boxes that hold what a map reads of an array; stored: those it replaces."""
+
+    looks: list[Box]
+    stored: list[Box]
+
+
+def _places(stmt: Map) -> Mapping[str, _Places]:
+    """By array what a map touches."""
+    known: dict[str, _Places] | None = stmt.__dict__.get("_places")
+    if known is None:
+        known = {n: _Places([], []) for n in reads(stmt) | writes(stmt)}
+        for access in dict.fromkeys(reads_of(stmt, _NOWHERE)):
+            known[access.array].looks.append(hull(access.index, access.domain))
+        for part in stmt.body:
+            box = stored_box(stmt, part) if isinstance(part, Store) and not part.op else None
+            if isinstance(part, Store) and box is not None:
+                known[part.array].stored.append(box)
+        # Statements never change and every store before asks: the answer is kept with the object.
+        object.__setattr__(stmt, "_places", known)
+    return known
+
+
+def without(boxes: Boxes, gone: Sequence[Box]) -> Boxes:
+    """What is left of some boxes when others are taken out."""
+    for box in gone:
+        boxes = tuple(rest for b in boxes for rest in take_out(b, box))
+    return boxes
+
+
+def hull(index: Sequence[Ix], domain: Sequence[Range]) -> Box:
+    """A box that holds all elements an index may mean."""
+    env = interval_env(domain)
+    ends = [i.bounds(env) for i in index]
+    return tuple((0 if low is None else low, _FAR if high is None else high + 1) for low, high in ends)

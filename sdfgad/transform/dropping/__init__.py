@@ -1,0 +1,1 @@
+"""What nobody looks at goes."""

@@ -1,0 +1,1 @@
+"""Values are computed where they are used, and once."""

@@ -1,0 +1,240 @@
+"""Neighbouring statements over the same points: one pass over their data in place of several."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.rows import points, stride, touches
+from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.walk import (
+    children,
+    conflicts,
+    expr_reads,
+    in_terms_of,
+    range_elems,
+    rebuild_blocks,
+    with_children,
+)
+from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.fusion.forward_values import forward_values, own_names
+from sdfgad.transform.fusion.own_lines import OwnLines, Pair, add_together, collects
+
+_Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """points: of a map, from which a pass over them counts. arrays: with other elements at each point of a row, that a
+    processor can follow at once. far: most statements between two maps. stride: the longest way from neighbour to
+    neighbour that caches do not mind."""
+
+    points: int = 512
+    arrays: int = 30
+    far: int = 60
+    stride: int = 4
+
+
+def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+    """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
+    ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
+
+    For maps that write each element once and share data, and sums of what they write; what one writes the other touches
+    at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
+    nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
+    apart then.
+    """
+    joiner = _Joiner(program.arrays, limits or Limits())
+    body = joiner.blocks(program.body, False)
+    joiner.readers = True
+    body = joiner.blocks(body, False)
+    if body == program.body:
+        return program
+    made = program.but(body=body, arrays=joiner.arrays)
+    return _without_lost_arrays(remove_dead_code(made, {*keep, *program.arguments}))
+
+
+def _without_lost_arrays(program: Program) -> Program:
+    """Parallel loops name only the private arrays that are left."""
+    def change(block: list[Stmt]) -> Block:
+        return tuple(replace(s, private=tuple(n for n in s.private if n in program.arrays))
+                     if isinstance(s, Loop) and s.private else s for s in block)
+
+    return program.but(body=rebuild_blocks(program.body, change))
+
+
+class _Joiner:
+    """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
+
+    def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
+        self.arrays = dict(arrays)
+        self.limits = limits
+        self.readers = False
+
+    def blocks(self, block: Block, parallel: bool) -> Block:
+        """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
+        done: list[Stmt] = []
+        for stmt in block:
+            inside = parallel or (isinstance(stmt, Loop) and stmt.parallel)
+            self._append(done, with_children(stmt, [self.blocks(b, inside) for b in children(stmt)]), parallel)
+        return tuple(done)
+
+    def _append(self, done: list[Stmt], stmt: Stmt, parallel: bool) -> None:
+        """Add a statement to a block, to run with an earlier one where that is possible."""
+        found = self._partner(done, stmt, parallel) if isinstance(stmt, Map) and self._fits(stmt) else None
+        if found is None:
+            done.append(stmt)
+            return
+        place, between, joined = found
+        done[place:] = between[0]
+        for made in joined:
+            # What both read may come from yet another one.
+            self._append(done, made, parallel)
+        done += between[1]
+
+    def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, _Between, Block] | None:
+        """The nearest earlier map to run this one with, what then comes before and after, and both together."""
+        up = True
+        for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
+            first = done[k]
+            # Whether they may stand side by side takes longest to say, by far.
+            if isinstance(first, Map) and self._fits(first) and \
+                    (moved := self._alike(first, stmt)) is not None and \
+                    (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
+                    (joined := self._joined(first, moved, parallel)) is not None:
+                return k, between, joined
+            up = up and _apart(first, stmt)
+        return None
+
+    def _fits(self, stmt: Map) -> bool:
+        """Whether every point of a large map writes elements of its own, or adds, at places that no array decides."""
+        if not stmt.domain or points(stmt) < self.limits.points or any(range_elems(r) for r in stmt.domain):
+            return False
+        stores = [p for p in stmt.body if isinstance(p, Store)]
+        return all((is_pointwise(stmt.domain, p.index) or p.op == "+") and not any(i.elems for i in p.index)
+                   for p in stores)
+
+    def _alike(self, first: Map, second: Map) -> Map | None:
+        """The second map in terms of the first, where they agree on the points and the order of loops and share data.
+        """
+        moved = _in_terms_of(first.domain, second)
+        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
+            return None
+        return moved
+
+    def _joined(self, first: Map, moved: Map, parallel: bool) -> Block | None:
+        """Both maps, which are alike, as one, where no point touches what another one writes."""
+        if parallel and any(collects(moved, p) for p in moved.body if isinstance(p, Store)):
+            return None  # rows and strips are in the cache, where sums run in tiles
+        pair = add_together(Pair(first, own_names(first, moved)))
+        lines = OwnLines(dict(self.arrays))
+        pair = pair if parallel else lines.apart(pair)
+        both = replace(first, body=(*pair.first.body, *pair.second.body))
+        if len(_streams(both)) > self.limits.arrays or not _point_by_point(pair, both, lines.arrays):
+            return None
+        self.arrays = lines.arrays
+        return (*pair.before, forward_values(both, self.arrays), *pair.after)
+
+    def _near(self, stmt: Map) -> frozenset[str]:
+        """The variables along which every access stays near the one before."""
+        return _near(stmt, tuple(self.arrays[t.array] for t in touches(stmt)), self.limits.stride)
+
+
+# Programs that are compared while planning differ in a few statements: the same questions come again and again.
+_REMEMBERED = 1 << 12
+_in_terms_of = lru_cache(maxsize=_REMEMBERED)(in_terms_of)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _near(stmt: Map, arrays: tuple[Array, ...], most: int) -> frozenset[str]:
+    """The variables along which every access, to these arrays in turn, goes no further than `most` elements."""
+    places = [(a, t.index) for a, t in zip(arrays, touches(stmt), strict=True)]
+    steps = {r.var: [stride(a, index, r.var) for a, index in places] for r in stmt.domain}
+    return frozenset(v for v, found in steps.items() if all(s is not None and abs(s) <= most for s in found))
+
+
+def _streams(stmt: Map) -> set[str]:
+    """The arrays of which a map touches another element at each point of a row."""
+    inner = stmt.domain[-1].var
+    return {t.array for t in touches(stmt) if any(inner in i.symbols for i in t.index)}
+
+
+def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
+    """Whether what one map writes the other one touches at the very element of its point, if at all."""
+    first, second = ({t.array for t in touches(m)} for m in (pair.first, pair.second))
+    stores = [p for p in both.body if isinstance(p, Store)]
+    written = {p.array for p in stores}
+    places: dict[str, set[tuple[Ix, ...]]] = {n: set() for n in first | second}
+    slices = [(p.array, p.index) for p in stores]
+    for t in touches(both):
+        if t.written or not all(_other_slice(both, t.index, index) for n, index in slices if n == t.array):
+            places[t.array].add(t.index)
+    looked_up = {e.array for p in both.body for e in index_elems(p.expr)}
+    plain = all(p.expr.dtype == arrays[p.array].dtype for p in stores)
+    sums = {p.array for p in stores if collects(both, p)}
+    return plain and looked_up.isdisjoint(written) and sums.isdisjoint(first & second) and \
+        all(len(places[n]) == 1 for n in written & first & second)
+
+
+def _other_slice(stmt: Map, a: tuple[Ix, ...], b: tuple[Ix, ...]) -> bool:
+    """Whether two indices differ in a dimension that the points of a map have no say in: they never meet there."""
+    own = {r.var for r in stmt.domain}
+    return any((i - j).const not in (None, 0) and own.isdisjoint(i.symbols) and not i.elems
+               for i, j in zip(a, b, strict=True))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _shares(first: Map, second: Map, readers: bool) -> bool:
+    """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
+    written there."""
+    alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
+    work = readers and not _work(first).isdisjoint(_work(second))
+    if all(alone) or alone[0] and not work:
+        return False  # sums alone run in tiles
+    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not work
+    here = {(t.array, t.index) for t in touches(first)
+            if is_pointwise(first.domain, t.index) and (t.written or not sums)}
+    return work or any((t.array, t.index) in here for t in touches(second))
+
+
+def _work(stmt: Map) -> set[Expr]:
+    """What a map computes anew at every point."""
+    names = {r.var for r in stmt.domain}
+    return {n for p in stmt.body for n in walk(p.expr) if isinstance(n, Call)
+            and names <= {s for e in loads(n) for i in e.index for s in i.symbols}}
+
+
+def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | None:
+    """What of the statements between two must come before the second one, and the others; None where the first one must
+    come before one of those that must."""
+    before: list[Stmt] = []
+    after: list[Stmt] = []
+    for stmt in reversed(between):
+        if all(_apart(stmt, s) for s in (*before, second)):
+            after.append(stmt)
+        elif _apart(first, stmt):
+            before.append(stmt)
+        else:
+            return None
+    return before[::-1], after[::-1]
+
+
+def _apart(first: Stmt, other: Stmt) -> bool:
+    """Whether two statements may change places: additions to one array may."""
+    return all(adds_to(first, n) and adds_to(other, n) for n in conflicts(first, other))
+
+
+def adds_to(stmt: Stmt, name: str) -> bool:
+    """Whether a statement does nothing with an array but add to it."""
+    if not isinstance(stmt, Map) or any(e.array == name for r in stmt.domain for e in range_elems(r)):
+        return False
+    return all(name not in expr_reads(p.expr) and not (isinstance(p, Store) and _moves(p, name)) for p in stmt.body)
+
+
+def _moves(part: Store, name: str) -> bool:
+    """Whether a store replaces elements of an array, or looks there where to go."""
+    return (part.array == name and part.op != "+") or any(e.array == name for i in part.index for e in i.elems)

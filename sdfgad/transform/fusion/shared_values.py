@@ -1,0 +1,187 @@
+"""Compute a value once that a program computes twice: value numbers for whole arrays."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from sdfgad.analysis.cover import replaced
+from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
+from sdfgad.ir.index import Atom, Elem, Ix, elem
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.walk import (
+    all_writes,
+    change_view,
+    children,
+    own_ranges,
+    reads,
+    rebuild,
+    rename_symbols,
+    statements,
+    with_children,
+)
+from sdfgad.transform.dropping.dead import remove_dead_code
+
+
+def share_values(program: Program, seen: Iterable[str]) -> Program:
+    """x = f(a) ; y = f(a) ; z = g(x, y)   ->   x = f(a) ; z = g(x, x)
+
+    For arrays that one and the same run of statements made of the same values, loops and conditions included, as long
+    as the first of them still holds the value. `seen`: arrays somebody reads afterwards.
+    """
+    numbering = _Numbering(program)
+    body = tuple(numbering.statement(s) for s in program.body)
+    if body == program.body:
+        return program
+    counters = {s.trips for s in statements(body) if isinstance(s, (Loop, While)) and s.trips}
+    return remove_dead_code(program.but(body=body), {*seen, *program.arguments, *counters})
+
+
+class _Numbering:
+    """Equal numbers, equal contents. numbers: of what each array holds now; holders: arrays that have held a number."""
+
+    def __init__(self, program: Program) -> None:
+        self.arrays = program.arrays
+        self.table: dict[Any, int] = {}
+        self.tokens = count()
+        self.holders: dict[int, list[str]] = {}
+        self.numbers: dict[str, int] = {}
+        self.inside: list[str] = []
+        given = {*program.arguments, *program.constants}
+        for name, a in program.arrays.items():
+            # Nobody reads what was in a temporary before its first write, so all of one kind are alike.
+            self.numbers[name] = self.number(("given", name) if name in given else ("blank", a.shape, a.dtype.str))
+        self.holders = {self.numbers[name]: [name] for name in sorted(given)}
+
+    def number(self, key: Any) -> int:
+        return self.table.setdefault(key, len(self.table))
+
+    def note(self, name: str, key: Any) -> None:
+        self.numbers[name] = number = self.number(key)
+        self.holders.setdefault(number, []).append(name)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Nothing is known of what these arrays hold."""
+        for name in names:
+            self.note(name, ("unknown", next(self.tokens)))
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        """The statement with every read sent to the first array that holds the value."""
+        written = frozenset(all_writes((stmt,)))
+        names = {n: first for n in reads(stmt) - written if (first := self.first(n, written)) != n}
+        stmt = _reading(stmt, names) if names else stmt
+        if children(stmt) and not (isinstance(stmt, Loop) and stmt.range.var in self.inside):
+            before = dict(self.numbers)
+            stmt = with_children(stmt, [self.inner(b, stmt, before) for b in children(stmt)])
+            self.numbers = before
+        self.result(stmt, sorted(written))
+        return stmt
+
+    def inner(self, block: Block, stmt: Stmt, before: Mapping[str, int]) -> Block:
+        """A block inside a region; what an iteration finds may come from another one."""
+        self.numbers = dict(before)
+        if isinstance(stmt, (Loop, While)):
+            self.forget(sorted(all_writes((stmt,))))
+        # A variable stands for one number at a time: statements that name it are alike within one iteration.
+        self.inside.append(stmt.range.var if isinstance(stmt, Loop) else "")
+        made = tuple(self.statement(s) for s in block)
+        self.inside.pop()
+        return made
+
+    def first(self, name: str, written: frozenset[str]) -> str:
+        number = self.numbers[name]
+        holders = (h for h in self.holders.get(number, ()) if self.numbers[h] == number and h not in written)
+        return next(holders, name)
+
+    def result(self, stmt: Stmt, written: Sequence[str]) -> None:
+        """Number what the statement leaves behind: by its text, and by what it found in the arrays it names."""
+        order: dict[str, str] = {}
+        key = _key(stmt, Names(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
+        if key is None:
+            return self.forget(written)
+        fresh = replaced(stmt, self.arrays) - reads(stmt)
+        found = tuple((self.arrays[n].shape, self.arrays[n].dtype.str, -1 if n in fresh else self.numbers[n])
+                      for n in order)
+        for name in written:
+            self.note(name, (key, found, order[name]))
+        return None
+
+
+@dataclass(frozen=True)
+class Names:
+    """Other names for the arrays of expressions, indices and views."""
+
+    name: Callable[[str], str]
+
+    def index(self, i: Ix) -> Ix:
+        return i.rebuild(self._atom) if i.elems else i
+
+    def _atom(self, atom: Atom) -> Ix | None:
+        return elem(self.name(atom.array), atom.parts) if isinstance(atom, Elem) else None
+
+    def expr(self, e: Expr) -> Expr:
+        return rewrite(map_indices(e, self.index), lambda n: Load(self.name(n.array), n.index, n.dtype)
+                       if isinstance(n, Load) else None)
+
+    def range(self, r: Range) -> Range:
+        return replace(r, start=self.index(r.start), stop=self.index(r.stop))
+
+    def view(self, v: View) -> View:
+        return replace(change_view(v, self.index), array=self.name(v.array))
+
+    def part(self, p: Let | Store) -> Let | Store:
+        if isinstance(p, Let):
+            return replace(p, expr=self.expr(p.expr))
+        return Store(self.name(p.array), tuple(self.index(i) for i in p.index), self.expr(p.expr), p.op)
+
+    def own(self, stmt: Stmt) -> Stmt:
+        """A statement with other names, but for what it holds and the flags of loops."""
+        if isinstance(stmt, Map):
+            return replace(stmt, domain=tuple(map(self.range, stmt.domain)), body=tuple(map(self.part, stmt.body)))
+        if isinstance(stmt, Lib):
+            return replace(stmt, outs=tuple(map(self.view, stmt.outs)), ins=tuple(map(self.view, stmt.ins)))
+        if isinstance(stmt, Loop):
+            return replace(stmt, range=self.range(stmt.range))
+        return replace(stmt, cond=self.expr(stmt.cond)) if isinstance(stmt, If) else stmt
+
+
+def renamed(block: Block, names: Mapping[str, str]) -> Block:
+    """The statements on other arrays; the flags of loops keep their names."""
+    change = Names(lambda n: names.get(n, n))
+    return rebuild(block, lambda s: (change.own(s),))
+
+
+def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
+    """The statement itself with reads sent elsewhere. It writes none of these arrays."""
+    return Names(lambda n: names.get(n, n)).own(stmt)
+
+
+def _key(stmt: Stmt, names: Names, depth: int) -> Any:
+    """The same for statements that differ in the names of arrays and variables alone; None for what is never alike."""
+    stmt, depth = _plain(stmt, depth)
+    own = names.own(stmt)
+    inner = tuple(tuple(_key(s, names, depth) for s in b) for b in children(stmt))
+    if any(k is None for b in inner for k in b):
+        return None
+    if isinstance(own, Map):
+        return own.domain, own.body
+    if isinstance(own, Lib):
+        return own.op, own.outs, own.ins, repr(sorted(own.attrs.items()))
+    if isinstance(own, Loop):
+        control = [names.name(n) if n else "" for n in (own.until, own.trips)]
+        return own.range, *control, own.parallel, inner
+    if isinstance(own, While):
+        return names.name(own.flag), names.name(own.trips), inner
+    return (own.cond, inner) if isinstance(own, If) else None
+
+
+def _plain(stmt: Stmt, depth: int) -> tuple[Stmt, int]:
+    """The statement with variables named by their depth, and the depth inside it."""
+    names = {r.var: f"%{depth + k}" for k, r in enumerate(own_ranges(stmt))}
+    if not names:
+        return stmt, depth
+    plain = rename_symbols((stmt,), names)[0]
+    moved = tuple(replace(r, var=names[r.var]) for r in own_ranges(plain))
+    plain = replace(plain, domain=moved) if isinstance(plain, Map) else plain
+    return (replace(plain, range=moved[0]) if isinstance(plain, Loop) else plain), depth + len(names)

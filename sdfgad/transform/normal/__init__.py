@@ -1,0 +1,1 @@
+"""A parsed program comes to the form that the derivative sees."""

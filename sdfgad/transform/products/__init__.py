@@ -1,0 +1,1 @@
+"""Sums of products become matrix products; factors are shared."""

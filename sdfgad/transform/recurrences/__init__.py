@@ -1,0 +1,1 @@
+"""Loops whose iterations depend on each other."""

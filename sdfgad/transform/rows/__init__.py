@@ -1,0 +1,1 @@
+"""Stretches of statements run row by row, and rows lie in lines."""

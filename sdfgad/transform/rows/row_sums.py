@@ -1,0 +1,198 @@
+"""Sums over whole arrays taken along by the rows that make the elements."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sdfgad.analysis.rows import footprint
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Const, Load
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
+from sdfgad.names import fresh
+from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.rows.rows import Limits, split_rows
+
+
+def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None = None,
+                    whole: frozenset[Range] = frozenset()) -> Program:
+    """map i, j: t[i, j] = f(i, j) ; map i, j: v += t[i, j] ; map i, j: y[i, j] = g(t[i, j])
+    ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: s[i] += t[j] ; map j: y[i, j] = g(t[j]) } ;
+         map i: v += s[i]
+
+    `split_rows`, to which a sum over everything is no obstacle as long as nobody looks at it: in one pass over memory
+    it is added up row by row, and the sums of the rows at the end. Rows that no longer stay in the cache may not become
+    others than they are without the sum.
+    """
+    keep, limits = tuple(keep), limits or Limits()
+    program = _starts_first(program)
+    apart, totals = _taken_apart(program)
+    made = _put_together(split_rows(apart, (*keep, *totals), limits, whole), totals)
+    summed = [size for size, name in _nests(made) if name - program.arrays.keys()]
+    if max(summed, default=0) <= limits.nearby:
+        return made
+    plain = split_rows(program, keep, limits, whole)
+    return made if _alike(_shapes(made), _shapes(plain)) else plain
+
+
+def _nests(program: Program) -> Iterator[tuple[int, frozenset[str]]]:
+    """Per innermost parallel loop the bytes that an iteration touches, and the arrays it writes."""
+    for stmt in statements(program.body):
+        if isinstance(stmt, Loop) and stmt.parallel and not any(isinstance(s, Loop) and s.parallel for s in stmt.body):
+            yield footprint(stmt.body, program.arrays), frozenset(all_writes(stmt.body))
+
+
+def _shapes(program: Program) -> Counter[int | None]:
+    """How many iterations parallel loops have."""
+    return Counter(s.range.trips for s in statements(program.body) if isinstance(s, Loop) and s.parallel)
+
+
+def _alike(made: Counter[int | None], plain: Counter[int | None]) -> bool:
+    """Whether rows were joined, and nothing else became rows."""
+    return made <= plain and made.keys() == plain.keys()
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A sum over everything, of which `terms` stands for the terms; order: its place among the sums."""
+
+    terms: str
+    stmt: Map
+    store: Store
+    order: int
+
+
+def _starts_first(program: Program) -> Program:
+    """s ; v = 0 ; v += f(i, j)   ->   v = 0 ; s ; v += f(i, j), so that nothing stands between the rows of s and f."""
+    totals = {p.array for s in program.body if isinstance(s, Map) and (p := _sum_over_all(s)) is not None}
+    touched: set[str] = set()
+    first: list[Stmt] = []
+    for stmt in program.body:
+        part = only_store(stmt) if isinstance(stmt, Map) and not stmt.domain else None
+        if part is not None and part.array in totals - touched and part.op is None and isinstance(part.expr, Const):
+            first.append(stmt)
+        touched |= all_reads((stmt,)) | all_writes((stmt,))
+    return program.but(body=(*first, *(s for s in program.body if not any(s is f for f in first))))
+
+
+def _taken_apart(program: Program) -> tuple[Program, dict[str, _Total]]:
+    """v += f(i, j)   ->   terms[i, j] = f(i, j), by the names of the terms."""
+    arrays = dict(program.arrays)
+    body = list(program.body)
+    totals: dict[str, _Total] = {}
+    for k, stmt in enumerate(program.body):
+        part = _sum_over_all(stmt) if isinstance(stmt, Map) else None
+        if part is None or not isinstance(stmt, Map) or not _unseen(part.array, program.body[k + 1:]):
+            continue
+        name = fresh("terms", arrays)
+        shape = tuple(r.trips or 0 for r in stmt.domain)
+        arrays[name] = replace(arrays[part.array], name=name, shape=shape, role="transient")
+        body[k] = replace(stmt, body=(Store(name, tuple(ix(r.var) - r.start for r in stmt.domain), part.expr),))
+        totals[name] = _Total(name, stmt, part, k)
+    return program.but(body=tuple(body), arrays=arrays), totals
+
+
+def _sum_over_all(stmt: Map) -> Store | None:
+    """What a map adds to one element and does nothing else, over a box."""
+    part = only_store(stmt)
+    if part is None or part.op != "+" or part.index or part.array in reads(replace(stmt, body=(_plain(part),))):
+        return None
+    return part if stmt.domain and all(r.step == 1 and r.start.const is not None and r.trips for r in stmt.domain) \
+        else None
+
+
+def _plain(part: Store) -> Store:
+    return replace(part, op=None)
+
+
+def _unseen(name: str, later: Sequence[Stmt]) -> bool:
+    """Whether nothing but more sums into it touches a scalar."""
+    for stmt in later:
+        part = _sum_over_all(stmt) if isinstance(stmt, Map) else None
+        if part is not None and part.array == name:
+            continue
+        if name in all_reads((stmt,)) | all_writes((stmt,)):
+            return False
+    return True
+
+
+def _put_together(program: Program, totals: Mapping[str, _Total]) -> Program:
+    """Terms made in rows are summed there, others where they were."""
+    arrays = {n: a for n, a in program.arrays.items() if n not in totals}
+    body: list[Stmt] = []
+    ends: list[tuple[int, Map]] = []
+    for stmt in program.body:
+        total = _total_of(stmt, totals)
+        if total is not None:
+            body.append(total.stmt)
+            continue
+        for inside, path in list(_summed_in_rows(stmt, totals)):
+            own = totals[inside]
+            into = _row_sum(own, path, arrays)
+            arrays[into.array.name] = into.array
+            stmt = _changed(stmt, partial(_adding, name=own.terms, into=into))
+            ends.append((own.order, into.end(own)))
+        body.append(stmt)
+    return program.but(body=(*body, *(end for _, end in sorted(ends, key=lambda e: e[0]))), arrays=arrays)
+
+
+def _total_of(stmt: Stmt, totals: Mapping[str, _Total]) -> _Total | None:
+    """The sum whose terms a statement makes, when it is not part of rows."""
+    part = only_store(stmt) if isinstance(stmt, Map) else None
+    return totals.get(part.array) if part is not None else None
+
+
+def _summed_in_rows(stmt: Stmt, totals: Mapping[str, _Total], path: tuple[Range, ...] = ()
+                    ) -> Iterator[tuple[str, tuple[Range, ...]]]:
+    """The terms made inside a nest of parallel loops, and those loops."""
+    total = _total_of(stmt, totals)
+    if total is not None:
+        yield total.terms, path
+    for block in children(stmt):
+        for inner in block:
+            yield from _summed_in_rows(inner, totals, (*path, stmt.range) if isinstance(stmt, Loop) else path)
+
+
+@dataclass(frozen=True)
+class _RowSums:
+    """An element for each iteration of a nest of loops."""
+
+    array: Array
+    loops: tuple[Range, ...]
+
+    @property
+    def index(self) -> tuple[Ix, ...]:
+        return tuple(ix(r.var) - r.start for r in self.loops)
+
+    def end(self, total: _Total) -> Map:
+        """The sums of the rows added up."""
+        value = Load(self.array.name, self.index, self.array.dtype)
+        return Map(self.loops, (replace(total.store, expr=value),), total.stmt.source)
+
+
+def _row_sum(total: _Total, loops: tuple[Range, ...], arrays: Mapping[str, Array]) -> _RowSums:
+    shape = tuple(r.trips or 0 for r in loops)
+    name = fresh(f"{total.store.array}_rows", arrays)
+    return _RowSums(replace(arrays[total.store.array], name=name, shape=shape, role="transient"), loops)
+
+
+def _changed(stmt: Stmt, change: Callable[[Stmt], Block]) -> Stmt:
+    """Loops with other statements inside their nest."""
+    if not isinstance(stmt, Loop):
+        return stmt
+    body = tuple(made for s in stmt.body
+                 for made in ((_changed(s, change),) if isinstance(s, Loop) else change(s)))
+    return replace(stmt, body=body)
+
+
+def _adding(stmt: Stmt, name: str, into: _RowSums) -> Block:
+    """terms[i, j] = e   ->   s[i] = 0 ; s[i] += e"""
+    part = only_store(stmt) if isinstance(stmt, Map) else None
+    if part is None or not isinstance(stmt, Map) or part.array != name:
+        return (stmt,)
+    zero = Store(into.array.name, into.index, algebra.zero(into.array.dtype))
+    more = Store(into.array.name, into.index, part.expr, "+")
+    return Map((), (zero,), stmt.source), replace(stmt, body=(more,))

@@ -1,0 +1,394 @@
+"""Run a stretch of statements row by row, so that what they hand to each other stays in the cache."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sdfgad.analysis.cover import covers
+from sdfgad.analysis.rows import (
+    Rows,
+    footprint,
+    maps_of,
+    number_rows,
+    reach,
+    runs,
+    seeds,
+    stride,
+    touched_bytes,
+    touches,
+    trips,
+)
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import (
+    children,
+    map_accesses,
+    map_stmt_indices,
+    own_ranges,
+    reads,
+    statements,
+    with_children,
+    writes,
+)
+from sdfgad.names import fresh
+from sdfgad.transform.rows.rows_in_turn import rows_in_turn
+
+
+@dataclass(frozen=True)
+class Limits:
+    """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
+    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
+    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least."""
+
+    reuse: int = 1 << 20
+    work: int = 1 << 18
+    nearby: int = 3 << 16
+    stack: int = 1 << 16
+    trips: int = 64
+    fewest: int = 8
+    stream: int = 256
+    far: int = 1 << 21
+    narrow: int = 256
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One way to take rows apart: `width` neighbouring rows from `low` on per iteration of `loop`."""
+
+    rows: Rows
+    loop: Range
+    low: Ix
+    high: Ix
+    first: int
+    last: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How a run is taken apart: `cuts` from outside to inside, and `body` inside them.
+
+    turn: a last cut whose rows come one after the other. before: what every iteration of the other cuts begins with.
+    met: arrays in which rows of `turn` meet.
+    """
+
+    cuts: tuple[Cut, ...]
+    body: Block
+    turn: Cut | None = None
+    before: Block = ()
+    met: frozenset[str] = frozenset()
+
+    @property
+    def all_cuts(self) -> tuple[Cut, ...]:
+        return (*self.cuts, *([self.turn] if self.turn else []))
+
+
+def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None,
+               whole: frozenset[Range] = frozenset()) -> Program:
+    """map i, j: t[i, j] = f(i, j) ; map i, j: y[i] += t[i, j]
+    ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
+
+    For neighbouring maps, and loops of maps, in which all that is written stays in its row. Rows are taken together in
+    strips where a single one leaves nothing to vectorise. Where one is too much for the cache and can be cut once more,
+    along a dimension in which rows only meet in sums, these smaller rows come one after the other. `whole`: loops whose
+    bodies stay as they are.
+    """
+    splitter = _Splitter(program, frozenset(keep), limits or Limits(), whole)
+    body = splitter.block(program.body, nested=False)
+    return program.but(body=body, arrays=splitter.arrays)
+
+
+class _Splitter:
+    """Rewrites blocks; `arrays` follows the private ones."""
+
+    def __init__(self, program: Program, keep: frozenset[str], limits: Limits, whole: frozenset[Range]) -> None:
+        self.arrays = dict(program.arrays)
+        self.limits = limits
+        self.whole = whole
+        self.fixed = keep | set(program.arguments) | set(program.constants)
+        self.taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
+        self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
+
+    def block(self, block: Block, nested: bool) -> Block:
+        """The block with its best run taken apart, what stands before, behind and inside treated likewise."""
+        best = max(self._candidates(block), key=lambda c: c[0], default=None)
+        if best is None:
+            return tuple(s if isinstance(s, Loop) and s.range in self.whole else
+                         with_children(s, [self.block(b, nested or isinstance(s, (Loop, While))) for b in children(s)])
+                         for s in block)
+        start, stop, made = self._grown(block, *best[1:])
+        loop = self._privatise(block[start:stop], made, nested)
+        return (*self.block(block[:start], nested), loop, *self.block(block[stop:], nested))
+
+    def _candidates(self, block: Block) -> Iterator[tuple[float, int, int, Taken]]:
+        """Runs that pay, with what they save."""
+        seen: set[tuple[int, int]] = set()
+        # A part of a run saves no more than the run: where that is nothing, there are no rows to number.
+        for rows in _numberings(block, self.arrays) if self._saved(block) else ():
+            for start, stop in self._stretches(block, rows):
+                if (start, stop) in seen:
+                    continue
+                seen.add((start, stop))
+                saved = self._saved(block[start:stop])
+                if saved and (made := self._cuts(block[start:stop])) is not None:
+                    yield saved, start, stop, made
+
+    def _stretches(self, block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
+        """Runs under the numbering of the whole block that save something, and what of each hangs together on its
+        own."""
+        name, (dim, _) = next(iter(rows.places.items()))
+        for start, stop in runs(block, rows):
+            if self._saved(block[start:stop]):
+                yield start, stop
+                for first, last in runs(block[start:stop], number_rows(block[start:stop], name, dim)):
+                    yield start + first, start + last
+
+    def _grown(self, block: Block, start: int, stop: int, made: Taken) -> tuple[int, int, Taken]:
+        """The run with neighbours that fit when the rest of the block has no say in the numbering."""
+        while True:
+            wider = [(a, b) for a, b in ((start - 1, stop), (start, stop + 1)) if a >= 0 and b <= len(block)]
+            found = [(a, b, cuts) for a, b in wider if (cuts := self._cuts(block[a:b])) is not None]
+            if not found:
+                return start, stop, made
+            start, stop, made = found[0]
+
+    def _saved(self, run: Block) -> float:
+        """Bytes that maps of the run read or write again after another one; 0 when that is not worth while."""
+        traffic: Counter[str] = Counter()
+        first: dict[str, int] = {}
+        work = 0
+        for stmt, times in _timed(run):
+            count = math.prod(trips(r) for r in stmt.domain)
+            work += times * count * len(touches(stmt))
+            for name in {t.array for t in touches(stmt)}:
+                size = count * self.arrays[name].dtype.itemsize
+                traffic[name] += times * size
+                first[name] = max(first.get(name, 0), size)
+        saved = sum(n - first[name] for name, n in traffic.items() if self.arrays[name].bytes >= self.limits.reuse)
+        # One parallel region takes the place of one per map and iteration, or of none where those are too small.
+        loops = any(isinstance(s, Loop) for s in run)
+        worth = work >= self.limits.work and (loops or saved >= self.limits.reuse)
+        return saved + work * loops if worth else 0
+
+    def _cuts(self, run: Block) -> Taken | None:
+        """The cuts that keep what is near each other in the cache; the widest ones where that cannot be."""
+        near = self._cuts_at(run, 0)
+        if near is None or near.turn is not None or footprint(near.body, self.arrays) <= self.limits.nearby:
+            return near
+        return self._cuts_at(run, self.limits.stream)
+
+    def _cuts_at(self, run: Block, stream: int) -> Taken | None:
+        """As few row dimensions as bring a row into the cache and keep threads busy, and the run inside them."""
+        cuts: list[Cut] = []
+        body = run
+        while not self._enough(cuts, body):
+            found = [(self._inner_share(body, rows), rows) for rows in self._whole(body)]
+            if not found:
+                break
+            share, rows = max(found, key=lambda pair: pair[0])
+            cut = self._cut(rows, body, 1) if share >= 0.75 else self._strips(rows, body, cuts, stream)
+            if cut is None:
+                break
+            cuts.append(cut)
+            body = tuple(_tiled(s, cut) for s in body)
+        busy = math.prod(trips(c.loop) for c in cuts)
+        if not cuts or busy < self.limits.fewest or self._streams(cuts, body) or self._scattered(cuts, run, body):
+            return None
+        return self._in_turn(Taken(tuple(cuts), body))
+
+    def _streams(self, cuts: list[Cut], body: Block) -> bool:
+        """Whether every row goes through the same data, too much for a cache: apart, maps take a part of it at a time
+        for all rows (`codegen/tiles.py`)."""
+        placed = {n for c in cuts for n in c.rows.places}
+        alone = [s for s in body if isinstance(s, Map)]
+        return len(alone) == len(body) and any(
+            touched_bytes(m, t, self.arrays) >= self.limits.far for m in alone for t in touches(m)
+            if t.array not in placed)
+
+    def _scattered(self, cuts: list[Cut], run: Block, body: Block) -> bool:
+        """Whether single rows lie side by side, elements of many in every cache line, and do not stay in the cache:
+        every row then fetches the lines of all of them."""
+        outer = cuts[0]
+        if outer.width > 1 or footprint(body, self.arrays) <= self.limits.nearby:
+            return False
+        return any(self._side_by_side(m, outer) for m in maps_of(run))
+
+    def _side_by_side(self, stmt: Map, cut: Cut) -> bool:
+        """Whether neighbours in all that a map goes through, row by row, are in different rows."""
+        row = cut.rows.turns[id(stmt)][0]
+        steps = {stride(self.arrays[t.array], t.index, row) for t in touches(stmt)} - {0}
+        return len(stmt.domain) > 1 and steps <= {1, -1}
+
+    def _in_turn(self, taken: Taken) -> Taken:
+        """With one more cut where that brings a row into the cache."""
+        if footprint(taken.body, self.arrays) <= self.limits.nearby or not any(isinstance(s, Loop) for s in taken.body):
+            return taken
+        for found in rows_in_turn(taken.body, self.arrays):
+            cut = self._cut(found.rows, found.body, 1)
+            body = tuple(_tiled(s, cut) for s in found.body)
+            if footprint(body, self.arrays) <= self.limits.nearby:
+                return replace(taken, body=body, turn=cut, before=found.before, met=found.met)
+        return taken
+
+    def _enough(self, cuts: list[Cut], body: Block) -> bool:
+        busy = math.prod(trips(c.loop) for c in cuts)
+        return bool(cuts) and busy >= self.limits.trips and footprint(body, self.arrays) <= self.limits.nearby
+
+    def _whole(self, body: Block) -> Iterator[Rows]:
+        """Numberings under which the whole body runs row by row."""
+        for rows in _numberings(body, self.arrays):
+            if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body):
+                yield rows
+
+    def _inner_share(self, body: Block, rows: Rows) -> float:
+        """The share of the work that has something to vectorise inside a single row."""
+        good = total = 0
+        for stmt, times in _timed(body):
+            work = times * math.prod(trips(r) for r in stmt.domain) * len(touches(stmt))
+            row = rows.turns[id(stmt)][0]
+            inner = [self._unevenness(stmt, r.var) for r in stmt.domain if r.var != row and trips(r) >= 8]
+            total += work
+            good += work if inner and min(inner) <= self._unevenness(stmt, row) else 0
+        return good / total if total else 0.0
+
+    def _unevenness(self, stmt: Map, var: str) -> int:
+        """How far from neighbour to neighbour a variable goes."""
+        steps = [stride(self.arrays[t.array], t.index, var) for t in touches(stmt)]
+        return sum(8 if s is None else min(abs(s), 4) for s in steps)
+
+    def _strips(self, rows: Rows, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
+        """Strips of neighbouring rows as wide as the cache and the threads allow.
+
+        A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
+        does not fit into the cache comes from memory: `stream` bytes next to each other at a time.
+        """
+        outside = math.prod(trips(c.loop) for c in cuts)
+        if outside >= self.limits.fewest and footprint(body, self.arrays) <= self.limits.nearby:
+            return None
+        first, last = _hull(rows, body)
+        smallest = min(self.arrays[t.array].dtype.itemsize for stmt in maps_of(body) for t in touches(stmt))
+        widths = [w for w in (4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8)
+                  if w * smallest >= 64 and outside * ((last - first) // w) >= self.limits.fewest]
+        fitting = [w for w in widths if footprint(body, self.arrays, (rows, w)) <= self.limits.nearby]
+        streamed = [w for w in widths if w * smallest <= stream] or widths[-1:]
+        width = (fitting or streamed)[0] if widths else 0
+        if not cuts and width * smallest < self.limits.narrow and self._lies_well(rows, body):
+            return None
+        return self._cut(rows, body, width) if widths else None
+
+    def _lies_well(self, rows: Rows, body: Block) -> bool:
+        """Whether a core holds all there is, with neighbouring rows side by side: strips of it have more beginnings and
+        ends than they save."""
+        near = all(self._unevenness(s, rows.turns[id(s)][0]) <= len(touches(s)) for s in maps_of(body))
+        return near and footprint(body, self.arrays) <= self.limits.far
+
+    def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
+        first, last = _hull(rows, body)
+        var = fresh("row" if width == 1 else "strip", self.taken)
+        self.taken.add(var)
+        if width == 1:
+            return Cut(rows, Range(var, ix(first), ix(last)), ix(var), ix(var) + 1, first, last, 1)
+        low = ix(var) * width + first
+        loop = Range(var, ix(0), ix(-(-(last - first) // width)))
+        high = low + width if (last - first) % width == 0 else minimum(ix(last), low + width)
+        return Cut(rows, loop, low, high, first, last, width)
+
+    def _privatise(self, run: Block, made: Taken, nested: bool) -> Loop:
+        """The loops around the run; what lives in it alone loses its rows."""
+        cuts = made.all_cuts
+        private: dict[str, Array] = {}
+        for name in self._local(run, nested):
+            small = _private(self.arrays[name], cuts)
+            taken = sum(a.bytes for a in private.values())
+            if small is not None and name not in made.met and taken + small.bytes <= self.limits.stack:
+                private[name] = small
+        self.arrays.update(private)
+        body = tuple(_moved(s, private, cuts) for s in made.body)
+        if made.turn is not None:
+            body = (*made.before, Loop(made.turn.loop, body, run[0].source))
+        for k, cut in enumerate(reversed(made.cuts)):
+            body = (Loop(cut.loop, body, run[0].source, parallel=True, private=() if k else tuple(private)),)
+        return body[0]  # type: ignore[return-value]
+
+    def _local(self, run: Block, nested: bool) -> list[str]:
+        """Temporaries that only this run looks at and that begin afresh each time."""
+        here = Counter(n for s in statements(run) for n in sorted(reads(s) | writes(s)))
+        names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed
+                 and self.arrays[n].role == "transient" and self.arrays[n].shape]
+        return [n for n in names if not nested or self._fresh(n, run)]
+
+    def _fresh(self, name: str, run: Block) -> bool:
+        first = next(s for s in run if any(name in reads(t) | writes(t) for t in statements((s,))))
+        if not isinstance(first, Map) or name in reads(first):
+            return False
+        stores = [p for p in first.body if isinstance(p, Store) and p.array == name]
+        return len(stores) == 1 and covers(first, stores[0], self.arrays[name])
+
+
+def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[Rows]:
+    """The ways to number rows, each once: what a numbering has reached would reach the same from there."""
+    known: set[tuple[str, int]] = set()
+    for name, dim in seeds(block, arrays):
+        if (name, dim) not in known:
+            rows = number_rows(block, name, dim)
+            known |= {(other, at) for other, (at, _) in rows.places.items()}
+            yield rows
+
+
+def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:
+    """Every map with the number of times loops of the block run it."""
+    for stmt in block:
+        if isinstance(stmt, Map):
+            yield stmt, times
+        for inner in children(stmt):
+            yield from _timed(inner, times * (trips(stmt.range) if isinstance(stmt, Loop) else 1))
+
+
+def _hull(rows: Rows, body: Block) -> tuple[int, int]:
+    spans = [rows.span(m) for m in maps_of(body)]
+    return min(s[0] for s in spans), max(s[1] for s in spans)
+
+
+def _tiled(stmt: Stmt, cut: Cut) -> Stmt:
+    """The part of a statement that belongs to one iteration of the cut's loop."""
+    if not isinstance(stmt, Map):
+        return with_children(stmt, [tuple(_tiled(s, cut) for s in b) for b in children(stmt)])
+    var, shift = cut.rows.turns[id(stmt)]
+    first, last = cut.rows.span(stmt)
+    if cut.width == 1 and (first, last) == (cut.first, cut.last):
+        rest = replace(stmt, domain=tuple(r for r in stmt.domain if r.var != var))
+        return map_stmt_indices(rest, lambda i: i.subs({var: cut.low - shift}))
+    low = cut.low if first == cut.first else maximum(cut.low, ix(first))
+    high = cut.high if last == cut.last else minimum(cut.high, ix(last))
+    part = Range(var, low - shift, high - shift)
+    return replace(stmt, domain=tuple(part if r.var == var else r for r in stmt.domain))
+
+
+def _private(array: Array, cuts: tuple[Cut, ...]) -> Array | None:
+    """The part of an array that one iteration sees."""
+    width = {c.rows.places[array.name][0]: c.width for c in cuts if array.name in c.rows.places}
+    if len(width) != len(cuts):
+        return None
+    # Neighbours in a strip, which are what is left to vectorise, come to lie side by side.
+    return replace(array, shape=tuple(width.get(d, array.shape[d]) for d in _strips_last(width, len(array.shape))))
+
+
+def _strips_last(width: Mapping[int, int], rank: int) -> list[int]:
+    """The dimensions of a private array."""
+    return sorted((d for d in range(rank) if width.get(d) != 1), key=lambda d: (d in width, d))
+
+
+def _moved(stmt: Stmt, private: Mapping[str, Array], cuts: tuple[Cut, ...]) -> Stmt:
+    """The statement with private arrays seen from the first row of the iteration."""
+
+    def place(name: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        if name not in private:
+            return index
+        start = {c.rows.places[name][0]: (c, c.low + c.rows.places[name][1]) for c in cuts}
+        width = {d: c.width for d, (c, _) in start.items()}
+        return tuple(index[d] - start[d][1] if d in start else index[d] for d in _strips_last(width, len(index)))
+
+    return map_accesses(stmt, place)

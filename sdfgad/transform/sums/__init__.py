@@ -1,0 +1,1 @@
+"""Where, and in what order, terms are added."""

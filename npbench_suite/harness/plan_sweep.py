@@ -8,6 +8,7 @@ of its own answer. Nothing is compiled or run, so the largest presets are as goo
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -80,7 +82,9 @@ def _in_a_process(name: str, preset: str, limit: int | None, percent: int | None
     command = [sys.executable, "-m", "npbench_suite.harness.plan_sweep", "--preset", preset, "--one",
                json.dumps([name, limit, percent])]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROCESS_SECONDS, check=False)
+        with TemporaryDirectory() as empty:  # no plan is found again
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PROCESS_SECONDS, check=False,
+                                  env={**os.environ, "SDFGAD_CACHE_DIR": empty})
     except subprocess.TimeoutExpired:
         click.echo(f"{name}: no plan within {PROCESS_SECONDS} s", err=True)
         return None

@@ -120,6 +120,11 @@ def shrinking(index: Ix | str, *, spread: bool = False) -> Program:
     return program({"x": X}, [clear, loop(BINS, *body), *total], m=((30,), BOOL), c=(30,))
 
 
+def test_loops_in_which_nothing_is_left_are_no_obstacle():
+    before = program({"x": X}, [loop(BINS, loop(ROW)), one("s", (), at("x", 3))])
+    same(before, number_scalars(before, ("s",)))
+
+
 def test_a_mask_of_what_the_statement_itself_overwrites():
     for before in (shrinking("j"), shrinking("j", spread=True)):
         after = inline_masks(before, ("s", "c"))

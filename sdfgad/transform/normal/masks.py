@@ -107,7 +107,7 @@ def _nests(block: Block) -> Iterator[tuple[Loop, ...]]:
         while isinstance(inner, Loop):
             nest = (*nest, inner)
             inner = inner.body[0] if len(inner.body) == 1 else None
-        if nest and all(isinstance(s, Map) for s in nest[-1].body):
+        if nest and nest[-1].body and all(isinstance(s, Map) for s in nest[-1].body):
             yield nest if _single_points(nest[-1].body) else nest[-1:]
         for below in children(stmt):
             yield from _nests(below)

@@ -33,7 +33,7 @@ class Bound:
 
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
     """Match arguments to parameters as Python would; UsageError when it would not."""
-    values = _in_order(fn, args) if not keywords else None
+    values = _in_order(fn, args, keywords)
     if values is None:
         try:
             bound = _signature_of(fn).bind(*args, **keywords)
@@ -52,19 +52,45 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
     return call.args, call.kwargs
 
 
-def _in_order(fn: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any] | None:
-    """What `bind` finds for one argument per parameter, in a small part of the time; None in all other cases."""
+def _in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What `inspect` finds where every parameter takes one argument, in a small part of the time; None otherwise."""
     # What is remembered of methods belongs to their functions: it would keep the objects alive.
-    names = (_plain_parameters(fn.__func__) or ())[1:] or None if type(fn) is MethodType else _plain_parameters(fn)
-    return dict(zip(names, args, strict=True)) if names is not None and len(names) == len(args) else None
+    plain, skipped = (_plain(fn.__func__), 1) if type(fn) is MethodType else (_plain(fn), 0)
+    if plain is None or len(args) > plain.positional - skipped:
+        return None
+    values = dict(zip(plain.names[skipped:], args, strict=False))
+    used = 0
+    for name in plain.names[skipped + len(args):]:
+        if name in keywords and name in plain.by_name:
+            values[name] = keywords[name]
+            used += 1
+        elif name in plain.defaults:
+            values[name] = plain.defaults[name]
+        else:
+            return None
+    return values if used == len(keywords) else None
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """Parameters that take one argument each: the first so many by position, `by_name` by name."""
+
+    names: tuple[str, ...]
+    positional: int
+    by_name: frozenset[str]
+    defaults: Mapping[str, Any]
 
 
 @lru_cache(maxsize=256)
-def _plain_parameters(fn: Callable[..., Any]) -> tuple[str, ...] | None:
-    """The names of all parameters if each takes one argument by position."""
-    parameters = _signature_of(fn).parameters
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple(parameters) if all(p.kind in plain for p in parameters.values()) else None
+def _plain(fn: Callable[..., Any]) -> _Plain | None:
+    """The parameters of a function, if none of them takes whatever is left over."""
+    found = _signature_of(fn).parameters
+    kinds = [p.kind for p in found.values()]
+    if any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
+        return None
+    by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
+    defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}
+    return _Plain(tuple(found), len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY), by_name, defaults)
 
 
 def _signature_of(fn: Callable[..., Any]) -> inspect.Signature:
@@ -81,6 +107,8 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if type(value) is np.ndarray:  # what follows says the same of it, and takes longer
         leaves[name] = value
         return (value.shape, value.dtype.str, False, None, not value.flags.c_contiguous)
+    if type(value) in _BY_VALUE:
+        return (type(value).__name__, repr(value))
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
         turned = isinstance(value, np.ndarray) and not value.flags.c_contiguous
@@ -88,8 +116,6 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if isinstance(value, (float, complex)) and not isinstance(value, bool):
         leaves[name] = value
         return type(value).__name__
-    if type(value) in _BY_VALUE:
-        return (type(value).__name__, repr(value))
     inside = contents(value)
     if inside is not None:
         form = type(value)

@@ -28,10 +28,18 @@ def named(a: Any, *, b: Any = 4.0) -> Any:
     return a, b
 
 
+class Pairs:
+    def method(self, a: Any, b: Any = 5.0) -> Any:
+        return a, b
+
+
 @pytest.mark.parametrize(("fn", "args", "keywords", "values"), [
     (two, (1.0, 2.0), {}, {"a": 1.0, "b": 2.0}), (two, (1.0,), {}, {"a": 1.0, "b": 3.0}),
     (two, (), {"b": 2.0, "a": 1.0}, {"a": 1.0, "b": 2.0}), (first, (1.0, 2.0), {}, {"a": 1.0, "b": 2.0}),
     (rest, (1.0, 2.0), {}, {"a": 1.0, "b": (2.0,)}), (named, (1.0,), {}, {"a": 1.0, "b": 4.0}),
+    (named, (1.0,), {"b": 2.0}, {"a": 1.0, "b": 2.0}), (named, (), {"b": 2.0, "a": 1.0}, {"a": 1.0, "b": 2.0}),
+    (first, (1.0,), {"b": 2.0}, {"a": 1.0, "b": 2.0}), (two, (1.0,), {"b": 2.0}, {"a": 1.0, "b": 2.0}),
+    (Pairs().method, (1.0,), {"b": 2.0}, {"a": 1.0, "b": 2.0}), (Pairs().method, (1.0,), {}, {"a": 1.0, "b": 5.0}),
 ])
 def test_values(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
                 values: dict[str, Any]) -> None:
@@ -44,6 +52,14 @@ def test_values(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[st
 def test_wrong_numbers_of_arguments(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
     with pytest.raises(UsageError, match=fn.__name__):
         bind(fn, args, {})
+
+
+@pytest.mark.parametrize(("fn", "args", "keywords"), [
+    (two, (1.0,), {"a": 2.0}), (two, (1.0,), {"c": 2.0}), (first, (), {"a": 1.0, "b": 2.0}), (named, (), {"b": 1.0}),
+    (Pairs().method, (1.0,), {"self": 2.0}), (two, (1.0, 2.0), {"b": 2.0})])
+def test_wrong_names_of_arguments(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=fn.__name__):
+        bind(fn, args, keywords)
 
 
 def test_arrays_that_fit_are_taken_as_they_are() -> None:

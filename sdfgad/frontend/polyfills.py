@@ -34,7 +34,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
     np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
     np.pad: shapes.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
-    np.indices: shapes.indices, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
+    np.indices: shapes.indices, np.ix_: shapes.ix_, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
     np.linalg.norm: matrices.norm, np.linalg.cond: matrices.cond,

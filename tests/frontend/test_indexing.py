@@ -42,6 +42,15 @@ def masks_written_twice(x, A):
     return x, y
 
 
+@case(A44, I6)
+def crossed(A, idx):
+    free = idx % 2 + 1
+    B = A[np.ix_(free[:3], idx[1:3] % 4)] * 2
+    for k in range(3):
+        A[np.ix_([k, k + 1], [k, k + 1])] += B[0, 0] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return B, A[np.ix_((0, 2), free[:2])], np.ix_(free), A.reshape(2, 2, 4)[np.ix_([1, 0], [1], idx[:2] % 4)]
+
+
 @case(A34, V6, I6)
 def gathers(A, x, idx):
     return [x[idx], A[:, [0, 2]], A[[0, 2]], A[[0, 1], [1, 2]], A[1, [0, 3]], x[idx[1:3]], x[[1, -1]], A[idx[:2], 1:3],

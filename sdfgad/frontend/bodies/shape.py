@@ -186,6 +186,12 @@ def indices(dimensions):
     return np.stack(np.meshgrid(*[np.arange(n) for n in dimensions], indexing="ij"))
 
 
+def ix_(*parts):
+    n = len(parts)
+    places = [np.nonzero(p)[0] if np.asarray(p).dtype == bool else np.asarray(p) for p in parts]
+    return tuple([np.reshape(p, (1,) * k + (-1,) + (1,) * (n - k - 1)) for k, p in enumerate(places)])
+
+
 def item(a):
     return np.ravel(a)[0] if np.ndim(a) else a
 

@@ -185,7 +185,7 @@ def _searched(recipe: Recipe, choice: Choice) -> tuple[Emission, Plan]:
         best, plan = choice.best()
         return Found((best.made, dict(best.modes), best.finished, plan), timed="machine" in vars(choice))
 
-    made, modes, finished, plan = recalled("gradient", recipe.everything, search)
+    made, modes, finished, plan = recalled("gradient", recipe.everything, search, recipe.parsed.program.constants)
     return Emission(made, modes, lambda _: finished), plan
 
 
@@ -257,7 +257,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
-        optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))))
+        optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))), parsed.program.constants)
     return Primal(parsed, program, build(program, keep), outputs)
 
 
@@ -290,7 +290,8 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
         views = resolve_outputs(parsed, Wish((), output, "sum"))
         program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
-    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions))
+    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
+                                         program.constants)
     names = {n: arguments[parsed.traced[n]] for n in wrt}
     return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched))
 

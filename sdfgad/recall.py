@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from logging import getLogger
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ NOT_READ = (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportErr
 DIGEST = 32
 """Bytes in front of what is kept that tell whether it is whole."""
 Value = TypeVar("Value")
+Arrays: TypeAlias = Mapping[str, np.ndarray]
 _log = getLogger("sdfgad")
 
 
@@ -45,34 +46,35 @@ class Unknown(Exception):
     """Something of which only its own process knows what it is."""
 
 
-def recalled(what: str, parts: Any, search: Callable[[], Found[Value]]) -> Value:
+def recalled(what: str, parts: Any, search: Callable[[], Found[Value]], outside: Arrays) -> Value:
     """What a search finds, or has found for equal parts in this or another process. what: names the search.
 
-    All that decides the search has to be in the parts, but for settings, this package and the machine.
+    All that decides the search has to be in the parts, but for settings, this package and the machine. outside: arrays
+    that stay the caller's own, whose elements may change from call to call; what is found refers to these very arrays.
     """
     try:
         key = key_of("recalled", what, digest(parts), settings().solver_time_limit, *installation())
     except (Unknown, RecursionError):
         return search().value
-    known = _known(key)
+    known = _known(key, outside)
     if known is None:
         known = search()
-        _keep(key, known, what)
+        _keep(key, known, outside, what)
     return known.value
 
 
-def _known(key: str) -> Found[Any] | None:
-    found = _read(key)
+def _known(key: str, outside: Arrays) -> Found[Any] | None:
+    found = _read(key, outside)
     if found is not None and found.timed:
-        return _read(_timed(key))
+        return _read(_timed(key), outside)
     return found
 
 
-def _keep(key: str, found: Found[Any], what: str) -> None:
+def _keep(key: str, found: Found[Any], outside: Arrays, what: str) -> None:
     try:
         if found.timed:
-            _write(_timed(key), found)
-        _write(key, Found(None, True) if found.timed else found)
+            _write(_timed(key), found, outside)
+        _write(key, Found(None, True) if found.timed else found, outside)
     except NOT_WRITTEN as reason:
         _log.info("the %s is not kept for other processes: %s", what, reason)
 
@@ -82,9 +84,9 @@ def _timed(key: str) -> str:
     return key_of("timed", key, repr(this_machine()))
 
 
-def _write(key: str, value: Any) -> None:
+def _write(key: str, value: Found[Any], outside: Arrays) -> None:
     room = io.BytesIO()
-    _Writer(room, pickle.HIGHEST_PROTOCOL).dump(value)
+    _Writer(room, outside).dump(value)
     data = room.getvalue()
 
     def build(folder: Path) -> None:
@@ -92,14 +94,17 @@ def _write(key: str, value: Any) -> None:
     publish(key, build)
 
 
-def _read(key: str) -> Any:
+def _read(key: str, outside: Arrays) -> Found[Any] | None:
     """What was written; None when that is nothing, or not as it was."""
     folder = entry(key)
     if folder is None:
         return None
     try:
         data = (folder / FILE).read_bytes()
-        return pickle.loads(data[DIGEST:]) if hashlib.sha256(data[DIGEST:]).digest() == data[:DIGEST] else None
+        if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+            return None
+        found: Found[Any] = _Reader(io.BytesIO(data[DIGEST:]), outside).load()
+        return found
     except NOT_READ:
         return None
 
@@ -108,16 +113,42 @@ class _Writer(pickle.Pickler):
     """This package's dataclasses by their fields: what they have found out about themselves since, hashes of texts for
     one, is good in one process only. Classes of the user's may do anything when they are made, so theirs are not."""
 
+    def __init__(self, file: io.BytesIO, outside: Arrays) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._names = {id(array): name for name, array in outside.items()}
+
+    def persistent_id(self, value: Any) -> str | None:
+        return self._names.get(id(value)) if isinstance(value, np.ndarray) else None
+
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, MappingProxyType):
             return _frozen, (dict(value),)
-        if is_dataclass(value) and type(value).__module__.startswith("sdfgad."):
+        if is_dataclass(value) and _is_own(value):
             return type(value), tuple(getattr(value, field.name) for field in fields(value))
         return NotImplemented
 
 
+class _Reader(pickle.Unpickler):
+    """With the arrays from outside as they are now."""
+
+    def __init__(self, file: io.BytesIO, outside: Arrays) -> None:
+        super().__init__(file)
+        self._outside = outside
+
+    def persistent_load(self, name: Any) -> np.ndarray:
+        return self._outside[name]
+
+
 def _frozen(items: dict[Any, Any]) -> Mapping[Any, Any]:
     return MappingProxyType(items)
+
+
+def _is_own(value: Any) -> bool:
+    return type(value).__module__.startswith("sdfgad.")
+
+
+def _name(form: type) -> str:
+    return f"{form.__module__}.{form.__qualname__}"
 
 
 def digest(value: Any) -> str:
@@ -138,7 +169,7 @@ class _Digests:
     def of(self, value: Any) -> bytes:
         known = self._known.get(id(value))
         if known is None:
-            made = hashlib.blake2b(type(value).__qualname__.encode(), digest_size=16)
+            made = hashlib.blake2b(_name(type(value)).encode(), digest_size=16)
             for piece in self._pieces(value):
                 made.update(len(piece).to_bytes(8, "little"))
                 made.update(piece)
@@ -153,9 +184,11 @@ class _Digests:
         elif value is None or isinstance(value, (bool, int, float, complex)):
             yield repr(value).encode()
         elif isinstance(value, type):
-            yield f"{value.__module__}.{value.__qualname__}".encode()
+            yield _name(value).encode()
         elif is_dataclass(value):
             yield from (self.of(getattr(value, field.name)) for field in fields(value))
+            if not _is_own(value):  # whatever else its author has put into it
+                yield self.of(getattr(value, "__dict__", None))
         elif isinstance(value, (tuple, list)):
             yield from map(self.of, value)
         elif isinstance(value, Mapping):

@@ -11,4 +11,4 @@ def searching(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Every test makes its programs anew: many change a constant of a pass, which what is kept on disk knows nothing
     of."""
     if request.node.get_closest_marker("recalls") is None:
-        monkeypatch.setattr(pipeline, "recalled", lambda what, parts, search: search().value)
+        monkeypatch.setattr(pipeline, "recalled", lambda what, parts, search, outside: search().value)

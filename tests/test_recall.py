@@ -16,7 +16,7 @@ from sdfgad.checkpoint.roofline import FALLBACK, Machine
 from sdfgad.codegen import cache
 from sdfgad.ir.text import program_text
 from sdfgad.planning import Choice
-from sdfgad.recall import Found, Unknown, digest, recalled
+from sdfgad.recall import Found, Unknown, digest
 
 pytestmark = pytest.mark.recalls
 Pair = namedtuple("Pair", "first second")
@@ -134,6 +134,25 @@ def test_other_surroundings_are_another_question(monkeypatch):
     assert np.all(before != after)
 
 
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+
+
+def weighted(x):
+    return np.sum(WEIGHTS * x * x)
+
+
+@pytest.mark.parametrize("derive", [sdfgad.grad, sdfgad.forward])
+def test_arrays_from_outside_are_no_copies(monkeypatch, derive):
+    # They may change their elements between calls.
+    x, weights = np.array([1.0, -2.0, 0.5]), np.array([1.0, 2.0, 3.0])
+    monkeypatch.setitem(globals(), "WEIGHTS", weights)
+    derive(weighted)(x)
+    found = derive(weighted)
+    before = np.copy(found(x))
+    weights *= 2
+    np.testing.assert_array_equal(found(x), 2 * before)
+
+
 def test_other_threads_are_another_question(no_search):
     x = np.linspace(0.1, 0.9, 20)
     with sdfgad.config(num_threads=1):
@@ -149,6 +168,10 @@ def test_a_tape_that_outgrows_the_limit_makes_a_found_program_go_on_too(no_searc
     for _ in range(2):
         np.testing.assert_allclose(sdfgad.grad(halved, memory_limit=6000)(x), expected, rtol=1e-12)
         no_search()
+
+
+def recalled(what, parts, search):
+    return recall.recalled(what, parts, search, {})
 
 
 def _searches(values):

@@ -261,12 +261,12 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
 
 
 def _apart(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
-    """The shape of a copy and of so many elements behind it that the next copy begins `APART` bytes on, in a cache line
-    of its own."""
+    """The shape of a copy and of so many elements behind it that the next copy begins `APART` bytes on; in a cache line
+    of its own, too, unless that would take several long rows."""
     if not shape or 0 in shape:
         return shape
     row = math.prod(shape[1:]) * dtype.itemsize
-    step = math.lcm(LINE, row) // row
+    step = math.lcm(LINE, row) // row if row < APART else 1
     return -(-(shape[0] + -(-APART // row)) // step) * step, *shape[1:]
 
 

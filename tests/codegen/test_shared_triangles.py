@@ -7,6 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from sdfgad.codegen import parallel
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -112,6 +113,12 @@ def test_copies_lie_apart(stop: int, cells: int, dtype: np.dtype) -> None:
     pitch = copies.bytes // copies.shape[0]
     assert pitch % LINE == 0 and APART <= pitch - cells * dtype.itemsize < APART + LINE
     check_same(made, alone(made, found), tolerance=1e-4 if dtype == F4 else 1e-12)
+
+
+@pytest.mark.parametrize(("shape", "taken"), [((100,), (168,)), ((3, 3), (32, 3)), ((3, 101), (4, 101)), ((), ()),
+                                              ((2, 4, 101), (3, 4, 101)), ((0, 5), (0, 5))])
+def test_copies_of_long_rows_take_little_more_than_these(shape: tuple[int, ...], taken: tuple[int, ...]) -> None:
+    assert parallel._apart(shape, F8) == taken
 
 
 @pytest.mark.parametrize(("sums", "blocks"), [(1, 15), (4, 4), (8, 2)])

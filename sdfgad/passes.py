@@ -6,6 +6,7 @@ from sdfgad.reverse.storage import views_of
 from sdfgad.transform.clearing.clear_behind import clear_behind
 from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.clear_rest import clear_rest
+from sdfgad.transform.clearing.cleared_rows import assign_to_rows
 from sdfgad.transform.clearing.known_zeros import assign_to_zeros
 from sdfgad.transform.clearing.overwritten import remove_overwritten
 from sdfgad.transform.clearing.zeroing import fold_zeroing
@@ -40,6 +41,7 @@ from sdfgad.transform.products.thin_products import write_out_products
 from sdfgad.transform.recurrences.block_loops import block_loops
 from sdfgad.transform.recurrences.carry_values import carry_values
 from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
+from sdfgad.transform.rows.bordered_rows import border_rows
 from sdfgad.transform.rows.carry_lines import carry_lines
 from sdfgad.transform.rows.cut_wraps import cut_wraps
 from sdfgad.transform.rows.distribute import distribute_sweeps
@@ -63,6 +65,7 @@ from sdfgad.transform.sums.join_lines import join_lines
 from sdfgad.transform.sums.join_updates import join_updates
 from sdfgad.transform.sums.joined_sums import join_sums
 from sdfgad.transform.sums.rising_stores import rising_stores
+from sdfgad.transform.sums.shared_additions import share_additions
 from sdfgad.transform.sums.sum_nests import factorise_sums
 from sdfgad.transform.sums.sum_pieces import sum_pieces
 from sdfgad.transform.sums.sums_in_place import sum_in_place
@@ -109,7 +112,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
     program = line_up(clear_rest(_take_turns(program, keep)))
     program = thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
-    return line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
+    program = line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
+    return share_additions(border_rows(assign_to_rows(program), keep))
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

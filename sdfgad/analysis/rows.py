@@ -6,7 +6,7 @@ every iteration of every map touches slices of one row only, in all arrays that 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdfgad.ir.expr import index_elems, loads
@@ -242,6 +242,12 @@ def stride(array: Array, index: tuple[Ix, ...], var: str) -> int | None:
         total += factor * step
         step *= n
     return total
+
+
+def other_slice(own: Collection[str], a: Sequence[Ix], b: Sequence[Ix]) -> bool:
+    """Whether two indices differ in a dimension that the variables `own` have no say in: they never meet there."""
+    return any((i - j).const not in (None, 0) and i.symbols.isdisjoint(own) and not i.elems
+               for i, j in zip(a, b, strict=True))
 
 
 def points(stmt: Map, unknown: int = 16) -> int:

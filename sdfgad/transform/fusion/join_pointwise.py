@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import points, stride, touches
+from sdfgad.analysis.rows import other_slice, points, stride, touches
 from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
@@ -170,21 +170,15 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
     written = {p.array for p in stores}
     places: dict[str, set[tuple[Ix, ...]]] = {n: set() for n in first | second}
     slices = [(p.array, p.index) for p in stores]
+    own = {r.var for r in both.domain}
     for t in touches(both):
-        if t.written or not all(_other_slice(both, t.index, index) for n, index in slices if n == t.array):
+        if t.written or not all(other_slice(own, t.index, index) for n, index in slices if n == t.array):
             places[t.array].add(t.index)
     looked_up = {e.array for p in both.body for e in index_elems(p.expr)}
     plain = all(p.expr.dtype == arrays[p.array].dtype for p in stores)
     sums = {p.array for p in stores if collects(both, p)}
     return plain and looked_up.isdisjoint(written) and sums.isdisjoint(first & second) and \
         all(len(places[n]) == 1 for n in written & first & second)
-
-
-def _other_slice(stmt: Map, a: tuple[Ix, ...], b: tuple[Ix, ...]) -> bool:
-    """Whether two indices differ in a dimension that the points of a map have no say in: they never meet there."""
-    own = {r.var for r in stmt.domain}
-    return any((i - j).const not in (None, 0) and own.isdisjoint(i.symbols) and not i.elems
-               for i, j in zip(a, b, strict=True))
 
 
 @lru_cache(maxsize=_REMEMBERED)

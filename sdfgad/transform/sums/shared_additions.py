@@ -1,0 +1,100 @@
+"""The same sums added to several rows: computed once."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sdfgad.analysis.rows import other_slice, points, touches
+from sdfgad.ir.expr import Expr, Local, loads
+from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store, While
+from sdfgad.ir.walk import all_writes, children, conflicts, in_terms_of, with_children
+from sdfgad.transform.normal.spelling import only_store
+
+LEAST = 8
+"""Points from which on a pass over a row counts."""
+FAR = 8
+"""Statements between two maps, at most."""
+_NAME = "added"
+
+
+def share_additions(program: Program) -> Program:
+    """for i: { map d: x[i + 1, d] += a[d] + b[d] ; y[i] = 0 ; map d: x[i - 1, d] += a[d] + b[d] }
+    ->   for i: { map d: { v = a[d] + b[d] ; x[i + 1, d] += v ; x[i - 1, d] += v } ; y[i] = 0 }
+
+    For rows in loops, and sums of at least two elements. What stands in between touches other elements.
+    """
+    body = tuple(_inside(s, False) for s in program.body)
+    return program.but(body=body) if body != program.body else program
+
+
+def _inside(stmt: Stmt, looped: bool) -> Stmt:
+    inner = looped or isinstance(stmt, (Loop, While))
+    blocks = [tuple(_inside(s, inner) for s in b) for b in children(stmt)]
+    return with_children(stmt, [_block(b) if inner else b for b in blocks])
+
+
+def _block(block: Block) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        place = _place(out, stmt) if isinstance(stmt, Map) else None
+        if place is None or not isinstance(stmt, Map):
+            out.append(stmt)
+        else:
+            first = out[place]
+            assert isinstance(first, Map)
+            out[place] = _both(first, stmt)
+    return tuple(out)
+
+
+def _place(done: Sequence[Stmt], stmt: Map) -> int | None:
+    """Where an earlier map adds the same, past statements that may come after this one as well."""
+    store = only_store(stmt)
+    if store is None or store.op != "+" or len(stmt.domain) != 1 or points(stmt) < LEAST or len(loads(store.expr)) < 2:
+        return None
+    for k in range(len(done) - 1, max(-1, len(done) - 1 - FAR), -1):
+        first = done[k]
+        if isinstance(first, Map) and _alike(first, stmt):
+            return k
+        if not _apart(first, stmt):
+            return None
+    return None
+
+
+def _alike(first: Map, second: Map) -> bool:
+    """Whether two maps add the same to rows that never meet."""
+    moved = in_terms_of(first.domain, second)
+    one, other = _added(first), None if moved is None else _added(moved)
+    if one is None or other is None or moved is None or one[0] != other[0]:
+        return False
+    return _apart(first, moved) and all_writes((first, second)).isdisjoint(e.array for e in loads(one[0]))
+
+
+def _added(stmt: Map) -> tuple[Expr, tuple[Store, ...]] | None:
+    """What a map adds, and the stores that do, when it does nothing else."""
+    name, value = (stmt.body[0].name, stmt.body[0].expr) if isinstance(stmt.body[0], Let) else ("", None)
+    stores = tuple(p for p in stmt.body if isinstance(p, Store) and p.op == "+")
+    if len(stores) != len(stmt.body) - (value is not None) or not stores:
+        return None
+    if value is None:
+        return (stores[0].expr, stores) if len(stores) == 1 else None
+    return (value, stores) if all(p.expr == Local(name, p.expr.dtype) for p in stores) else None
+
+
+def _both(first: Map, second: Map) -> Map:
+    """Two maps that are alike as one."""
+    moved = in_terms_of(first.domain, second)
+    one, other = _added(first), None if moved is None else _added(moved)
+    assert one is not None and other is not None
+    value = Local(_NAME, one[0].dtype)
+    return replace(first, body=(Let(_NAME, one[0]), *(replace(p, expr=value) for p in (*one[1], *other[1]))))
+
+
+def _apart(first: Stmt, second: Stmt) -> bool:
+    """Whether two statements may change places: what one of them writes, the other one does not touch."""
+    if not conflicts(first, second):
+        return True
+    if not isinstance(first, Map) or not isinstance(second, Map):
+        return False
+    own = {r.var for s in (first, second) for r in s.domain}
+    return all(other_slice(own, a.index, b.index) for a in touches(first) for b in touches(second)
+               if a.array == b.array and (a.written or b.written))

@@ -55,11 +55,11 @@ extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
 # DaCe takes and gives each array by itself; a member of the state is named after its container.
-_MEMBER = r"(__\d+_(v_\w+))"
-_TAKE = re.compile(rf"__state->{_MEMBER} = dace::aligned_new_array<([^()]+)>\(.+, 64\);")
+_MEMBER = r"__\d+_(v_\w+)"
+_TAKE = re.compile(rf"^ *__state->{_MEMBER} = dace::aligned_new_array<([^()]+)>\(.+, 64\);\n", re.MULTILINE)
+_USED = re.compile(rf"__state->{_MEMBER}\b")
 _GIVE = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n", re.MULTILINE)
-# Arrays that share bytes must not promise that nobody else has a pointer to them.
-_PROMISE = re.compile(rf"\* __restrict__ {_MEMBER};")
+_DECLARED = re.compile(rf"^ *[^\n;]+\* (?:__restrict__ )?{_MEMBER};\n", re.MULTILINE)
 _MEMBERS = """    sg::Memory sg_memory;
     sg::Tapes sg_tapes{{sg_memory, {tapes}}};
     const char *sg_damaged = nullptr;
@@ -84,13 +84,20 @@ def _state(lowered: Lowered) -> str:
 
 
 def _placed(code: str, lowered: Lowered) -> str:
-    """`state->v = dace::aligned_new_array<double>(n, 64);`   ->   `state->v = __state->sg_arena.at<double>(offset);`"""
+    """`state->v = dace::aligned_new_array<double>(n, 64); ... state->v`   ->   `... state->arena.at<double>(k)`
+
+    Where an array starts is a number in the text: the compiler reaches all arrays from a few registers. A pointer to
+    each of them in the state would take a register each, and a loop over many arrays would load most of them again at
+    every vector.
+    """
     places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
     state, members = _state(lowered), _MEMBERS.format(bytes=lowered.arena.bytes, tapes=len(lowered.tapes))
     code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{members}", code, flags=re.MULTILINE)
-    code = _TAKE.sub(lambda m: f"__state->{m[1]} = __state->sg_arena.at<{m[3]}>({places[m[2]]});"
-                     if m[2] in places else m[0], code)
-    code = _PROMISE.sub(r"* \1;", _GIVE.sub("", code))
+    kinds = {m[1]: m[2] for m in _TAKE.finditer(code) if m[1] in places}
+    for gone in (_DECLARED, _TAKE):
+        code = gone.sub(lambda m: "" if m[1] in kinds else m[0], code)
+    code = _USED.sub(lambda m: f"__state->sg_arena.at<{kinds[m[1]]}>({places[m[1]]})" if m[1] in kinds else m[0],
+                     _GIVE.sub("", code))
     left = _UNCOUNTED.search(code)
     if found != 1 or left is not None:
         raise InvariantError(f"generated code takes memory that is not counted: {left[0] if left else 'no ' + state}")

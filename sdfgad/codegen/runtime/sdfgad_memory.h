@@ -70,11 +70,12 @@ public:
     Arena(Memory &memory, int64_t bytes) : memory_(memory), start_(memory.array<char>(bytes)) {}
     Arena(const Arena &) = delete;
     ~Arena() { memory_.drop(start_); }
-    template <class T> T *at(int64_t offset) { return start_ ? reinterpret_cast<T *>(start_ + offset) : nullptr; }
+    // Not of an arena that has no memory: without, no program runs.
+    template <class T> T *at(int64_t offset) { return reinterpret_cast<T *>(start_ + offset); }
 
 private:
     Memory &memory_;
-    char *start_;
+    char *const start_;
 };
 
 // Room for as long as a routine runs.

@@ -242,11 +242,21 @@ def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
 
 
 def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
-    """A C-contiguous array as the program wants it; a copy in `room` when the program writes it."""
+    """A C-contiguous array as the program wants it; a copy in `room` when the program writes it.
+
+    Most arguments are arrays of just the right kind, or floats: the functions for all others take several times as
+    long for an array of a few numbers.
+    """
+    right = type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape
     if room is not None:
-        np.copyto(room, np.reshape(value, array.shape), casting="unsafe")
+        if right:
+            room[...] = value
+        else:
+            np.copyto(room, np.reshape(value, array.shape), casting="unsafe")
         return room
-    if type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape and value.flags.carray:
+    if right and value.flags.carray:
         return value
+    if type(value) is float and not array.shape:
+        return np.array(value, array.dtype)
     found = np.ascontiguousarray(value, dtype=array.dtype).reshape(array.shape)
     return found if found.flags.aligned else found.copy()

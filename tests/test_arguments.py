@@ -72,6 +72,25 @@ def test_arrays_that_fit_are_taken_as_they_are() -> None:
         assert made.dtype == wanted.dtype and made.flags.c_contiguous and made.dtype.isnative
 
 
+@pytest.mark.parametrize("kind", ["f8", "f4", "c16"])
+def test_a_copy_goes_where_there_is_room(kind: str) -> None:
+    wanted = Array("x", (2, 3), np.dtype(kind))
+    x = np.arange(6.0).reshape(2, 3)
+    for given in (x.astype(kind), np.asfortranarray(x.astype(kind)), x.astype(">f8"), x.ravel(), x.tolist()):
+        room = np.full((2, 3), np.nan, kind)
+        assert as_input(given, wanted, room) is room
+        np.testing.assert_array_equal(room, x)
+
+
+@pytest.mark.parametrize("value", [0.1, np.float64(0.1), np.float32(0.5), np.array(0.1), 2])
+@pytest.mark.parametrize("kind", ["f8", "f4", "c16"])
+def test_a_number_is_an_array_without_dimensions(value: float | np.ndarray, kind: str) -> None:
+    for shape in ((), (1,)):
+        made = as_input(value, Array("x", shape, np.dtype(kind)), None)
+        assert type(made) is np.ndarray and made.shape == shape and made.dtype == kind and made.flags.carray
+        assert made.item() == np.dtype(kind).type(value)
+
+
 def test_arrays_of_other_classes_are_other_arguments() -> None:
     plain = np.ones((2, 2))
     known = bind(two, (plain,), {}).signature

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from sdfgad.checkpoint.roofline import this_machine
-from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.toolchain import installation
 from sdfgad.config import settings
 from sdfgad.errors import ToolchainError
@@ -95,18 +95,26 @@ def _write(key: str, value: Found[Any], outside: Arrays) -> None:
 
 
 def _read(key: str, outside: Arrays) -> Found[Any] | None:
-    """What was written; None when that is nothing, or not as it was."""
+    """What was written; None when that is nothing, or not as it was. What is damaged goes, so that it is made again."""
     folder = entry(key)
     if folder is None:
         return None
     try:
         data = (folder / FILE).read_bytes()
         if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+            _withdraw(folder)
             return None
         found: Found[Any] = _Reader(io.BytesIO(data[DIGEST:]), outside).load()
         return found
     except NOT_READ:
         return None
+
+
+def _withdraw(folder: Path) -> None:
+    try:
+        withdraw(folder)
+    except OSError as reason:  # a cache that may only be read
+        _log.info("%s is damaged and stays: %s", folder, reason)
 
 
 class _Writer(pickle.Pickler):

@@ -190,9 +190,9 @@ def test_what_is_damaged_is_searched_again(own_cache):
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
     file.write_bytes(bytes(data))
-    assert recalled("test", (1, "x"), search) == "a" and len(calls) == 2
+    assert [recalled("test", (1, "x"), search) for _ in range(2)] == ["a", "a"] and len(calls) == 2
     file.write_bytes(b"")
-    assert recalled("test", (1, "x"), search) == "a" and len(calls) == 3
+    assert [recalled("test", (1, "x"), search) for _ in range(2)] == ["a", "a"] and len(calls) == 3
 
 
 def test_other_parts_and_other_names_are_other_questions():

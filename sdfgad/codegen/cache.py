@@ -99,6 +99,11 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
     return root / ENTRIES / key
 
 
+def withdraw(folder: Path) -> None:
+    """Remove a finished folder of which what is in it turned out to be damaged, unless somebody is at work on it."""
+    _remove(folder.parent.parent, folder)
+
+
 @contextmanager
 def _scratch_folder(root: Path, key: str) -> Iterator[Path]:
     """A folder on the cache's own file system; gone at the end unless it was renamed."""

@@ -102,7 +102,7 @@ def _read(key: str, outside: Arrays) -> Found[Any] | None:
     try:
         data = (folder / FILE).read_bytes()
         if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-            _withdraw(folder)
+            _withdraw(key)
             return None
         found: Found[Any] = _Reader(io.BytesIO(data[DIGEST:]), outside).load()
         return found
@@ -110,11 +110,11 @@ def _read(key: str, outside: Arrays) -> Found[Any] | None:
         return None
 
 
-def _withdraw(folder: Path) -> None:
+def _withdraw(key: str) -> None:
     try:
-        withdraw(folder)
+        withdraw(key)
     except OSError as reason:  # a cache that may only be read
-        _log.info("%s is damaged and stays: %s", folder, reason)
+        _log.info("the damaged %s stays in the cache: %s", key, reason)
 
 
 class _Writer(pickle.Pickler):

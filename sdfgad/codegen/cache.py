@@ -99,9 +99,9 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
     return root / ENTRIES / key
 
 
-def withdraw(folder: Path) -> None:
-    """Remove a finished folder of which what is in it turned out to be damaged, unless somebody is at work on it."""
-    _remove(folder.parent.parent, folder)
+def withdraw(key: str) -> None:
+    """Remove the folder of ``key``, in which something turned out to be damaged, unless somebody is at work on it."""
+    _remove(cache.path, cache.path / ENTRIES / key)
 
 
 @contextmanager

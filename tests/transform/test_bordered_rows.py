@@ -8,9 +8,9 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt
-from sdfgad.ir.walk import statements
+from sdfgad.ir.walk import rename_symbols, statements
 from sdfgad.transform.rows.bordered_rows import border_rows
-from tests.support.build import F8, at, each, lit, loop, one, put, span
+from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same
 
 N, M = 5, 20
@@ -26,7 +26,7 @@ def piece(low: int, high: int, value, op: str | None = "+") -> Map:
 THREE = (piece(1, M - 1, (T[-1] + T[0]) + T[1]), piece(0, 1, T[0] + T[1]), piece(M - 1, M, T[-1] + T[0]),
          piece(-1, 0, T[1]), piece(M, M + 1, T[-1]))
 ARRAYS = {"a": Array("a", (N, M), F8, "argument"), "x": Array("x", (N, M + 6), F8, "argument"),
-          "t": Array("t", (M,), F8), "u": Array("u", (M,), F8)}
+          "t": Array("t", (M,), F8)}
 STEPS = span("i", 0, N)
 
 
@@ -51,11 +51,9 @@ def test_pieces_become_one() -> None:
     lambda t: -(t[-1] + lit(0.5) * t[0]),
 ])
 def test_multiples_and_differences(value) -> None:
-    ends = {k: v for k, v in T.items()}
     parts = [piece(1, M - 1, value(T))]
     for low, gone in ((0, -1), (M - 1, 1)):
-        kept = value({**ends, gone: lit(0.0)})
-        parts.append(piece(low, low + 1, kept))
+        parts.append(piece(low, low + 1, value({**T, gone: lit(0.0)})))
     assert pieces(made(loop(STEPS, FILL, *parts))) == 1
 
 
@@ -81,7 +79,11 @@ def test_values_in_the_border_are_not_seen() -> None:
 
 
 @pytest.mark.parametrize(("name", "body"), [
-    ("no loop", (one("x", (0, 0), 0.0), *(each(span("d", 0, M), put("t", (D,), at("a", 0, D))),))),
+    ("no loop", rename_symbols((FILL, *THREE), {"i": 0})),
+    ("an infinite coefficient", (loop(STEPS, FILL, piece(1, M, lit(np.inf) * T[-1] + T[0]), piece(0, 1, T[0])),)),
+    ("a row that collects itself", (loop(STEPS, FILL, *(
+        each(span("d", a, b), put("t", (D,), e, "+")) for a, b, e in ((0, 12, at("t", D + 8)), (12, M, 0.0))),
+        piece(0, M, T[0])),)),
     ("a gap", (loop(STEPS, FILL, THREE[0], THREE[2], THREE[3]),)),
     ("another sum", (loop(STEPS, FILL, THREE[0], piece(0, 1, T[0] + T[0])),)),
     ("a constant as well", (loop(STEPS, FILL, piece(1, M, T[-1] + 1.0), piece(0, 1, lit(1.0))),)),

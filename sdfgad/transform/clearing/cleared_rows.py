@@ -40,9 +40,10 @@ def _block(work: list[Stmt]) -> Block:
             k += 1
             continue
         left = _assigned(work, k, zero, row)
-        if left != [row.box]:
-            work[k:k + 1] = [*without(stmt, [zero]), *(_clearing(stmt, zero, row, box) for box in left)]
-        k += 1
+        made = [stmt] if left == [row.box] else \
+            [*without(stmt, [zero]), *(_clearing(stmt, zero, row, box) for box in left)]
+        work[k:k + 1] = made
+        k += len(made)
     return tuple(work)
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
+import numpy as np
+
 from sdfgad.analysis.rows import distance
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, map_indices
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, within, writes
+from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, within, writes
 from sdfgad.transform.normal.spelling import only_store
 
 LINE = 64
@@ -30,8 +32,8 @@ def border_rows(program: Program, keep: Collection[str]) -> Program:
     ->  t: float64[8 + n + 8], zero at both ends ; for i: { map d: t[d + 8] = f(d)
            map d = -1:n: x[i, d] += t[d + 8] + t[d + 9] }
 
-    For rows that nobody else sees, in loops. Pieces stand side by side, go to neighbouring elements and add the same
-    but for what would lie beyond the ends. keep: arrays somebody reads afterwards.
+    For rows that nobody else sees, in loops. Pieces stand side by side, go to neighbouring elements of another array
+    and add the same but for what would lie beyond the ends. keep: arrays somebody reads afterwards.
     """
     rows = _rows(program, keep)
     merger = _Merger(rows)
@@ -111,6 +113,7 @@ class _Merger:
         ends = _Ends(self.rows)
         ordered = sorted(pieces, key=lambda p: p.low)
         if any(a.high != b.low for a, b in pairwise(ordered)) or \
+                longest.store.array in expr_reads(longest.store.expr) or \
                 any(ends.of(longest.store.expr, p) != p.store.expr for p in pieces) or not ends.beyond:
             return None
         for name, k in ends.beyond.items():
@@ -133,7 +136,7 @@ class _Ends:
             return self.load(e, piece)
         if not isinstance(e, Call) or e.fn not in _LINEAR:
             return None
-        if e.fn == "mul" and isinstance(e.args[0], Const):
+        if e.fn == "mul" and isinstance(e.args[0], Const) and np.isfinite(e.args[0].value):
             found = self.of(e.args[1], piece)
             return None if found is None else algebra.mul(e.args[0], found)
         parts = [self.of(a, piece) for a in e.args] if e.fn != "mul" else [None]

@@ -36,37 +36,39 @@ def _inside(stmt: Stmt, looped: bool) -> Stmt:
 def _block(block: Block) -> Block:
     out: list[Stmt] = []
     for stmt in block:
-        place = _place(out, stmt) if isinstance(stmt, Map) else None
-        if place is None or not isinstance(stmt, Map):
+        found = _partner(out, stmt) if isinstance(stmt, Map) else None
+        if found is None:
             out.append(stmt)
         else:
-            first = out[place]
-            assert isinstance(first, Map)
-            out[place] = _both(first, stmt)
+            place, both = found
+            out[place] = both
     return tuple(out)
 
 
-def _place(done: Sequence[Stmt], stmt: Map) -> int | None:
-    """Where an earlier map adds the same, past statements that may come after this one as well."""
+def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] | None:
+    """Where an earlier map adds the same, past statements that may come after this one as well; both as one map."""
     store = only_store(stmt)
     if store is None or store.op != "+" or len(stmt.domain) != 1 or points(stmt) < LEAST or len(loads(store.expr)) < 2:
         return None
     for k in range(len(done) - 1, max(-1, len(done) - 1 - FAR), -1):
         first = done[k]
-        if isinstance(first, Map) and _alike(first, stmt):
-            return k
+        both = _both(first, stmt) if isinstance(first, Map) else None
+        if both is not None:
+            return k, both
         if not _apart(first, stmt):
             return None
     return None
 
 
-def _alike(first: Map, second: Map) -> bool:
-    """Whether two maps add the same to rows that never meet."""
+def _both(first: Map, second: Map) -> Map | None:
+    """Two maps as one, if they add the same to rows that never meet."""
     moved = in_terms_of(first.domain, second)
     one, other = _added(first), None if moved is None else _added(moved)
-    if one is None or other is None or moved is None or one[0] != other[0]:
-        return False
-    return _apart(first, moved) and all_writes((first, second)).isdisjoint(e.array for e in loads(one[0]))
+    if one is None or other is None or moved is None or one[0] != other[0] or not _apart(first, moved) or \
+            not all_writes((first, second)).isdisjoint(e.array for e in loads(one[0])):
+        return None
+    value = Local(_NAME, one[0].dtype)
+    return replace(first, body=(Let(_NAME, one[0]), *(replace(p, expr=value) for p in (*one[1], *other[1]))))
 
 
 def _added(stmt: Map) -> tuple[Expr, tuple[Store, ...]] | None:
@@ -78,15 +80,6 @@ def _added(stmt: Map) -> tuple[Expr, tuple[Store, ...]] | None:
     if value is None:
         return (stores[0].expr, stores) if len(stores) == 1 else None
     return (value, stores) if all(p.expr == Local(name, p.expr.dtype) for p in stores) else None
-
-
-def _both(first: Map, second: Map) -> Map:
-    """Two maps that are alike as one."""
-    moved = in_terms_of(first.domain, second)
-    one, other = _added(first), None if moved is None else _added(moved)
-    assert one is not None and other is not None
-    value = Local(_NAME, one[0].dtype)
-    return replace(first, body=(Let(_NAME, one[0]), *(replace(p, expr=value) for p in (*one[1], *other[1]))))
 
 
 def _apart(first: Stmt, second: Stmt) -> bool:

@@ -232,12 +232,13 @@ def _described(name: str, value: Any) -> Argument:
 
 def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
     """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
-    seen = [(n, a) for n, a in arrays if a.size]
+    seen = [(n, a, a.base is None and a.flags.owndata) for n, a in arrays if a.size]
     if len(seen) < 2:
         return
-    for k, (name, a) in enumerate(seen):
-        for other, b in seen[:k]:
-            if np.may_share_memory(a, b) and np.shares_memory(a, b):
+    for k, (name, a, own) in enumerate(seen):
+        for other, b, also in seen[:k]:
+            # Two arrays with memory of their own are told apart at once, which is the usual case.
+            if not (own and also and a is not b) and np.may_share_memory(a, b) and np.shares_memory(a, b):
                 raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
 
 

@@ -8,6 +8,7 @@ from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.clear_rest import clear_rest
 from sdfgad.transform.clearing.cleared_rows import assign_to_rows
 from sdfgad.transform.clearing.known_zeros import assign_to_zeros
+from sdfgad.transform.clearing.only_zeros import drop_zeros
 from sdfgad.transform.clearing.overwritten import remove_overwritten
 from sdfgad.transform.clearing.zeroing import fold_zeroing
 from sdfgad.transform.copies.alternate import alternate
@@ -17,6 +18,7 @@ from sdfgad.transform.copies.read_shifted import read_shifted
 from sdfgad.transform.copies.write_ahead import write_ahead
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
 from sdfgad.transform.fusion.join_pointwise import join_pointwise
@@ -36,6 +38,7 @@ from sdfgad.transform.products.masked_products import guard_masked_products
 from sdfgad.transform.products.merge_products import merge_products
 from sdfgad.transform.products.product_sums import sum_products
 from sdfgad.transform.products.scales import fold_scales
+from sdfgad.transform.products.shared_quotients import share_quotients
 from sdfgad.transform.products.streams import stream_products
 from sdfgad.transform.products.thin_products import write_out_products
 from sdfgad.transform.recurrences.block_loops import block_loops
@@ -109,11 +112,12 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
     program = join_lines(cut_wraps(join_pointwise(rising_stores(program), keep)), keep)
     program = line_strips(remove_unseen_copies(read_kept(program), keep))
-    program = divide_kept_powers(join_updates(turn_sums(read_restored(carry_lines(program), keep))))
-    program = line_up(clear_rest(_take_turns(program, keep)))
+    program = join_updates(turn_sums(read_restored(carry_lines(program), keep)))
+    program = share_quotients(divide_kept_powers(program))
+    program = line_up(clear_rest(drop_zeros(_take_turns(program, keep), keep)))
     program = thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
     program = line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
-    return share_additions(border_rows(assign_to_rows(program), keep))
+    return cut_to_partners(share_additions(border_rows(assign_to_rows(program), keep)))
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

@@ -20,7 +20,7 @@ from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
-from sdfgad.ir.program import Program, View
+from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
@@ -105,7 +105,7 @@ class Derivative:
         _log.info("%s: the tape outgrew the limit, going on with %s", self.program.name, found[1].policy)
         self.emission, plan = found
         self.plan, self._code = told(plan, self.choice, self.emission, self.plan.about), None
-        for found_before in ("_taken", "keep"):
+        for found_before in ("_taken", "_places", "keep"):
             self.__dict__.pop(found_before, None)
         return True
 
@@ -144,10 +144,14 @@ class Derivative:
         if self.wish.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
-        memory = prepare(self.program, self.parsed, bound, donate, self.keep, code.written, self.wish.spill)
+        memory = self._places.fill(bound, donate, self.wish.spill)
         memory.update(zip(self.made.seeds, seeds, strict=True))
         _execute(code, memory)
         return memory
+
+    @cached_property
+    def _places(self) -> Places:
+        return places(self.program, self.parsed, self.keep, self.compiled().written)
 
     @cached_property
     def _taken(self) -> list[int]:
@@ -211,22 +215,33 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     return code
 
 
-def prepare(program: Program, parsed: Parsed, bound: Bound, donate: frozenset[str],
-            results: tuple[str, ...], written: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
-    """The arrays of one call: inputs (copied when written), and room for results and on disk."""
-    parsed.check_indices(bound.leaves)
-    memory: dict[str, np.ndarray] = {}
-    for leaf, array in parsed.traced.items():
-        if array not in program.arrays:
-            continue
-        a = program.arrays[array]
-        copy = array in written and leaf not in donate
-        memory[array] = as_input(bound.leaves[leaf], a, room().empty(a.shape, a.dtype) if copy else None)
-    for name in results:
-        if name not in memory:
-            a = program.arrays[name]
-            memory[name] = on_disk(a, spill) if a.role == "disk" else room().empty(a.shape, a.dtype)
-    return memory
+@dataclass(frozen=True)
+class Places:
+    """What every call needs, looked up once. inputs: names of leaf and array, the array, whether the program writes it.
+    made: the arrays that a call makes beside them."""
+
+    parsed: Parsed
+    inputs: tuple[tuple[str, str, Array, bool], ...]
+    made: tuple[Array, ...]
+
+    def fill(self, bound: Bound, donate: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
+        """The arrays of one call: inputs (copied when written), and room for results and on disk."""
+        self.parsed.check_indices(bound.leaves)
+        memory, empty, leaves = {}, room().empty, bound.leaves
+        for leaf, name, a, written in self.inputs:
+            copy = written and leaf not in donate
+            memory[name] = as_input(leaves[leaf], a, empty(a.shape, a.dtype) if copy else None)
+        for a in self.made:
+            memory[a.name] = on_disk(a, spill) if a.role == "disk" else empty(a.shape, a.dtype)
+        return memory
+
+
+def places(program: Program, parsed: Parsed, results: tuple[str, ...], written: frozenset[str]) -> Places:
+    """What calls of a program need that fills `results` and changes those of its arguments that are `written`."""
+    arrays = program.arrays
+    inputs = tuple((leaf, n, arrays[n], n in written) for leaf, n in parsed.traced.items() if n in arrays)
+    taken = {n for _, n, _, _ in inputs}
+    return Places(parsed, inputs, tuple(arrays[n] for n in dict.fromkeys(results) if n not in taken))
 
 
 def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
@@ -243,9 +258,12 @@ class Primal:
     code: Executable
     outputs: tuple[View, ...] = ()
 
+    @cached_property
+    def _places(self) -> Places:
+        return places(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
+
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
-        keep = seen(self.program, self.outputs)
-        memory = prepare(self.program, self.parsed, bound, donate, keep, self.code.written)
+        memory = self._places.fill(bound, donate)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
 
@@ -271,9 +289,13 @@ class Pushforward:
     tangents: Mapping[str, str | None]
     code: Executable
 
-    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+    @cached_property
+    def _places(self) -> Places:
         keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
-        memory = prepare(self.program, self.parsed, bound, frozenset(), keep, self.code.written)
+        return places(self.program, self.parsed, keep, self.code.written)
+
+    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        memory = self._places.fill(bound, frozenset())
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
                 a = self.program.arrays[name]

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.loop_heads import guarded, guarded_range, head_of
 from sdfgad.codegen.parallel import MOST_BLOCKS
 from sdfgad.codegen.row_blocks import block_rows
 from sdfgad.codegen.row_order import MOST_GLUED, Rowed, in_rows, origins_of, tied
 from sdfgad.codegen.schedule import PARALLEL_WORK, Extent, Group, Item, Kernel, Region
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Loop, Map, Range
+from sdfgad.ir.program import Block, Loop, Map, Range
 from sdfgad.ir.walk import all_writes, conflicts, writes
 
 WORTH_A_BLOCK = 4096
@@ -32,8 +33,13 @@ def join_bands(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str
 
     A small map that has to wait for all rows does so behind those that follow it and need not: they change places.
     """
+    return _in_bands(_pieces(items, frame, fresh), frame, fresh)
+
+
+def _in_bands(pieces: Iterable[_Piece | Item], frame: Frame, fresh: Callable[[str], str]) -> tuple[Item, ...]:
+    """Pieces as bands as far as they can be taken together."""
     done: list[Item] = []
-    run, queue = _Run(frame, fresh), deque(_pieces(items, frame, fresh))
+    run, queue = _Run(frame, fresh), deque(pieces)
     while queue or run.later:
         piece = queue.popleft() if queue else None
         if isinstance(piece, _Piece) and (run.takes(piece) or run.puts_off(piece)):
@@ -52,19 +58,34 @@ def join_bands(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str
     return tuple(_together(done))
 
 
+def one_band(body: Block, frame: Frame, fresh: Callable[[str], str], least: float) -> Kernel | None:
+    """All maps of a block as one kernel over bands of rows; None where that cannot be, or is less work than `least`."""
+    pieces = [p for p in _pieces((Group(body),), frame, fresh) if isinstance(p, _Piece) and p.stmt.domain]
+    run = _Run(frame, fresh)
+    if len(pieces) < len(body) or not all(run.takes(p) for p in pieces) or sum(m.work for m, _ in run.taken) < least:
+        return None
+    blocks = run.blocks()
+    return None if blocks is None else run.kernel(blocks)
+
+
 @dataclass(frozen=True)
 class _Piece:
-    """A map with the item that runs it."""
+    """A map with the item that runs it. runs: 0 where it does not run, at least 1 where it does; None: it always does.
+    """
 
     stmt: Map
     item: Group | Kernel
+    runs: Ix | None = None
+
+    @property
+    def origin(self) -> Map:
+        return self.stmt if self.runs is None else guarded(self.stmt, self.runs)
 
 
 def _pieces(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) -> Iterator[_Piece | Item]:
     for item in items:
         if isinstance(item, Region):
-            inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
-            yield replace(item, parts=tuple(join_bands(part, inner, fresh) for part in item.parts))
+            yield from _region(item, frame, fresh)
         elif isinstance(item, Kernel):
             stmt = item.origin[0]
             if isinstance(stmt, Map) and _whole(item, stmt) and _banded(frame, stmt):
@@ -75,6 +96,23 @@ def _pieces(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) 
             for stmt in item.body:
                 one = Group((stmt,))
                 yield _Piece(stmt, one) if isinstance(stmt, Map) and _banded(frame, stmt) else one
+
+
+def _region(item: Region, frame: Frame, fresh: Callable[[str], str]) -> Iterator[_Piece | Item]:
+    """Control flow with bands inside; what a loop begins with goes to the end of the iteration before where its last
+    kernel can take it."""
+    inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
+    made = replace(item, parts=tuple(join_bands(part, inner, fresh) for part in item.parts))
+    head = head_of(item.stmt, made.parts[0]) if isinstance(item.stmt, Loop) else None
+    if head is not None and isinstance(item.stmt, Loop):
+        rest = (Group(head.without(i.body)) if isinstance(i, Group) else i for i in item.parts[0])
+        again = tuple(_Piece(m, Group((guarded(m, head.runs),)), head.runs) for m in head.again)
+        body = _in_bands((*_pieces(tuple(rest), inner, fresh), *again), inner, fresh)
+        if not isinstance(body[0], Group) and isinstance(body[-1], Kernel):
+            stmt = replace(item.stmt, body=(*head.without(item.stmt.body), *(p.origin for p in again)))
+            yield from _pieces((Group(head.first),), frame, fresh)
+            made = replace(item, stmt=stmt, parts=(body,))
+    yield made
 
 
 def _whole(item: Kernel, stmt: Map) -> bool:
@@ -178,14 +216,14 @@ class _Run:
 
     def items(self) -> Iterator[Item]:
         """What runs the maps: a kernel over the bands if at least one of them was a kernel by itself."""
-        blocks = self._blocks() if any(isinstance(p.item, Kernel) for _, p in self.taken) else None
+        blocks = self.blocks() if any(isinstance(p.item, Kernel) for _, p in self.taken) else None
         if len(self.taken) < 2 or blocks is None:
             yield from (p.item for p in self.order)
             return
         yield Group(tuple(p.stmt for p in self.ahead))
-        yield self._kernel(blocks)
+        yield self.kernel(blocks)
 
-    def _blocks(self) -> _Blocks | None:
+    def blocks(self) -> _Blocks | None:
         """As many as pay, such that no rows are parted that belong together."""
         rows, work = _span(m for m, _ in self.taken), sum(m.work for m, _ in self.taken)
         middle = rows[len(rows) // 2]
@@ -197,10 +235,11 @@ class _Run:
         fits = first + last <= 2 * MOST_GLUED and most >= FEWEST_BLOCKS
         return _Blocks(inner, first, last, most - most % FEWEST_BLOCKS) if fits else None
 
-    def _kernel(self, blocks: _Blocks) -> Kernel:
+    def kernel(self, blocks: _Blocks) -> Kernel:
+        """The maps over the bands, one map after the other in each."""
         block = Range(self.fresh("block"), ix(0), ix(blocks.count))
-        body = tuple(_clipped(m, *blocks.limits(ix(block.var))) for m, _ in self.taken)
-        return Kernel((Extent(block, blocks.count),), body, False, tuple(p.stmt for _, p in self.taken))
+        body = tuple(_clipped(m, p.runs, *blocks.limits(ix(block.var))) for m, p in self.taken)
+        return Kernel((Extent(block, blocks.count),), body, False, tuple(p.origin for _, p in self.taken))
 
 
 @dataclass(frozen=True)
@@ -237,7 +276,8 @@ def _span(maps: Iterable[Rowed]) -> range:
     return range(min(r.start for r in rows), max(r.stop for r in rows))
 
 
-def _clipped(made: Rowed, start: Ix, stop: Ix) -> Map:
+def _clipped(made: Rowed, runs: Ix | None, start: Ix, stop: Ix) -> Map:
     """The part of a map in the rows of a block."""
-    row = replace(made.row, start=maximum(made.row.start, start), stop=minimum(made.row.stop, stop))
+    whole = made.row if runs is None else guarded_range(made.row, runs)
+    row = replace(whole, start=maximum(whole.start, start), stop=minimum(whole.stop, stop))
     return replace(made.stmt, domain=(row, *made.stmt.domain[1:]))

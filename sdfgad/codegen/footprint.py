@@ -18,7 +18,7 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.schedule import Item, Kernel, Scheduler, pieces, private_arrays
 from sdfgad.codegen.steps import steps_of
-from sdfgad.codegen.teams import form_teams
+from sdfgad.codegen.teams import form_teams, share_in_teams
 from sdfgad.codegen.together import keep_together
 from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
@@ -82,13 +82,19 @@ def scheduled(program: Program) -> Scheduled:
     scheduler = Scheduler(program.arrays, _variables(program.body))
     items = scheduler.block(Frame(program.arrays), program.body)
     bands = constants_ahead(join_bands(items, Frame(scheduler.arrays), scheduler.fresh), scheduler.scalar)
-    apart, joined = (Scheduled(program, made, scheduler.arrays) for made in (items, bands))
-    # Arrays of which one is needed before the other one share bytes only while a kernel does not take both.
-    passed = {*program.arguments, *program.constants}
-    less = footprint_of(joined, passed).arena.bytes <= footprint_of(apart, passed).arena.bytes
-    items = keep_together((joined if less else apart).items, scheduler.arrays)
+    made = _smaller(Scheduled(program, bands, scheduler.arrays), Scheduled(program, items, scheduler.arrays))
     frame = Frame(scheduler.arrays)
-    return replace(apart, items=form_teams(tuned(items, frame), frame))
+    made = replace(made, items=form_teams(tuned(keep_together(made.items, frame.arrays), frame), frame))
+    return _smaller(replace(made, items=share_in_teams(made.items, frame, scheduler.fresh)), made)
+
+
+def _smaller(made: Scheduled, before: Scheduled) -> Scheduled:
+    """A schedule whose kernels take more at once, unless it holds more than the one before: arrays of which one is
+    needed before the other one share bytes only while a kernel does not take both."""
+    passed = {*made.program.arguments, *made.program.constants}
+    less = made.items == before.items or \
+        footprint_of(made, passed).arena.bytes <= footprint_of(before, passed).arena.bytes
+    return made if less else before
 
 
 def _variables(block: Block) -> Iterator[str]:

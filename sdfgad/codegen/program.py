@@ -76,7 +76,8 @@ class Executable:
             pointers = self._pointers
             for k, (name, shape, dtype) in enumerate(self._kinds):
                 array = arguments[name]
-                if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
+                right = array.dtype is dtype or array.dtype == dtype
+                if not right or array.shape != shape or not array.flags.c_contiguous:
                     raise UsageError(f"argument {name!r} has to be a C-contiguous array of {dtype} with shape {shape}, "
                                      f"not {array.dtype} with shape {array.shape}")
                 pointers[k] = _address(array)

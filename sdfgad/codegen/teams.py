@@ -1,8 +1,10 @@
 """Loops all of whose kernels are run by one team of threads, which starts once."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from sdfgad.codegen.bands import one_band
 from sdfgad.codegen.cost import domain_points
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, pieces, private_arrays
@@ -11,6 +13,8 @@ from sdfgad.ir.walk import all_reads, all_writes, statements
 
 WAITS_A_FORK = 2
 """So often threads may wait for each other in the time that it takes to start them and to have them all back."""
+WORTH_A_SHARE = 1 << 14
+"""Operations from which on the threads of a team share what one of them could do."""
 STACK = 1 << 20
 """Bytes of arrays of all kernels on the stack of a thread, which might not share any."""
 ENTRIES = 16
@@ -26,6 +30,23 @@ def form_teams(items: tuple[Item, ...], frame: Frame) -> tuple[Item, ...]:
     thread does, for which others only wait in a team.
     """
     return tuple(_formed(item, frame) for item in items)
+
+
+def share_in_teams(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str]) -> tuple[Item, ...]:
+    """share i: a ; wait ; one of them: { i: b ; i: c } ; wait
+    ->   share i: a ; wait ; share bands of i: { b ; c } ; wait
+
+    What would not be worth starting threads for: those of a team are there, and wait for each other in any case.
+    """
+    return tuple(_shared(item, frame, fresh, False) for item in items)
+
+
+def _shared(item: Item, frame: Frame, fresh: Callable[[str], str], team: bool) -> Item:
+    if isinstance(item, Region):
+        inner, team = _inside(item, frame), team or item.team
+        return replace(item, parts=tuple(tuple(_shared(i, inner, fresh, team) for i in part) for part in item.parts))
+    made = one_band(item.body, frame, fresh, WORTH_A_SHARE) if team and isinstance(item, Group) else None
+    return item if made is None else made
 
 
 def _formed(item: Item, frame: Frame) -> Item:

@@ -12,7 +12,7 @@ from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
-from sdfgad.codegen.schedule import Item, Region
+from sdfgad.codegen.schedule import Group, Item, Kernel, Region
 from sdfgad.ir.expr import Index, const
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.interpret import run
@@ -196,3 +196,29 @@ def test_rare_kernels_have_no_team() -> None:
     small = [mapped([span("k", 9)], store("v", ["k"], load("v", ix("k") + 1), "+")) for _ in range(2)]
     rare = If(compare("lt", load("s"), num(0.0)), (THERE,), ())
     assert team_of(build(Loop(span("t", 20), (small[0], SCALAR, rare, small[1])))) == []
+
+
+def in_team(monkeypatch: pytest.MonkeyPatch, least: int, *body: Stmt) -> list[type]:
+    """What a loop is made of that a team runs, where so many operations are worth a share."""
+    monkeypatch.setattr(teams_of_loops, "WORTH_A_SHARE", least)
+    made = build(Loop(span("t", 5), body))
+    assert len(team_of(made)) == 1
+    (region,) = (i for i in scheduled(made).items if isinstance(i, Region))
+    return [type(i) for i in region.parts[0]]
+
+
+TURNED = mapped([span("i", N), span("j", 9)], store("z", ["i", "j"], load("y", N - 1 - ix("i"), "j")))
+AGAIN = mapped([span("i", N), span("j", 9)], store("z", ["i", "j"], load("y", N - 1 - ix("i"), "j"), "+"))
+ONWARDS = across("x", "z")
+
+
+def test_threads_that_are_there_share_small_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert in_team(monkeypatch, 128, THERE, TURNED, AGAIN, ONWARDS) == [Kernel, Kernel, Kernel]
+
+
+@pytest.mark.parametrize("least, body", [
+    (10 ** 5, (THERE, TURNED, AGAIN, ONWARDS)),
+    (128, (THERE, TURNED, SCALAR, ONWARDS)),
+], ids=["little work", "a scalar among them"])
+def test_one_thread_does_the_rest(least: int, body: tuple[Stmt, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Group in in_team(monkeypatch, least, *body)

@@ -107,7 +107,7 @@ class _Joiner:
                     (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
                     (joined := self._joined(first, moved, parallel)) is not None:
                 return k, between, joined
-            up = up and _apart(first, stmt)
+            up = up and may_change_places(first, stmt)
         return None
 
     def _fits(self, stmt: Map) -> bool:
@@ -208,16 +208,16 @@ def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | No
     before: list[Stmt] = []
     after: list[Stmt] = []
     for stmt in reversed(between):
-        if all(_apart(stmt, s) for s in (*before, second)):
+        if all(may_change_places(stmt, s) for s in (*before, second)):
             after.append(stmt)
-        elif _apart(first, stmt):
+        elif may_change_places(first, stmt):
             before.append(stmt)
         else:
             return None
     return before[::-1], after[::-1]
 
 
-def _apart(first: Stmt, other: Stmt) -> bool:
+def may_change_places(first: Stmt, other: Stmt) -> bool:
     """Whether two statements may change places: additions to one array may."""
     return all(adds_to(first, n) and adds_to(other, n) for n in conflicts(first, other))
 

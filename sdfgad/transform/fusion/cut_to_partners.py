@@ -83,7 +83,7 @@ def _cut(first: Map, second: Map) -> list[Map] | None:
 
 
 def _touched(stmt: Map) -> int:
-    return len({(t.array, t.index) for t in touches(stmt)})
+    return len({(t.array, t.index) for t in touches(stmt) if t.index})
 
 
 def _points(sides: _Sides) -> int:

@@ -30,6 +30,7 @@ from sdfgad.transform.normal.bounds import bound_loops
 from sdfgad.transform.normal.masks import inline_masks, number_scalars
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.normal.parallelise import parallelise
+from sdfgad.transform.normal.places import write_out_places
 from sdfgad.transform.normal.tables import tabulate
 from sdfgad.transform.products.contract import contract
 from sdfgad.transform.products.kept_powers import divide_kept_powers
@@ -83,7 +84,8 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     seen = {v.array for v in (*outputs, *views_of(program.returns))} | set(program.watched)
     program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
     program = inline_masks(fuse_pointwise(program, seen), seen)
-    program = sum_in_place(number_scalars(parallelise(program, seen), seen), seen)
+    program = number_scalars(parallelise(write_out_places(program, seen), seen), seen)
+    program = sum_in_place(write_out_places(program, seen), seen)
     program = read_shifted(share_values(fuse_pointwise(program, seen), seen), seen)
     program = pair_by_distance(halve_symmetric(narrow_triangles(part_versions(program, seen), seen), seen), seen)
     return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)

@@ -1,8 +1,10 @@
 """Values that depend on sizes alone, computed once when the program is made."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,8 @@ _DEAR = frozenset((
     "pow", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "erf"))
 """Functions worth a table; sums and products are as fast as reading one."""
+_MORE: Mapping[str, Callable[..., Any]] = MappingProxyType({"cast": np.asarray, "select": np.where})
+"""What expressions hold beside functions."""
 
 
 def tabulate(program: Program, seen: Iterable[str]) -> Program:
@@ -75,7 +79,7 @@ class _Known:
             return False
         place = [_position(i, axes) for i in store.index]
         with np.errstate(all="ignore"):
-            value = self._value(store.expr, axes)
+            value = value_of(store.expr, axes, lambda e: self._element(e, axes))
         if value is None or any(p is None for p in place):
             return False
         at = tuple(p for p in place if p is not None)
@@ -85,19 +89,6 @@ class _Known:
         self.filled[store.array][at] = True
         return True
 
-    def _value(self, e: Expr, axes: dict[str, np.ndarray]) -> np.ndarray | None:
-        if isinstance(e, Const):
-            return np.asarray(e.value, e.dtype)
-        if isinstance(e, Index):
-            place = _position(e.ix, axes)
-            return None if place is None else np.asarray(place).astype(e.dtype)
-        if isinstance(e, Load):
-            return self._element(e, axes)
-        args = [self._value(a, axes) for a in e.args] if isinstance(e, Call) else [None]
-        if not isinstance(e, Call) or any(a is None for a in args) or (e.fn not in PRIMALS and e.fn != "cast"):
-            return None
-        return np.asarray(args[0] if e.fn == "cast" else PRIMALS[e.fn](*args)).astype(e.dtype)
-
     def _element(self, e: Load, axes: dict[str, np.ndarray]) -> np.ndarray | None:
         place = [_position(i, axes) for i in e.index]
         if any(p is None for p in place):
@@ -106,6 +97,23 @@ class _Known:
         if e.array in self.program.constants:
             return np.asarray(self.program.constants[e.array][at])
         return self.values[e.array][at] if self.filled[e.array][at].all() else None
+
+
+def value_of(e: Expr, axes: Mapping[str, np.ndarray],
+             element: Callable[[Load], np.ndarray | None]) -> np.ndarray | None:
+    """An expression at every point of `axes`, the values of the loop variables; None where an `element` is unknown."""
+    if isinstance(e, Const):
+        return np.asarray(e.value, e.dtype)
+    if isinstance(e, Index):
+        place = _position(e.ix, axes)
+        return None if place is None else np.asarray(place).astype(e.dtype)
+    if isinstance(e, Load):
+        return element(e)
+    args = [value_of(a, axes, element) for a in e.args] if isinstance(e, Call) else [None]
+    if not isinstance(e, Call) or any(a is None for a in args):
+        return None
+    primal = _MORE.get(e.fn) or PRIMALS.get(e.fn)
+    return None if primal is None else np.asarray(primal(*args)).astype(e.dtype)
 
 
 def _assigns(stmt: Stmt) -> bool:
@@ -124,7 +132,7 @@ def _axes(stmt: Map) -> dict[str, np.ndarray] | None:
     return axes
 
 
-def _position(index: Ix, axes: dict[str, np.ndarray]) -> np.ndarray | int | None:
+def _position(index: Ix, axes: Mapping[str, np.ndarray]) -> np.ndarray | int | None:
     """An affine index at every point."""
     affine = index.affine
     if affine is None or not affine[0].keys() <= axes.keys():

@@ -1,0 +1,121 @@
+"""Index arrays that hold a straight or a cyclic row of places: the places themselves."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdfgad.ir.expr import Expr, Index, Load, rewrite
+from sdfgad.ir.index import Atom, Elem, Ix, Mod, ix
+from sdfgad.ir.program import Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import map_stmt_indices, reads, rebuild, statements, writes
+from sdfgad.transform.normal.tables import value_of
+
+LONGEST = 1 << 24
+"""Places of an index array that are looked at, at most."""
+
+
+def write_out_places(program: Program, seen: Iterable[str]) -> Program:
+    """map k = 0:n: p[k] = (k + 1) % n ; map i: y[i] = x[p[i]]   ->   map i: y[i] = x[(i + 1) % n]
+
+    For temporaries outside `seen` that one map fills, from numbers and its variable, and for constant tables, whose
+    places lie evenly apart or go once around. Neighbours under such places can be told apart from the others, and
+    their derivatives collect where they would scatter.
+    """
+    found = dict(_rows(program, {*seen, *_elsewhere(program)}))
+    if not found:
+        return program
+    body = rebuild(program.body, lambda s: _written_out(s, found))
+    return program.but(body=body)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """`first + step * k` for element k; around: the remainder by it, if that is not 0. low, high: the ends of all."""
+
+    first: int
+    step: int
+    around: int
+    low: int
+    high: int
+
+    def at(self, k: Ix) -> Ix:
+        place = k * self.step + self.first
+        return place % self.around if self.around else place
+
+
+def _elsewhere(program: Program) -> set[str]:
+    """Arrays that more than maps look at."""
+    return {n for s in statements(program.body) if not isinstance(s, Map) for n in reads(s) | writes(s)}
+
+
+def _rows(program: Program, seen: set[str]) -> Iterator[tuple[str, _Row]]:
+    count = Counter(n for s in statements(program.body) for n in writes(s))
+    for name, array in program.arrays.items():
+        plain = len(array.shape) == 1 and array.dtype.kind == "i" and 0 < array.shape[0] <= LONGEST
+        if plain and name in program.constants and name not in {*program.live, *seen} and not count[name]:
+            row = _row(program.constants[name])
+            if row is not None:
+                yield name, row
+    for stmt in statements(program.body):
+        table = _table(program, stmt) if isinstance(stmt, Map) else None
+        if table is not None and count[table[0]] == 1 and table[0] not in seen and (row := _row(table[1])) is not None:
+            yield table[0], row
+
+
+def _table(program: Program, stmt: Map) -> tuple[str, np.ndarray] | None:
+    """The array that a map fills as a whole, and what with."""
+    store = stmt.body[0] if len(stmt.body) == len(stmt.domain) == 1 else None
+    if not isinstance(store, Store) or store.op is not None or len(store.index) != 1:
+        return None
+    r, array = stmt.domain[0], program.arrays[store.array]
+    whole = r.start.const == 0 and r.step == 1 and not r.early and r.stop.const == array.shape[0]
+    if not whole or store.index[0] != ix(r.var) or array.dtype.kind != "i" or array.role != "transient" \
+            or not 0 < array.shape[0] <= LONGEST:
+        return None
+    value = value_of(store.expr, {r.var: np.arange(array.shape[0])}, lambda _: None)
+    return None if value is None else (store.array, np.broadcast_to(value, array.shape).astype(array.dtype))
+
+
+def _row(table: np.ndarray) -> _Row | None:
+    n, first = len(table), int(table[0])
+    step = int(table[1]) - first if n > 1 else 0
+    number, ends = np.arange(n), (int(table.min()), int(table.max()))
+    if step and np.array_equal(table, first + step * number):
+        return _Row(first, step, 0, *ends)
+    if 0 <= first < n and np.array_equal(table, (first + number) % n):
+        return _Row(first if 2 * first <= n else first - n, 1, n, *ends)
+    return None
+
+
+def _written_out(stmt: Stmt, found: Mapping[str, _Row]) -> Block:
+    """A statement with places in place of the arrays; nothing for one that fills such an array."""
+    if not isinstance(stmt, Map) or found.keys().isdisjoint(reads(stmt) | writes(stmt)):
+        return (stmt,)
+    if not found.keys().isdisjoint(writes(stmt)):
+        return ()
+
+    def idle(atom: Atom) -> Ix | None:
+        """What is left of a remainder that changes nothing."""
+        part = atom.parts[0] if isinstance(atom, Mod) else None
+        row = found.get(_only(part)) if part is not None else None
+        divisor = atom.parts[1].const if isinstance(atom, Mod) else None
+        return part if row is not None and divisor is not None and 0 <= row.low <= row.high < divisor else None
+
+    def place(atom: Atom) -> Ix | None:
+        return found[atom.array].at(atom.parts[0]) if isinstance(atom, Elem) and atom.array in found else None
+
+    def value(e: Expr) -> Expr | None:
+        return Index(found[e.array].at(e.index[0]), e.dtype) if isinstance(e, Load) and e.array in found else None
+
+    made = map_stmt_indices(stmt, lambda i: i.rebuild(idle).rebuild(place) if i.elems else i)
+    assert isinstance(made, Map)
+    return (replace(made, body=tuple(replace(p, expr=rewrite(p.expr, value)) for p in made.body)),)
+
+
+def _only(place: Ix) -> str:
+    """The array that a place is an element of, and nothing else."""
+    atoms = place.terms[0][0] if len(place.terms) == 1 and place.terms[0][1] == 1 else ()
+    return atoms[0].array if len(atoms) == 1 and isinstance(atoms[0], Elem) else ""

@@ -70,9 +70,10 @@ def test_sums_into_what_the_earlier_map_adds_to() -> None:
     (INNER, each((span("a", 1, N),), put("y", (0, "a"), at("x", 0, "a")))),
     (each(INNER.domain, put("y", (I, J), at("x", I, J))),
      each((span("a", 1, N), span("b", 0, M)), put("z", ("a", "b"), at("x", "a", "b") * at("y", ix("a") - 1, "b")))),
+    (INNER, each(WHOLE.domain, put("z", (0, "b"), at("x", "a", "b"), "+"))),
     (INNER, each((span("j", 0, M),), put("x", (3, J), 0.0)), WHOLE),
     (INNER, each((span("j", 0, M),), put("z", (3, J), 0.0)), WHOLE),
 ], ids=["same points", "many points beside", "nothing in common", "few points", "read elsewhere",
-        "changed between", "target changed between"])
+        "many to one", "changed between", "target changed between"])
 def test_left_alone(body: tuple[Map, ...]) -> None:
     assert made(*body) == list(body)

@@ -61,10 +61,12 @@ def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, list[Map]] | None:
 
 
 def _sides(stmt: Map) -> _Sides:
-    """The ends of the ranges of a large map, if they are numbers and nothing is named in it; else none."""
+    """The ends of the ranges of a large map, if they are numbers, nothing is named in it, and each point has elements
+    of its own to write, as rows that add to the same elements run in tiles; else none."""
     sides = [(r.start.const, r.stop.const) for r in stmt.domain if r.step == 1 and not r.early]
     known = [(a, b) for a, b in sides if a is not None and b is not None]
-    plain = len(known) == len(stmt.domain) and not any(isinstance(p, Let) for p in stmt.body)
+    plain = len(known) == len(stmt.domain) and \
+        all(not isinstance(p, Let) and is_pointwise(stmt.domain, p.index) for p in stmt.body)
     return known if plain and prod(max(0, b - a) for a, b in known) >= LEAST else []
 
 

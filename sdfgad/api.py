@@ -13,19 +13,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sdfgad.arguments import Bound, bind, check_aliases, is_differentiable, resolve_wrt
+from sdfgad.arguments import Bound, bind, check_aliases, resolve_wrt
 from sdfgad.arrays import Spec
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import settings
-from sdfgad.errors import OutputError, UnsupportedError, UsageError
+from sdfgad.directions import seeds_of, tangents_of
+from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.memory import parse_bytes
 from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
 from sdfgad.prospects import plans_on_front
+from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
 from sdfgad.rules import registry
-from sdfgad.trees import paths
 
 _DEVICES = ("cpu",)
 _Made = TypeVar("_Made", Derivative, Primal, Pushforward)
@@ -55,6 +56,7 @@ class GradFunction:
         self.of: GradFunction | None = None  # what it was made from for one object
         self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
+        self._repeats: dict[bool, Repeat | None] = {}  # of the last call, with and without the value
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
 
@@ -75,22 +77,29 @@ class GradFunction:
     def _bound(self, instance: Any) -> GradFunction:
         made = copy.copy(self)
         made.of, made.fn = self, MethodType(self.fn, instance)
-        made._known, made._lock = {}, threading.Lock()
+        made._known, made._repeats, made._lock = {}, {}, threading.Lock()
         return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        found = self._repeated(args, keywords, self._value)
+        if found is not UNLIKE:
+            return found
         bound = self._bind(args, keywords)
         derivative = self._derivative(bound, value=self._value)
         tree, grads = derivative.run(bound, self._donate)
-        gradient = self._shape(grads, bound)
-        return (_objective(tree, derivative), gradient) if self._value else gradient
+        self._remember(derivative, bound, self._value)
+        return self._given(derivative, bound, self._value)(tree, grads)
 
     def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
         """`(value, gradient)` of one call."""
+        found = self._repeated(args, keywords, True)
+        if found is not UNLIKE:
+            return found
         bound = self._bind(args, keywords)
         derivative = self._derivative(bound, value=True)
         tree, grads = derivative.run(bound, self._donate)
-        return _objective(tree, derivative), self._shape(grads, bound)
+        self._remember(derivative, bound, True)
+        return self._given(derivative, bound, True)(tree, grads)
 
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
@@ -130,9 +139,27 @@ class GradFunction:
                     self._plan, self._pins, self._spill)
         return derive(self.fn, bound, wish)
 
-    def _shape(self, grads: dict[str, Any], bound: Bound) -> Any:
-        single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(grads) == 1)
-        return _one_or_all(grads, bound, single)
+    def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
+        """What a call like the last one gives; `UNLIKE` for others."""
+        repeat = self._repeats.get(value)
+        return UNLIKE if repeat is None else repeat(args, keywords)
+
+    def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
+        """Make the next call quick if it is like this one."""
+        # Nothing of the arguments may stay alive.
+        names = Bound(dict.fromkeys(bound.values), {}, ())
+        self._repeats[value] = derivative.repeats(lambda: derivative.repeat(
+            self.fn, bound, self._donate, self._given(derivative, names, value)))
+
+    def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
+        """From the returned tree and the gradients to what the caller gets."""
+        single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.wish.wrt) == 1)
+
+        def give(tree: Any, grads: dict[str, Any]) -> Any:
+            gradient = _one_or_all(grads, bound, single)
+            return (_objective(tree, derivative), gradient) if value else gradient
+
+        return give
 
 
 class _Kept:
@@ -238,7 +265,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
 
     def pullback(*seeds: Any) -> Any:
         given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
-        _, grads = derivative.run(held, frozenset(), _seeds(derivative, given))
+        _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
         return _one_or_all(grads, bound, single)
 
     return out, pullback
@@ -254,7 +281,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     """
     _refuse_gradients(fn)
     bound = bind(fn, tuple(args), keywords)
-    given = _given_tangents(bound, tangents, len(args))
+    given = tangents_of(bound, tangents, len(args))
     names = tuple(given)
     code: Pushforward = _once(fn, ("jvp", bound.signature, names, repr(output)),
                               lambda: pushforward(fn, bound, names, output))
@@ -266,12 +293,19 @@ def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
     refuses the same (UnsupportedError)."""
     fn = fn.fn if isinstance(fn, GradFunction) else fn
     known: dict[Any, list[Primal]] = {}
+    repeats: dict[str, Repeat | None] = {}
 
     @functools.wraps(fn)
     def compiled(*args: Any, **keywords: Any) -> Any:
+        repeat = repeats.get("last")
+        found = UNLIKE if repeat is None else repeat(args, keywords)
+        if found is not UNLIKE:
+            return found
         bound = bind(fn, args, keywords)
         code = _valid(known.setdefault(bound.signature, []), lambda: primal(fn, bound))
-        return code.run(bound, frozenset())[0]
+        value = code.run(bound, frozenset())[0]
+        repeats["last"] = code.repeats(lambda: code.repeat(fn, bound))
+        return value
 
     return compiled
 
@@ -332,42 +366,6 @@ def _one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:
 def _snapshot(bound: Bound) -> Bound:
     leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
     return Bound(bound.values, leaves, bound.signature)
-
-
-def _seeds(derivative: Derivative, given: Sequence[Any]) -> tuple[np.ndarray, ...]:
-    if len(given) != len(derivative.outputs):
-        raise OutputError(f"{len(derivative.outputs)} outputs, {len(given)} seeds")
-    seeds = []
-    for seed, view in zip(given, derivative.outputs, strict=True):
-        shape = tuple(n.const or 0 for n in view.shape)
-        array = np.asarray(seed)
-        if array.shape != shape or not np.can_cast(array.dtype, view.dtype, "same_kind"):
-            raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
-                              f"{shape} and dtype {view.dtype}")
-        seeds.append(np.ascontiguousarray(array, view.dtype).reshape(shape))
-    return tuple(seeds)
-
-
-def _given_tangents(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int) -> dict[str, np.ndarray]:
-    """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well."""
-    if not isinstance(tangents, Mapping):
-        if len(tangents) not in (given, len(bound.values)):
-            raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
-        tangents = dict(zip(bound.values, tangents, strict=False))
-    found = {}
-    spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
-    for name, t in spread:
-        if t is None:
-            continue
-        if name not in bound.leaves or not is_differentiable(bound.leaves[name]):
-            raise UsageError(f"argument {name!r} has no tangent", code="SG204")
-        if np.shape(t) != np.shape(bound.leaves[name]):
-            raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
-                             f"{np.shape(bound.leaves[name])}", code="SG205")
-        found[name] = np.asarray(t)
-    if not found:
-        raise UsageError("no tangent was given", code="SG205")
-    return found
 
 
 @functools.lru_cache(maxsize=64)

@@ -33,7 +33,7 @@ class Bound:
 
 def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
     """Match arguments to parameters as Python would; UsageError when it would not."""
-    values = _in_order(fn, args, keywords)
+    values = in_order(fn, args, keywords)
     if values is None:
         try:
             bound = _signature_of(fn).bind(*args, **keywords)
@@ -52,7 +52,7 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
     return call.args, call.kwargs
 
 
-def _in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
+def in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `inspect` finds where every parameter takes one argument, in a small part of the time; None otherwise."""
     # What is remembered of methods belongs to their functions: it would keep the objects alive.
     plain, skipped = (_plain(fn.__func__), 1) if type(fn) is MethodType else (_plain(fn), 0)
@@ -69,6 +69,11 @@ def _in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str
         else:
             return None
     return values if used == len(keywords) else None
+
+
+def takes_one_each(fn: Callable[..., Any]) -> bool:
+    """Whether every parameter takes one argument."""
+    return _plain(fn.__func__ if isinstance(fn, MethodType) else fn) is not None
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     if type(value) is np.ndarray:  # what follows says the same of it, and takes longer
         leaves[name] = value
         return (value.shape, value.dtype.str, False, None, not value.flags.c_contiguous)
-    if type(value) in _BY_VALUE:
+    if type(value) in BY_VALUE:
         return (type(value).__name__, repr(value))
     if isinstance(value, (np.ndarray, Spec)) or (isinstance(value, np.generic) and value.dtype.kind in "fc"):
         leaves[name] = value
@@ -125,7 +130,7 @@ def _signature(name: str, value: Any, leaves: dict[str, Any]) -> Any:
     return _Itself(value)
 
 
-_BY_VALUE = frozenset({int, bool, str, type(None)})
+BY_VALUE = frozenset({int, bool, str, type(None)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,19 +20,20 @@ from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.config import thread_count
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
-from sdfgad.ir.program import Array, Program, View
+from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
 from sdfgad.passes import optimise, prepare_program
+from sdfgad.places import Places, places
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.prospects import told
 from sdfgad.recall import Found, recalled
 from sdfgad.recipe import Recipe, arrays_of, kept_arrays, seen
+from sdfgad.repeat import Memory, Once, Repeat, repeat_of
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
-from sdfgad.spill import on_disk
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, resolve_outputs
 
@@ -54,6 +55,7 @@ class Derivative:
     plan: Plan
     wish: Wish
     choice: Choice = field(repr=False)
+    repeats: Once = field(default_factory=Once, repr=False)
     _code: Executable | None = field(default=None, repr=False)
 
     @property
@@ -95,6 +97,23 @@ class Derivative:
     def _roomier(self) -> Iterator[tuple[Emission, Plan]]:
         """Programs that leave more of the limit to growable tapes, one for each time that is needed."""
         return self.choice.roomier(self.emission)
+
+    def repeat(self, fn: Callable[..., Any], bound: Bound, donate: frozenset[str],
+               give: Callable[[Any, dict[str, Any]], Any]) -> Repeat | None:
+        """More calls like that of `bound`; None where every one has to be looked at. give: to the caller, what `run`
+        gives."""
+        made = {n: self.made.gradients[self.parsed.traced[n]] for n in self.wish.wrt}
+        found = [(n, m, not self.program.arrays[m].shape) for n, m in made.items() if m is not None]
+        if self.wish.limit is not None or self.made.seeds or len(found) < len(made):
+            return None
+        returns = self.program.returns
+
+        def finish(memory: Memory) -> Any:
+            grads = {n: memory[m][()] if scalar else memory[m] for n, m, scalar in found}
+            return give(fill(returns, memory), grads)
+
+        return repeat_of(fn, bound, self._places, self.compiled(), donate,
+                         (*arrays_of(returns), *(m for _, m, _ in found)), finish)
 
     def _make_room(self) -> bool:
         """Go on with a program that leaves more of the limit to growable tapes, from now on; False when there is none.
@@ -215,35 +234,6 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     return code
 
 
-@dataclass(frozen=True)
-class Places:
-    """What every call needs, looked up once. inputs: names of leaf and array, the array, whether the program writes it.
-    made: the arrays that a call makes beside them."""
-
-    parsed: Parsed
-    inputs: tuple[tuple[str, str, Array, bool], ...]
-    made: tuple[Array, ...]
-
-    def fill(self, bound: Bound, donate: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
-        """The arrays of one call: inputs (copied when written), and room for results and on disk."""
-        self.parsed.check_indices(bound.leaves)
-        memory, empty, leaves = {}, room().empty, bound.leaves
-        for leaf, name, a, written in self.inputs:
-            copy = written and leaf not in donate
-            memory[name] = as_input(leaves[leaf], a, empty(a.shape, a.dtype) if copy else None)
-        for a in self.made:
-            memory[a.name] = on_disk(a, spill) if a.role == "disk" else empty(a.shape, a.dtype)
-        return memory
-
-
-def places(program: Program, parsed: Parsed, results: tuple[str, ...], written: frozenset[str]) -> Places:
-    """What calls of a program need that fills `results` and changes those of its arguments that are `written`."""
-    arrays = program.arrays
-    inputs = tuple((leaf, n, arrays[n], n in written) for leaf, n in parsed.traced.items() if n in arrays)
-    taken = {n for _, n, _, _ in inputs}
-    return Places(parsed, inputs, tuple(arrays[n] for n in dict.fromkeys(results) if n not in taken))
-
-
 def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
     code.threads = thread_count()
     code(memory)
@@ -257,6 +247,7 @@ class Primal:
     program: Program
     code: Executable
     outputs: tuple[View, ...] = ()
+    repeats: Once = field(default_factory=Once, repr=False)
 
     @cached_property
     def _places(self) -> Places:
@@ -266,6 +257,12 @@ class Primal:
         memory = self._places.fill(bound, donate)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
+
+
+    def repeat(self, fn: Callable[..., Any], bound: Bound) -> Repeat | None:
+        """More calls like that of `bound` for the value alone; None where every one has to be looked at."""
+        returns = self.program.returns
+        return repeat_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
 
 
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:

@@ -1,0 +1,50 @@
+"""What derivatives are taken along: seeds of outputs, tangents of arguments."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdfgad.arguments import Bound, is_differentiable
+from sdfgad.errors import OutputError, UsageError
+from sdfgad.ir.program import View
+from sdfgad.trees import paths
+
+
+def seeds_of(outputs: Sequence[View], given: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """The cotangents given for some outputs, as arrays of their shapes and dtypes; OutputError where one does not fit.
+    """
+    if len(given) != len(outputs):
+        raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds")
+    seeds = []
+    for seed, view in zip(given, outputs, strict=True):
+        shape = tuple(n.const or 0 for n in view.shape)
+        array = np.asarray(seed)
+        if array.shape != shape or not np.can_cast(array.dtype, view.dtype, "same_kind"):
+            raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
+                              f"{shape} and dtype {view.dtype}")
+        seeds.append(np.ascontiguousarray(array, view.dtype).reshape(shape))
+    return tuple(seeds)
+
+
+def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int) -> dict[str, np.ndarray]:
+    """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well."""
+    if not isinstance(tangents, Mapping):
+        if len(tangents) not in (given, len(bound.values)):
+            raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
+        tangents = dict(zip(bound.values, tangents, strict=False))
+    found = {}
+    spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
+    for name, t in spread:
+        if t is None:
+            continue
+        if name not in bound.leaves or not is_differentiable(bound.leaves[name]):
+            raise UsageError(f"argument {name!r} has no tangent", code="SG204")
+        if np.shape(t) != np.shape(bound.leaves[name]):
+            raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
+                             f"{np.shape(bound.leaves[name])}", code="SG205")
+        found[name] = np.asarray(t)
+    if not found:
+        raise UsageError("no tangent was given", code="SG205")
+    return found

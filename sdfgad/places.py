@@ -1,0 +1,41 @@
+"""The arrays of one call: what the caller gave, and room for what comes back."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdfgad.arguments import Bound, as_input
+from sdfgad.buffers import room
+from sdfgad.frontend import Parsed
+from sdfgad.ir.program import Array, Program
+from sdfgad.spill import on_disk
+
+
+@dataclass(frozen=True)
+class Places:
+    """What every call needs, looked up once. inputs: names of leaf and array, the array, whether the program writes it.
+    made: the arrays that a call makes beside them."""
+
+    parsed: Parsed
+    inputs: tuple[tuple[str, str, Array, bool], ...]
+    made: tuple[Array, ...]
+
+    def fill(self, bound: Bound, donate: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
+        """The arrays of one call: inputs (copied when written), and room for results and on disk."""
+        self.parsed.check_indices(bound.leaves)
+        memory, empty, leaves = {}, room().empty, bound.leaves
+        for leaf, name, a, written in self.inputs:
+            copy = written and leaf not in donate
+            memory[name] = as_input(leaves[leaf], a, empty(a.shape, a.dtype) if copy else None)
+        for a in self.made:
+            memory[a.name] = on_disk(a, spill) if a.role == "disk" else empty(a.shape, a.dtype)
+        return memory
+
+
+def places(program: Program, parsed: Parsed, results: tuple[str, ...], written: frozenset[str]) -> Places:
+    """What calls of a program need that fills `results` and changes those of its arguments that are `written`."""
+    arrays = program.arrays
+    inputs = tuple((leaf, n, arrays[n], n in written) for leaf, n in parsed.traced.items() if n in arrays)
+    taken = {n for _, n, _, _ in inputs}
+    return Places(parsed, inputs, tuple(arrays[n] for n in dict.fromkeys(results) if n not in taken))

@@ -5,12 +5,13 @@ and stores count. `checkpoint/roofline` turns work into seconds.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
 from operator import add, attrgetter
 from types import MappingProxyType
 
+from sdfgad.analysis.chances import chance
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, reads, writes
@@ -86,8 +87,7 @@ def seconds_of(block: Block, arrays: Mapping[str, Array], clock: Clock, path: tu
         elif isinstance(stmt, While):
             total += seconds_of(stmt.body, arrays, clock, path) * UNKNOWN_TRIPS
         elif isinstance(stmt, If):
-            # One of two blocks runs; nobody knows which.
-            total += max(seconds_of(b, arrays, clock, path) for b in children(stmt))
+            total += _of_one([seconds_of(b, arrays, clock, path) for b in children(stmt)], _chance(stmt, path))
         else:
             total += clock(_work_of((stmt,), arrays, path, frozenset(warm)))
         warm |= reads(stmt) | writes(stmt)
@@ -108,7 +108,10 @@ def _work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...],
             inside = _work_of(stmt.body, arrays, (*path, stmt.range), warm).times(_trips((stmt.range,), path))
             total += inside.on_all_threads() if stmt.parallel else inside
         elif children(stmt):
-            total += max((_work_of(b, arrays, path, warm) for b in children(stmt)), key=lambda w: w.operations)
+            blocks = [_work_of(b, arrays, path, warm) for b in children(stmt)]
+            often = _chance(stmt, path) if isinstance(stmt, If) else None
+            total += max(blocks, key=lambda w: w.operations) if often is None else \
+                blocks[0].times(often) + blocks[1].times(1 - often)
         else:
             total += _statement(stmt, arrays, path, warm)
     return total
@@ -186,6 +189,19 @@ def _library(stmt: Lib) -> float:
 
 def _size(view: View) -> float:
     return prod(n.const or 1 for n in view.shape)
+
+
+def _chance(stmt: If, path: tuple[Range, ...]) -> float | None:
+    """How often the first block runs, if the loops around decide that."""
+    middle: dict[str, int] = {}
+    for r in path:
+        _enter(r, middle)
+    return chance(stmt.cond, path, middle)
+
+
+def _of_one(seconds: Sequence[float], often: float | None) -> float:
+    """The time of one of two blocks; of the slower one where nobody knows which runs."""
+    return max(seconds) if often is None else often * seconds[0] + (1 - often) * seconds[1]
 
 
 def _trips(domain: tuple[Range, ...], path: tuple[Range, ...]) -> float:

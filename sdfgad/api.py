@@ -20,6 +20,7 @@ from sdfgad.checkpoint.plan import Plan
 from sdfgad.config import settings
 from sdfgad.directions import seeds_of, tangents_of
 from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
 from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
@@ -146,18 +147,21 @@ class GradFunction:
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
         """Make the next call quick if it is like this one."""
-        # Nothing of the arguments may stay alive.
-        names = Bound(dict.fromkeys(bound.values), {}, ())
-        self._repeats[value] = derivative.repeats(lambda: derivative.repeat(
-            self.fn, bound, self._donate, self._given(derivative, names, value)))
+        def find() -> Repeat | None:
+            names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
+            return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
+
+        self._repeats[value] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
         single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.wish.wrt) == 1)
 
+        wish, outputs = derivative.wish, derivative.outputs  # not the derivative itself, which remembers this
+
         def give(tree: Any, grads: dict[str, Any]) -> Any:
             gradient = _one_or_all(grads, bound, single)
-            return (_objective(tree, derivative), gradient) if value else gradient
+            return (_objective(tree, wish, outputs), gradient) if value else gradient
 
         return give
 
@@ -345,11 +349,10 @@ def _check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
         raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 
 
-def _objective(tree: Any, derivative: Derivative) -> Any:
-    wish = derivative.wish
+def _objective(tree: Any, wish: Wish, outputs: Sequence[View]) -> Any:
     if wish.reduce:
         # Sums come in double precision; NumPy's have the precision of what they add up.
-        kinds = (np.empty(0, view.dtype).real.dtype for view in derivative.outputs)
+        kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
         return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if wish.output is not None else tree
 

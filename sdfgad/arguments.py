@@ -54,8 +54,7 @@ def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], di
 
 def in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `inspect` finds where every parameter takes one argument, in a small part of the time; None otherwise."""
-    # What is remembered of methods belongs to their functions: it would keep the objects alive.
-    plain, skipped = (_plain(fn.__func__), 1) if type(fn) is MethodType else (_plain(fn), 0)
+    plain, skipped = _plain_of(fn)
     if plain is None or len(args) > plain.positional - skipped:
         return None
     values = dict(zip(plain.names[skipped:], args, strict=False))
@@ -71,9 +70,16 @@ def in_order(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str,
     return values if used == len(keywords) else None
 
 
-def takes_one_each(fn: Callable[..., Any]) -> bool:
-    """Whether every parameter takes one argument."""
-    return _plain(fn.__func__ if isinstance(fn, MethodType) else fn) is not None
+def positional(fn: Callable[..., Any]) -> int | None:
+    """How many arguments may be given by position; None unless every parameter takes one."""
+    plain, skipped = _plain_of(fn)
+    return None if plain is None else plain.positional - skipped
+
+
+def _plain_of(fn: Callable[..., Any]) -> tuple[_Plain | None, int]:
+    """The parameters of a function, and how many of them a method has already."""
+    # What is remembered of methods belongs to their functions: it would keep the objects alive.
+    return (_plain(fn.__func__), 1) if type(fn) is MethodType else (_plain(fn), 0)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import BY_VALUE, Bound, in_order, takes_one_each
+from sdfgad.arguments import BY_VALUE, Bound, in_order, positional
 from sdfgad.buffers import LEAST_BYTES, room
 from sdfgad.codegen.program import Executable, address
 from sdfgad.config import thread_count
@@ -33,12 +33,12 @@ class Repeat:
     """The call of a program with arguments of known kinds. finish: from the arrays afterwards to what the caller gets.
     """
 
-    def __init__(self, fn: Callable[..., Any], places: Places, wanted: Sequence[_Wanted], code: Executable,
-                 finish: Callable[[Memory], Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], by_position: int, places: Places, wanted: Sequence[_Wanted],
+                 code: Executable, finish: Callable[[Memory], Any]) -> None:
         place = {n: k for k, n in enumerate(code.arguments)}
         self._fn, self._code, self._finish = fn, code, finish
         self._parsed = places.parsed
-        self._count = len(wanted)
+        self._by_position = by_position
         self._wanted: list[tuple[Any, ...]] = [
             (w.kind, w.like, w.dtype, w.array, place.get(w.array, -1), w.copied) for w in wanted]
         self._made = [(a.name, a.shape, a.dtype, place.get(a.name, -1)) for a in places.made]
@@ -48,7 +48,7 @@ class Repeat:
 
     def __call__(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What the call gives, or `UNLIKE`."""
-        if keywords or len(args) != self._count:
+        if keywords or len(args) != len(self._wanted) or len(args) > self._by_position:
             values = in_order(self._fn, args, keywords)
             if values is None:
                 return UNLIKE
@@ -144,10 +144,11 @@ def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Execut
     wanted = [_wanted(name, value, inputs, donate) for name, value in bound.values.items()]
     known = [w for w in wanted if w is not None]
     arrays = {w.array for w in known if w.kind is np.ndarray} | {a.name for a in places.made}
-    complete = len(known) == len(wanted) and takes_one_each(fn) and arrays.issuperset(seen) and \
+    by_position = positional(fn)
+    complete = len(known) == len(wanted) and arrays.issuperset(seen) and \
         arrays | {w.array for w in known if w.array} == set(code.arguments) and \
         all(a.role != "disk" for a in places.made)
-    return Repeat(fn, places, known, code, finish) if complete else None
+    return Repeat(fn, by_position, places, known, code, finish) if complete and by_position is not None else None
 
 
 def _wanted(name: str, value: Any, inputs: Mapping[str, tuple[str, Array, bool]],

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from sdfgad.ir.expr import Call, Expr, Index, index_elems, symbols_of, walk
+from sdfgad.ir.expr import Call, Expr, Index, index_elems, symbols_of
 from sdfgad.ir.program import Range
 
 MOST_LOOKS = 1000
@@ -31,9 +31,10 @@ def chance(cond: Expr, path: Sequence[Range], middle: Mapping[str, int]) -> floa
 
 def _decided(e: Expr) -> bool:
     """Whether an expression only compares numbers made from counters."""
-    return all(isinstance(n, Index) or isinstance(n, Call) and
-               (n.fn in ("and", "or", "not") or n.fn in _COMPARED and all(isinstance(a, Index) for a in n.args))
-               for n in walk(e))
+    if not isinstance(e, Call):
+        return False
+    return all(isinstance(a, Index) for a in e.args) if e.fn in _COMPARED else \
+        e.fn in ("and", "or", "not") and all(_decided(a) for a in e.args)
 
 
 def _holds(e: Expr, env: Mapping[str, int]) -> bool:

@@ -135,12 +135,12 @@ class Executable:
 _HEAD = object.__basicsize__
 
 
-def _told_apart() -> bool:
+def _behind_the_head() -> bool:
     """Whether NumPy keeps the address of the elements right behind the head that all objects have."""
     return all(ctypes.c_void_p.from_address(id(a) + _HEAD).value == a.ctypes.data for a in (np.ones(3), np.ones(2)[1:]))
 
 
-_IN_SIGHT = _told_apart()
+_IN_SIGHT = _behind_the_head()
 
 
 def address(array: np.ndarray) -> int:

@@ -47,6 +47,7 @@ def test_an_inner_loop_decides_where_both_are_compared() -> None:
 
 @pytest.mark.parametrize("cond", [
     compared("lt", "n", 3),
+    Index(I, BOOL),
     Call("gt", (Load("x", (I,), FLOAT), Const(0.0, FLOAT)), BOOL),
     Call("and", (EVEN, Load("mask", (I,), BOOL)), BOOL),
 ])

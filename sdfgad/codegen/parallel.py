@@ -13,7 +13,8 @@ from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
 from sdfgad.codegen.tiles import Tile, plan_tile
-from sdfgad.ir.expr import Const, Load
+from sdfgad.ir.algebra import cast
+from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads, rename_symbols
@@ -247,17 +248,28 @@ def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, t
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
     for part, cells in targets:
         dtype = frame.arrays[part.array].dtype
-        array = Array(fresh("partial"), (count, *_apart(tuple(r.trips or 0 for r in cells), dtype)), dtype)
+        value = _before_narrowing(part)
+        wide = value.dtype
+        array = Array(fresh("partial"), (count, *_apart(tuple(r.trips or 0 for r in cells), wide)), wide)
         own = all(r.var in variables for r in cells)
         target = replace(part, index=part.index if own else tuple(ix(r.var) for r in cells))
         here = (ix(block.var), *(_number(r) for r in cells))
         added.append(array)
-        start.append(Map(cells, (Store(array.name, here, _neutral(target, dtype)),)))
-        body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), part.expr, part.op)
-        end.append(Map((block, *cells), (replace(target, expr=Load(array.name, here, dtype)),)))
+        start.append(Map(cells, (Store(array.name, here, _neutral(target, wide)),)))
+        body[id(part)] = Store(array.name, here if own else (ix(block.var), *part.index), value, part.op)
+        end.append(Map((block, *cells), (replace(target, expr=cast(Load(array.name, here, wide), dtype)),)))
     stmt = replace(stmt, body=tuple(body.values()))
     core = _in_block(stmt, split, count, block.var, vector)
     return Shared((block,), (*start, core), after=tuple(end), added=tuple(added))
+
+
+def _before_narrowing(part: Store) -> Expr:
+    """What is added, in the dtype it is computed in: a copy in double precision is rounded once, one in single
+    precision with every term."""
+    e = part.expr
+    narrowed = part.op == "+" and isinstance(e, Call) and e.fn == "cast" and \
+        (e.args[0].dtype, e.dtype) == (np.dtype(np.float64), np.dtype(np.float32))
+    return e.args[0] if narrowed and isinstance(e, Call) else e
 
 
 def _apart(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:

@@ -39,3 +39,18 @@ def test_sums_are_the_same_at_every_number_of_threads():
     np.testing.assert_array_equal(made[0], made[2])
     out = np.bincount(place % 7, x * x, 7)
     np.testing.assert_allclose(made[0], 4.0 * x * out[place], rtol=1e-12)
+
+
+def spread(x, w):
+    """Single precision `w` beside double `x`: each term of its adjoint is a double."""
+    return np.sum(np.sum(x * w, axis=1) ** 2)
+
+
+def test_copies_in_single_precision_are_rounded_once():
+    x, w = RNG.random((40_000, 7)), RNG.random(7).astype(np.float32)
+    lowered = lower(derive(spread, bind(spread, (x, w), {}), Wish(("w",))).program)
+    assert {a.dtype.to_string() for name, a in lowered.sdfg.arrays.items() if "partial" in name} == {"float64"}
+    made = sdfgad.grad(spread, wrt="w")(x, w)
+    exact = 2.0 * (x @ w.astype(np.float64)) @ x
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, exact, rtol=64 * np.finfo(np.float32).eps)

@@ -9,9 +9,9 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.joined import join_maps
 from sdfgad.codegen.row_blocks import block_rows
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, kernel_frame
-from sdfgad.codegen.unguarded import without_guards
-from sdfgad.ir.program import Block, Loop, Map
-from sdfgad.ir.walk import children, with_children
+from sdfgad.codegen.unguarded import merge_guards, without_guards
+from sdfgad.ir.program import Block, Loop, Map, Stmt
+from sdfgad.ir.walk import children, rebuild, with_children
 
 
 def tuned(items: tuple[Item, ...], frame: Frame) -> tuple[Item, ...]:
@@ -41,4 +41,8 @@ def _block(frame: Frame, block: Block) -> Block:
 
 
 def _parts(frame: Frame, stmt: Map) -> Block:
-    return tuple(without_guards(frame, m) for m in block_rows(frame, stmt))
+    return tuple(rebuild(tuple(without_guards(frame, m) for m in block_rows(frame, stmt)), _merged))
+
+
+def _merged(stmt: Stmt) -> Block:
+    return (merge_guards(stmt) if isinstance(stmt, Map) else stmt,)

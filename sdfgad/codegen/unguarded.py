@@ -1,4 +1,5 @@
-"""Products that are guarded against 0 * inf, without the guard where their other factors are finite."""
+"""Products that are guarded against 0 * inf: without the guard where their other factors are finite, and with fewer
+choices elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -37,6 +38,32 @@ def without_guards(frame: Frame, stmt: Map) -> Stmt:
     return If(reduce(algebra.both, checks), (plain,), (stmt,), stmt.source) if checks else plain
 
 
+def merge_guards(stmt: Map) -> Map:
+    """map i: x[i] = select(c[i], select(y[i] == 0, 0, k[i] * y[i]), y[i])
+    ->   map i: x[i] = select(c[i] and y[i] != 0, k[i] * y[i], y[i])
+
+    One choice for two: a zero is left as it is, with its sign. Where a choice says that a number is positive, it is its
+    own absolute value.
+    """
+    return replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, _one_choice)) for p in stmt.body))
+
+
+def _one_choice(node: Expr) -> Expr | None:
+    """A choice that does without another one, or an absolute value, inside."""
+    if not isinstance(node, Call) or node.fn != "select":
+        return None
+    test, value, other = node.args
+    if isinstance(test, Call) and test.fn == "gt" and algebra.is_number(test.args[1], 0):
+        positive = test.args[0]
+        alike = Call("abs", (positive,), positive.dtype)
+        value = rewrite(value, lambda e: positive if e == alike else None)
+    guarded = _guarded(value)
+    if guarded is not None and _unsigned(guarded[0]) == _unsigned(other):
+        base, value = guarded
+        test = algebra.both(test, Call("ne", (base, algebra.number(0, base.dtype)), np.dtype(bool)))
+    return replace(node, args=(test, value, other)) if (test, value) != node.args[:2] else None
+
+
 def same_everywhere(stmt: Map) -> Callable[[Expr], bool]:
     """Whether an expression has the same value at all points, wherever it is computed."""
     changed = writes(stmt)
@@ -54,17 +81,26 @@ def _is_number(e: Expr) -> bool:
 
 def _product(node: Expr, same: Callable[[Expr], bool], factors: dict[Expr, None]) -> Expr | None:
     """The product that a choice guards; adds to `factors` what has to be finite for it."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    base, value = guarded
+    found = _others(value, _unsigned(base), same)
+    if found is None or any(isinstance(k, Const) and not np.isfinite(k.value) for k in found):
+        return None
+    factors.update(dict.fromkeys(k for k in found if not isinstance(k, Const)))
+    return value
+
+
+def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
+    """What is compared with zero, and what a choice takes unless it is zero; zero otherwise."""
     if not isinstance(node, Call) or node.fn != "select" or node.dtype.kind != "f":
         return None
     test, zero, value = node.args
     if not algebra.is_number(zero, 0) or not isinstance(test, Call) or test.fn != "eq" or \
             test.args[0].dtype != node.dtype or not algebra.is_number(test.args[1], 0):
         return None
-    found = _others(value, _unsigned(test.args[0]), same)
-    if found is None or any(isinstance(k, Const) and not np.isfinite(k.value) for k in found):
-        return None
-    factors.update(dict.fromkeys(k for k in found if not isinstance(k, Const)))
-    return value
+    return test.args[0], value
 
 
 def _unsigned(e: Expr) -> Expr:

@@ -6,8 +6,10 @@ import pytest
 
 from sdfgad.codegen import unguarded
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.generate import source
+from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
-from sdfgad.codegen.unguarded import without_guards
+from sdfgad.codegen.unguarded import merge_guards, without_guards
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import If, Map, Program
@@ -136,3 +138,44 @@ def test_code_gives_the_same_numbers(shared: bool) -> None:
             interpret.run(before, expected)
         executable(actual)
         np.testing.assert_allclose(actual["x"], expected["x"], rtol=1e-15, err_msg=f"k = {k}")
+
+
+ELSE = load("a", "i")
+CHOSEN = compare("gt", ELSE, num(0.0))
+
+
+def merged(before: Program) -> Program:
+    (stmt,) = before.body
+    assert isinstance(stmt, Map)
+    return before.but(body=(merge_guards(stmt),))
+
+
+@pytest.mark.parametrize("value", [
+    call("select", CHOSEN, guarded(mul(ELSE, HERE)), HERE),
+    call("select", CHOSEN, guarded(mul(ELSE, neg(HERE)), neg(HERE)), HERE),
+    call("select", CHOSEN, guarded(mul(call("abs", ELSE), HERE)), HERE),
+    call("select", CHOSEN, guarded(call("div", HERE, K)), neg(HERE)),
+], ids=["product", "of the negative", "absolute", "the negative otherwise"])
+def test_a_guard_within_a_choice_joins_it(value: Expr) -> None:
+    before = build(value)
+    after = merged(before)
+    assert (repr(after).count("select"), "abs" in repr(after)) == (1, False)
+    check_equal(before, after)
+
+
+@pytest.mark.parametrize("value", [
+    call("select", CHOSEN, guarded(mul(ELSE, HERE)), num(0.0)),
+    call("select", CHOSEN, guarded(mul(ELSE, HERE), ELSE), HERE),
+    call("select", CHOSEN, guarded(mul(ELSE, HERE), zero=num(1.0)), HERE),
+    call("select", CHOSEN, HERE, guarded(mul(ELSE, HERE))),
+    call("select", compare("ge", ELSE, num(0.0)), call("abs", ELSE), HERE),
+    call("select", CHOSEN, call("abs", HERE), call("abs", ELSE)),
+], ids=["zero otherwise", "another one", "one", "the other way round", "or zero", "of others"])
+def test_other_guards_within_choices_stay(value: Expr) -> None:
+    before = build(value)
+    assert merged(before) == before
+
+
+def test_programs_have_their_guards_merged() -> None:
+    text = source(lower(build(call("select", CHOSEN, guarded(mul(ELSE, HERE)), HERE))))
+    assert text.count("sg::pick") + text.count(" ? ") == 1

@@ -14,6 +14,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum
 from sdfgad.ir.program import Let, Map, Range, Store
+from sdfgad.ir.walk import expr_reads
 
 ROWS = 4
 """So many rows keep their sums, and what they load, in registers."""
@@ -26,9 +27,14 @@ def block_rows(frame: Frame, stmt: Map) -> tuple[Map, ...]:
     """map i = 0:8, j: t[j] += x[i, j]   ->   map i = 0:2, j: t[j] += x[4i, j] + x[4i + 1, j] + x[4i + 2, j] + ...
     map i = 0:n, j: t[j] += x[i, j]   ->   map i = 0:n - 3 by 4, j: t[j] += x[i, j] + x[i + 1, j] + x[i + 2, j] + ...
 
+    map i = 0:2, j: t[j] += x[i, j]   ->   map j: t[j] += x[0, j] + x[1, j]
+
     For nests whose rows add to the same elements, or each to one of its own what a vector they share goes into. What is
     left over at the end is a map of its own.
     """
+    few = _few(frame, stmt)
+    if few is not None:
+        return (_written_out(stmt, few),)
     row = _row(frame, stmt)
     if row is None:
         return (stmt,)
@@ -54,6 +60,12 @@ def _parts(frame: Frame, row: Range) -> tuple[Range, Ix, Range]:
         Range(row.var, row.start + count // ROWS * ROWS, row.stop)
 
 
+def _written_out(stmt: Map, row: Range) -> Map:
+    """The sums of a few rows."""
+    body = tuple(made for part in stmt.body for made in _rows(part, row.var, row.start, row.trips or 0))
+    return replace(stmt, domain=tuple(r for r in stmt.domain if r is not row), body=body)
+
+
 def _over(stmt: Map, row: Range, part: Range, body: tuple[Let | Store, ...]) -> Map:
     return replace(stmt, domain=tuple(part if r is row else r for r in stmt.domain), body=body)
 
@@ -63,12 +75,30 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
     if len(stmt.domain) < 2 or not all(_summable(frame, p) for p in stmt.body):
         return None
     *_, row, inner = order_loops(frame, stmt)
-    ends = {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
+    ends = _ends(stmt)
     many = (most_trips(row, frame.bounds) or 0) >= FEWEST and len(stmt.body) <= MOST_STORES
     if row.step != 1 or not (many or row.trips == ROWS and _in_registers(stmt, row.var, inner.var)) or \
             row.var in ends or not _shared(stmt, row.var, inner.var):
         return None
     return row if vectorises(frame, stmt) and plan_tile(frame, stmt) is None else None
+
+
+def _few(frame: Frame, stmt: Map) -> Range | None:
+    """The range of rows that are so few that their sums are written out, around longer ones."""
+    sums = all(isinstance(p, Store) and p.op == "+" and _summable(frame, p) and p.array not in expr_reads(p.expr)
+               for p in stmt.body)
+    if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not sums:
+        return None
+    *_, row, inner = order_loops(frame, stmt)
+    most = min(FEWEST, (inner.trips or 0) // FEWEST)
+    short = row.step == 1 and row.start.const is not None and 1 < (row.trips or 0) < most
+    plain = short and row.var not in _ends(stmt) and not any(_uses(p.index, row.var) for p in stmt.body
+                                                             if isinstance(p, Store))
+    return row if plain and plan_tile(frame, stmt) is None else None
+
+
+def _ends(stmt: Map) -> set[str]:
+    return {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
 
 
 def _summable(frame: Frame, part: Let | Store) -> bool:
@@ -98,11 +128,11 @@ def _uses(index: tuple[Ix, ...], var: str) -> bool:
     return any(var in i.symbols for i in index)
 
 
-def _rows(part: Let | Store, var: str, first: Ix) -> list[Store]:
+def _rows(part: Let | Store, var: str, first: Ix, count: int = ROWS) -> list[Store]:
     """A store for each of the rows of a block; one for all of them where they add to the same element."""
     if not isinstance(part, Store):
         raise TypeError(f"{part!r} stores nothing")
-    places = [{var: first + k} for k in range(ROWS)]
+    places = [{var: first + k} for k in range(count)]
     values = [map_indices(part.expr, lambda i, at=at: i.subs(at)) for at in places]  # type: ignore[misc]
     if not _uses(part.index, var):
         return [replace(part, expr=reduce(algebra.add, values))]

@@ -93,11 +93,40 @@ def test_a_few_rows_with_many_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     mapped([ROW, COLUMN], store("m", ["j"], load("n", "i", "j", dtype=I8), "+")),
     mapped([ROW, COLUMN], store("t", ["j"], num(1.0)), store("t", ["j"], load("x", "i", "j"), "+")),
     mapped([COLUMN], store("t", ["j"], load("b", "j"), "+")),
-], ids=["nothing in common", "sums of their own", "few rows", "a triangle", "other steps", "maxima",
+], ids=["nothing in common", "sums of their own", "a few short rows", "a triangle", "other steps", "maxima",
         "maxima and sums", "integers", "what all rows set", "one row"])
 def test_what_stays_as_it_is(stmt: Map) -> None:
     before = build(stmt)
     assert block_rows(Frame(before.arrays), stmt) == (stmt,)
+
+
+FEW = (3, 64)
+LONG = mapped([span("i", FEW[0]), span("j", FEW[1])],
+              store("t", ["j"], mul(load("x", "i", "j"), load("a", "i")), "+"))
+
+
+def few_rows(*body: object) -> Program:
+    return program(body, {"x": (FEW, F8), "a": (FEW[:1], F8), "t": (FEW[1:], F8), "u": (FEW[1:], F8)}, {})
+
+
+def test_sums_of_a_few_rows_are_written_out() -> None:
+    before = few_rows(LONG)
+    (made,) = block_rows(Frame(before.arrays), LONG)
+    assert [r.var for r in made.domain] == ["j"] and len(made.body) == 1
+    check_same(before, before.but(body=(made,)), tolerance=1e-13)
+    agree(before)
+
+
+@pytest.mark.parametrize("stmt", [
+    mapped(LONG.domain, store("t", ["j"], mul(load("x", "i", "j"), load("t", "j")), "+")),
+    mapped(LONG.domain, store("t", ["j"], load("x", "i", "j"), "max")),
+    mapped(LONG.domain, store("x", ["i", "j"], load("a", "i"), "+")),
+    mapped([span("i", 0, FEW[0], step=2), LONG.domain[1]], *LONG.body),
+    mapped([LONG.domain[0], span("j", "i", FEW[1])], *LONG.body),
+    mapped([LONG.domain[0], span("j", 20)], *LONG.body),
+], ids=["reads what it adds to", "maxima", "rows of their own", "other steps", "a triangle", "short rows"])
+def test_other_few_rows_stay(stmt: Map) -> None:
+    assert block_rows(Frame(few_rows(stmt).arrays), stmt) == (stmt,)
 
 
 def test_native_code() -> None:

@@ -21,7 +21,7 @@ from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen
 from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
-from sdfgad.transform.fusion.join_pointwise import join_pointwise
+from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
 from sdfgad.transform.fusion.name_versions import name_versions
 from sdfgad.transform.fusion.part_versions import part_versions
 from sdfgad.transform.fusion.shared_values import share_values
@@ -78,6 +78,9 @@ from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 from sdfgad.transform.sums.turn_sums import turn_sums
 
+SMALL_MAP = 64
+"""Points of rows that are joined last: what they would hide from other passes is settled by then."""
+
 
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
@@ -119,7 +122,8 @@ def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     program = line_up(clear_rest(drop_zeros(_take_turns(program, keep), keep)))
     program = thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
     program = line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
-    return cut_to_partners(share_additions(border_rows(assign_to_rows(program), keep)))
+    program = cut_to_partners(share_additions(border_rows(assign_to_rows(program), keep)))
+    return join_pointwise(program, keep, Limits(points=SMALL_MAP, rows=True))
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:

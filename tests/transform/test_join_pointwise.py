@@ -46,6 +46,13 @@ def test_two_passes_over_the_same_data_are_one() -> None:
     assert len(maps(joined(build(pointwise("y", X), pointwise("z", X))))) == 1
 
 
+def test_only_rows_are_joined_where_only_they_count() -> None:
+    row = [mapped([span("j", N)], store("row", ("j",), load("x", 0, "j"))),
+           mapped([span("k", N)], store("y", (0, "k"), mul(load("row", "k"), load("x", 1, "k"))))]
+    made = maps(joined(build(pointwise("y", X), pointwise("z", X), *row), limits=Limits(points=1, rows=True)))
+    assert [len(m.domain) for m in made] == [2, 2, 1]
+
+
 def test_a_value_is_handed_on_and_not_loaded_again() -> None:
     (made,) = maps(joined(build(pointwise("t", X), pointwise("y", T), pointwise("y", X, op="+"), pointwise("z", Y))))
     assert {n.array for p in made.body for n in loads(p.expr)} == {"x"}

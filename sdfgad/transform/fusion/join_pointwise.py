@@ -29,11 +29,12 @@ _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 
 @dataclass(frozen=True)
 class Limits:
-    """points: of a map, from which a pass over them counts. arrays: with other elements at each point of a row, that a
-    processor can follow at once. far: most statements between two maps. stride: the longest way from neighbour to
-    neighbour that caches do not mind."""
+    """points: of a map, from which a pass over them counts. rows: only maps over one range count. arrays: with other
+    elements at each point of a row, that a processor can follow at once. far: most statements between two maps. stride:
+    the longest way from neighbour to neighbour that caches do not mind."""
 
     points: int = 512
+    rows: bool = False
     arrays: int = 30
     far: int = 60
     stride: int = 4
@@ -112,7 +113,9 @@ class _Joiner:
 
     def _fits(self, stmt: Map) -> bool:
         """Whether every point of a large map writes elements of its own, or adds, at places that no array decides."""
-        if not stmt.domain or points(stmt) < self.limits.points or any(range_elems(r) for r in stmt.domain):
+        ranges = len(stmt.domain)
+        if not ranges or points(stmt) < self.limits.points or any(range_elems(r) for r in stmt.domain) or \
+                self.limits.rows and ranges > 1:
             return False
         stores = [p for p in stmt.body if isinstance(p, Store)]
         return all((is_pointwise(stmt.domain, p.index) or p.op == "+") and not any(i.elems for i in p.index)

@@ -14,7 +14,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum
 from sdfgad.ir.program import Let, Map, Range, Store
-from sdfgad.ir.walk import expr_reads
+from sdfgad.ir.walk import expr_reads, writes
 
 ROWS = 4
 """So many rows keep their sums, and what they load, in registers."""
@@ -85,9 +85,9 @@ def _row(frame: Frame, stmt: Map) -> Range | None:
 
 def _few(frame: Frame, stmt: Map) -> Range | None:
     """The range of rows that are so few that their sums are written out, around longer ones."""
-    sums = all(isinstance(p, Store) and p.op == "+" and _summable(frame, p) and p.array not in expr_reads(p.expr)
-               for p in stmt.body)
-    if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not sums:
+    sums = all(isinstance(p, Store) and p.op == "+" and _summable(frame, p) for p in stmt.body)
+    read = {n for p in stmt.body for n in expr_reads(p.expr)}
+    if len(stmt.domain) < 2 or len(stmt.body) > MOST_STORES or not sums or writes(stmt) & read:
         return None
     *_, row, inner = order_loops(frame, stmt)
     most = min(FEWEST, (inner.trips or 0) // FEWEST)

@@ -119,12 +119,14 @@ def test_sums_of_a_few_rows_are_written_out() -> None:
 
 @pytest.mark.parametrize("stmt", [
     mapped(LONG.domain, store("t", ["j"], mul(load("x", "i", "j"), load("t", "j")), "+")),
+    mapped(LONG.domain, *LONG.body, store("u", ["j"], mul(load("t", "j"), load("a", "i")), "+")),
     mapped(LONG.domain, store("t", ["j"], load("x", "i", "j"), "max")),
     mapped(LONG.domain, store("x", ["i", "j"], load("a", "i"), "+")),
     mapped([span("i", 0, FEW[0], step=2), LONG.domain[1]], *LONG.body),
     mapped([LONG.domain[0], span("j", "i", FEW[1])], *LONG.body),
     mapped([LONG.domain[0], span("j", 20)], *LONG.body),
-], ids=["reads what it adds to", "maxima", "rows of their own", "other steps", "a triangle", "short rows"])
+], ids=["reads what it adds to", "reads a sum", "maxima", "rows of their own", "other steps", "a triangle",
+        "short rows"])
 def test_other_few_rows_stay(stmt: Map) -> None:
     assert block_rows(Frame(few_rows(stmt).arrays), stmt) == (stmt,)
 

@@ -267,9 +267,10 @@ def _before_narrowing(part: Store) -> Expr:
     """What is added, in the dtype it is computed in: a copy in double precision is rounded once, one in single
     precision with every term."""
     e = part.expr
-    narrowed = part.op == "+" and isinstance(e, Call) and e.fn == "cast" and \
-        (e.args[0].dtype, e.dtype) == (np.dtype(np.float64), np.dtype(np.float32))
-    return e.args[0] if narrowed and isinstance(e, Call) else e
+    if part.op == "+" and isinstance(e, Call) and e.fn == "cast" and \
+            (e.args[0].dtype, e.dtype) == (np.dtype(np.float64), np.dtype(np.float32)):
+        return e.args[0]
+    return e
 
 
 def _apart(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:

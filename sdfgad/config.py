@@ -42,6 +42,8 @@ class Settings:
     """What happens when the measured peak is above the predicted one."""
     debug_nans: bool = False
     """Fill fresh buffers with NaN and report where the first NaN of a gradient appears."""
+    verify: bool = False
+    """Look after every pass whether the program keeps all rules (`InvariantError`); slow, for reports of bugs."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "log": (_log_level, f"one of {', '.join(LOG_LEVELS)}"),
     "check": (_check_mode, f"one of {', '.join(CHECK_MODES)}"),
     "debug_nans": (_flag, "true or false"),
+    "verify": (_flag, "true or false"),
 })
 _context: ContextVar[Mapping[str, Any]] = ContextVar("sdfgad_config", default=MappingProxyType({}))
 
@@ -138,6 +141,18 @@ def _outer_thread_count(environment: str | None) -> int | None:
     """What environment and project files say; asked again when the variable changes."""
     del environment
     return settings().num_threads
+
+
+def verifying() -> bool:
+    """Whether all rules are looked at after every pass; as cheap as `thread_count`."""
+    value = _context.get().get("verify")
+    return _outer_verifying(os.environ.get("SDFGAD_VERIFY")) if value is None else bool(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_verifying(environment: str | None) -> bool:
+    del environment
+    return settings().verify
 
 
 def origins(**arguments: Any) -> Mapping[str, Origin]:

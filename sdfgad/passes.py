@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from sdfgad.analysis.verify import verify
+from sdfgad.config import verifying
 from sdfgad.ir.program import Program, View
+from sdfgad.ir.verify import DERIVED, OPTIMISED, PREPARED
 from sdfgad.reverse.storage import views_of
 from sdfgad.transform.clearing.clear_behind import clear_behind
 from sdfgad.transform.clearing.clear_first import clear_first
@@ -93,12 +96,13 @@ Pass: TypeAlias = Callable[..., Program]
 
 @dataclass(frozen=True)
 class Application:
-    """One pass, applied once: `keep` names the arrays that somebody reads afterwards."""
+    """One pass, applied once: `keep` names the arrays that somebody reads afterwards. stage: of `ir.verify.STAGES`."""
 
     name: str
     before: Program
     after: Program
     keep: frozenset[str]
+    stage: str = OPTIMISED
 
     @property
     def changed(self) -> bool:
@@ -128,7 +132,7 @@ def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
         fuse_pointwise, inline_masks, write_out_places, parallelise, number_scalars,
         write_out_places, sum_in_place, fuse_pointwise, share_values, read_shifted,
         part_versions, narrow_triangles, halve_symmetric, pair_by_distance,
-        normalise, hoist_invariants, collapse_equal_rows)
+        normalise, hoist_invariants, collapse_equal_rows, stage=PREPARED)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
@@ -136,7 +140,7 @@ def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     program = _through(
         program, keep,
         remove_dead_code, remove_unread_stores, write_out_products, fold_zeroing,
-        propagate_broadcasts, remove_overwritten, remove_dead_code, write_ahead)
+        propagate_broadcasts, remove_overwritten, remove_dead_code, write_ahead, stage=DERIVED)
     return optimise(program, keep)
 
 
@@ -181,12 +185,15 @@ def _join_small_rows(program: Program, keep: tuple[str, ...]) -> Program:
     return join_pointwise(program, keep, Limits(points=SMALL_MAP, rows=True))
 
 
-def _through(program: Program, keep: Any, *passes: Pass, **options: Any) -> Program:
+def _through(program: Program, keep: Any, *passes: Pass, stage: str = OPTIMISED, **options: Any) -> Program:
     """The program after these passes, one after the other."""
+    thorough = verifying()
     for one in passes:
         before, program = program, one(program, *((keep,) if _asks_what_is_kept(one) else ()), **options)
         for watch in _watchers.get():
-            watch(Application(one.__name__, before, program, frozenset(keep)))
+            watch(Application(one.__name__, before, program, frozenset(keep), stage))
+        if program is not before:
+            verify(program, one.__name__, stage, thorough)
     return program
 
 

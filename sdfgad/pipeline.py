@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.analysis.verify import verify
 from sdfgad.arguments import Bound, about, as_called, as_input
 from sdfgad.buffers import room
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
-from sdfgad.config import thread_count
+from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
+from sdfgad.ir.verify import DERIVED, SOURCE
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
 from sdfgad.passes import optimise, prepare_program
@@ -192,9 +194,16 @@ class Derivative:
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 
 
+def _parsed(fn: Callable[..., Any], bound: Bound) -> Parsed:
+    """What the front end makes of a call."""
+    parsed = parse(fn, *as_called(fn, bound))
+    verify(parsed.program, "parse", SOURCE, verifying())
+    return parsed
+
+
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet."""
-    parsed = parse(fn, *as_called(fn, bound))
+    parsed = _parsed(fn, bound)
     recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
     choice = recipe.choice()
     found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
@@ -227,6 +236,8 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
 def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset()) -> Executable:
     """Compile a program, or load it from the cache. loose: what may differ in its last digits."""
     started = time.perf_counter()
+    if verifying():
+        verify(program, "everything")
     constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
     key = key_of(program_text(program), results, constants)
     code = compile_program(program, results=results, key=key, loose=loose)
@@ -267,7 +278,7 @@ class Primal:
 
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = parse(fn, *as_called(fn, bound))
+    parsed = _parsed(fn, bound)
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -303,7 +314,7 @@ class Pushforward:
 
 def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None) -> Pushforward:
     """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
-    parsed = parse(fn, *as_called(fn, bound))
+    parsed = _parsed(fn, bound)
     program = parsed.program
     if output is not None:
         views = resolve_outputs(parsed, Wish((), output, "sum"))
@@ -319,6 +330,7 @@ def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Progr
     """The tangent program, where its results lie, and in which arrays it takes the directions."""
     program = prepare_program(program, ())
     made = tangent(program, directions)
+    verify(made.program, "tangent", DERIVED, verifying())
     returns = _tangent_tree(program.returns, made.view)
     whole = optimise(made.program, arrays_of((program.returns, returns)) + program.watched)
     return Found((whole, returns, dict(made.arguments)))

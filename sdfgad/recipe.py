@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.footprint import held_by
-from sdfgad.config import thread_count
+from sdfgad.config import thread_count, verifying
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
+from sdfgad.ir.verify import DERIVED
 from sdfgad.passes import optimise, prepare_program, tidy
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.reverse.inversion import worth_undoing
@@ -67,13 +69,16 @@ class Recipe:
         return Choice(self.emit, self.forward, self.undoable, wish.limit, wish.pins, wish.spill is not None)
 
     def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
-        return Emission(gradient(self.normal, self.request, recompute, modes, undone), modes, self.finish)
+        made = gradient(self.normal, self.request, recompute, modes, undone)
+        verify(made.program, "gradient", DERIVED, verifying())
+        return Emission(made, modes, self.finish)
 
     def undoable(self, barred: frozenset[str], bold: bool) -> frozenset[str]:
         return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
         whole = share_factors(tidy(made.program, kept_arrays(made, made.program)), self.normal.arrays)
+        verify(whole, "share_factors", thorough=verifying())
         held = held_by(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
 

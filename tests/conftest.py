@@ -1,9 +1,16 @@
 """For all tests."""
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from sdfgad import pipeline
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Every program is looked at after every pass, also in the processes that tests start."""
+    os.environ.setdefault("SDFGAD_VERIFY", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +19,5 @@ def searching(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     of."""
     if request.node.get_closest_marker("recalls") is None:
         monkeypatch.setattr(pipeline, "recalled", lambda what, parts, search, outside: search().value)
+    else:
+        monkeypatch.setenv("SDFGAD_VERIFY", "0")

@@ -12,6 +12,7 @@ from sdfgad.codegen.tiles import Tile
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map, Range, Store
+from sdfgad.names import variable_of
 
 SHORT_LOOP = 8
 """Innermost loops of so few iterations are unrolled."""
@@ -27,7 +28,8 @@ def emit_tile(writer: Writer, frame: Frame, stmt: Map, tile: Tile) -> None:
     tests = trip_tests(inner.bounds, terms) or ()
     require_terms(inner.bounds, terms, tests)
     writer.open()
-    loops = [Range(f"strip_{tile.vector.var}", tile.vector.start, tile.vector.stop, tile.strip)] if tile.strip else []
+    vector = tile.vector
+    loops = [replace(vector, var=variable_of("strip", vector.var), step=tile.strip)] if tile.strip else []
     if tile.strip:
         tile = _strip_of(tile, ix(loops[0].var))
     for r in (*loops, *tile.outer):

@@ -30,7 +30,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum
 from sdfgad.ir.program import Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import statements
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.snapshots import Room, State
@@ -73,7 +73,7 @@ class Schedule:
 
     @property
     def _counter(self) -> str:
-        return f"{self.loop.range.var}_part"
+        return variable_of("part", self.loop.range.var)
 
     @property
     def _iteration(self) -> Ix:
@@ -195,7 +195,7 @@ class _Table:
     """Constant columns, read at the current round."""
 
     def __init__(self, schedule: Schedule, phase: str, rows: Sequence[Mapping[str, int]]) -> None:
-        self.counter = f"{schedule.loop.range.var}_round"
+        self.counter = variable_of("round", schedule.loop.range.var)
         self.rows = Range(self.counter, ix(0), ix(len(rows)))
         self.columns: dict[str, str] = {}
         for column in COLUMNS:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.expr import loads
-from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, reads, rename_symbols, statements, with_children
 from sdfgad.transform.clearing.clearings import (
     Box,
@@ -100,7 +100,7 @@ def _rotated(loop: Loop, here: _Around, limits: Limits) -> Block:
     if not peeled:
         return (replace(loop, body=inner), *after)
     first = rename_symbols(rest, {r.var: r.start})
-    return (*first, *once, replace(loop, range=Range(r.var, r.start + r.step, r.stop, r.step), body=inner), *after)
+    return (*first, *once, replace(loop, range=replace(r, start=r.start + r.step), body=inner), *after)
 
 
 def _stays_clear(stmt: Stmt, body: Block, names: set[str]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, statements, with_children, writes
 from sdfgad.transform.clearing.clearings import Box, common, is_zero, size, stored_box, take_out
 from sdfgad.transform.clearing.stale import MOST_BOXES, Boxes, hull, without
@@ -148,5 +148,5 @@ def _within(stmt: Map, index: tuple[Ix, ...], box: Box) -> Map | None:
         start, stop = max(r.start.const, low - ahead), min(r.stop.const, high - ahead)
         if start >= stop:
             return None
-        ranges[var] = Range(var, ix(start), ix(stop))
+        ranges[var] = replace(r, start=ix(start), stop=ix(stop))
     return replace(stmt, domain=tuple(ranges[r.var] for r in stmt.domain))

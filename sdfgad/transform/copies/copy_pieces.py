@@ -7,7 +7,7 @@ from math import prod
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Map, Stmt, Store, over
 from sdfgad.transform.clearing.clearings import Box, common, size, stored_box, touches
 from sdfgad.transform.clearing.stale import Boxes, Stale, after, whole, without
 from sdfgad.transform.normal.spelling import alike, only_store
@@ -100,6 +100,6 @@ def _joined(body: Block, arrays: Mapping[str, Array], found: _Pieces) -> Block:
 
 def moving(target: Array, source: str, box: Box, op: str | None = None) -> Map:
     """The map that copies a box from the same place of another array, or adds it."""
-    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
+    domain = over(box)
     index = tuple(ix(r.var) for r in domain)
     return Map(domain, (Store(target.name, index, Load(source, index, target.dtype), op),))

@@ -8,7 +8,7 @@ from math import prod
 from sdfgad.analysis.cover import covers
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, over
 from sdfgad.ir.walk import reads, rebuild, statements, writes
 from sdfgad.transform.clearing.clearings import Box, size, stored_box, take_out
 from sdfgad.transform.clearing.stale import whole
@@ -130,7 +130,7 @@ def _ahead(program: Program, position: int, step: _Step) -> Program:
 
 def _handing_on(step: _Step, sides: Box) -> Map:
     """Elements that no iteration replaces."""
-    domain = tuple(Range(f"c{k}", ix(first), ix(end)) for k, (first, end) in enumerate(sides))
+    domain = over(sides)
     at = tuple(ix(r.var) for r in domain)
     value = Load(step.states.name, (step.now, *at), step.states.dtype)
     return Map(domain, (Store(step.states.name, (step.now + 1, *at), value),), step.copy.source)

@@ -9,13 +9,13 @@ from sdfgad.ir.expr import Call, Expr, Index, Load, Local, map_indices, operands
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, own_ranges, with_children
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 
 Values = Mapping[str, tuple[int, int]]
 """The first and the last number that each counter takes."""
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt", "ge",
                    "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex"})
-COUNTER = ix("counter")
+_COUNTER = "the counter"
 OFTEN = 4
 """Times that a value is used from which on a load is better than computing it again."""
 MOST_BYTES = 1 << 15
@@ -42,7 +42,7 @@ def tabulate_rows(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class _Use:
-    """An expression in terms of COUNTER, and from where to where that counts."""
+    """An expression in terms of `_COUNTER`, and from where to where that counts."""
 
     expr: Expr
     first: int
@@ -138,8 +138,8 @@ class _Tabulation:
         name = fresh("row", self.arrays)
         self.arrays[name] = Array(name, (use.last - use.first + 1,), use.expr.dtype)
         self.rows[use.expr] = (name, use.first)
-        var = "c0"
-        moved = map_indices(use.expr, lambda i: i.subs({"counter": ix(var)}))
+        var = variable("c")
+        moved = map_indices(use.expr, lambda i: i.subs({_COUNTER: ix(var)}))
         store = Store(name, (ix(var) - use.first,), moved)
         return Map((Range(var, ix(use.first), ix(use.last + 1)),), (store,), self.loop.source)
 
@@ -169,7 +169,7 @@ def _rewritten(e: Expr, put: Callable[[Expr], Expr | None], known: dict[Expr, Ex
 
 
 def _counted(e: Expr, var: str) -> Expr:
-    return map_indices(e, lambda i: i.subs({var: COUNTER}))
+    return map_indices(e, lambda i: i.subs({var: ix(_COUNTER)}))
 
 
 def _within(stmt: Stmt, values: Values) -> Values:

@@ -16,7 +16,7 @@ from sdfgad.analysis.dependence import READ, Edge, edges, order, touches
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store, all_of
 from sdfgad.ir.walk import (
     all_writes,
     children,
@@ -200,7 +200,7 @@ def _upright(stmt: Map) -> Map:
                 or not shift.symbols.isdisjoint(o.var for o in stmt.domain[k:]):
             continue
         domain, body, source = _renamed(stmt, {r.var: ix(r.var) - shift})
-        moved = Range(r.var, r.start + shift, r.stop + shift, r.step)
+        moved = replace(r, start=r.start + shift, stop=r.stop + shift)
         stmt = Map((*domain[:k], moved, *domain[k + 1:]), body, source)
     return stmt
 
@@ -245,7 +245,7 @@ def _reading(stmt: Map, names: dict[str, str]) -> Map:
 
 def _copy(array: Array, name: str, stmt: Map) -> Map:
     """`name[...] = array[...]`, all of it."""
-    domain = tuple(Range(f"c{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    domain = all_of(array.shape)
     at = tuple(ix(r.var) for r in domain)
     return Map(domain, (Store(name, at, Load(array.name, at, array.dtype)),), stmt.source)
 

@@ -11,7 +11,8 @@ from sdfgad.analysis.region import between, interval, region_of
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.walk import all_variables, children, rename_symbols, with_children
+from sdfgad.names import variable
 from sdfgad.transform.products.operands import Box, Operands
 from sdfgad.transform.products.products import Summand, inlined, single, terms, untangled, variables_of
 
@@ -29,7 +30,7 @@ def contract(program: Program) -> Program:
     through a temporary. Variables that all have in common become a loop around. What is not such a sum, or is small,
     stays as it is.
     """
-    work = _Contraction(dict(program.arrays))
+    work = _Contraction(dict(program.arrays), all_variables(program.body))
     body = work.block(program.body, ())
     return program.but(body=body, arrays=work.arrays) if work.changed else program
 
@@ -48,6 +49,7 @@ class _Groups:
 @dataclass
 class _Contraction:
     arrays: dict[str, Array]
+    variables: set[str]
     changed: bool = False
 
     def block(self, block: Block, path: tuple[Range, ...]) -> Block:
@@ -127,7 +129,11 @@ class _Contraction:
         inner = replace(sum_, variables=tuple(v for v in sum_.variables if v != var),
                         region=sum_.region.with_rows(rows))
         made = self.product(inner, stmt, (*path, r))
-        return None if made is None else [Loop(r, tuple(made), stmt.source)]
+        if made is None:
+            return None
+        turn = variable("peeled", self.variables)
+        self.variables.add(turn)
+        return [Loop(replace(r, var=turn), rename_symbols(tuple(made), {var: turn}), stmt.source)]
 
 
 def _separable(stores: Sequence[Store]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, loads
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Stmt, Store, View, all_of, axis
 from sdfgad.ir.walk import children, reads, statements, with_children, writes
 from sdfgad.names import fresh
 from sdfgad.rules.nodes import transposed
@@ -198,7 +198,7 @@ def _part(held: View, place: tuple[int, int], like: View) -> View:
 
 def _stored(target: View, terms: Sequence[View], op: str | None, stmt: Stmt) -> Map:
     """`target[p] = sum of term[p]`, or `+=`."""
-    domain = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(target.shape))
+    domain = all_of(target.shape, "m")
     here = tuple(ix(r.var) for r in domain)
     loads: list[Expr] = [Load(v.array, v.at(here), v.dtype) for v in terms]
     zero: Expr = algebra.zero(target.dtype)

@@ -13,7 +13,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, call, index_elems, loads, sy
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 from sdfgad.transform.normal.spelling import only_store
 
 LEAST_WORK = 1 << 15
@@ -107,8 +107,8 @@ class _Sums:
     def _sums(self, stmt: Lib, gone: tuple[int, ...], made: list[Stmt]) -> Array:
         """The sums of the product over the dimensions `gone`, and the statements that make them."""
         a, b = stmt.ins[:2]
-        rows, terms = Range("i", ix(0), a.shape[0]), Range("k", ix(0), a.shape[1])
-        columns = Range("j", ix(0), b.shape[1])
+        rows, terms = Range(variable("i"), ix(0), a.shape[0]), Range(variable("k"), ix(0), a.shape[1])
+        columns = Range(variable("j"), ix(0), b.shape[1])
         left, right = _element(a, rows, terms), _element(b, terms, columns)
         if 0 in gone:
             left = self._added((terms,), rows, left, made)

@@ -13,8 +13,8 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import map_indices
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, own_ranges, range_elems, rename_symbols, statements, with_children
-from sdfgad.names import fresh
+from sdfgad.ir.walk import all_variables, children, range_elems, rename_symbols, with_children
+from sdfgad.names import variable
 from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.recurrences.at_once import at_once, uses
 from sdfgad.transform.recurrences.exchange_loops import exchange_loops
@@ -39,7 +39,7 @@ def block_loops(program: Program) -> Program:
     takes the same factors in all four, for points that all four have, and may be added before or after them: no
     other statement depends on when.
     """
-    taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
+    taken = all_variables(program.body)
     work = _Blocking(program.arrays, taken)
     body = work.block(program.body, ())
     return program.but(body=body) if work.changed else program
@@ -70,7 +70,7 @@ class _Blocking:
         if few or abs(r.step) != 1 or loop.parallel or loop.until is not None or range_elems(r) or \
                 len(loop.body) > MOST_STATEMENTS:
             return None
-        blocks = blocks_of(r, fresh(f"{r.var}_block", self.taken), path)
+        blocks = blocks_of(r, variable("block", self.taken), path)
         body, late = _put_off(self.arrays, loop, path)
         parts = _parts(self.arrays, body, blocks, path)
         if late and (parts is None or not late <= parts.moved):

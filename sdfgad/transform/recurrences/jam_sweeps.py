@@ -7,9 +7,9 @@ from functools import cached_property
 
 from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
-from sdfgad.analysis.sweeps import counted, least_lag, looked_into, ranges, recurs, simple, stores, within_segments
+from sdfgad.analysis.sweeps import counted, least_lag, looked_into, recurs, simple, stores, within_segments
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt, While
-from sdfgad.ir.walk import all_reads, all_writes, children, statements, with_children
+from sdfgad.ir.walk import all_reads, all_variables, all_writes, children, statements, with_children
 from sdfgad.transform.recurrences.sweep_groups import Nest, Writer
 
 TOGETHER = (4, 2)
@@ -44,7 +44,7 @@ class _Work:
     def __init__(self, program: Program, seen: frozenset[str]) -> None:
         self.program, self.seen = program, seen
         self.arrays = dict(program.arrays)
-        self.writer = Writer(self.arrays, {r.var for r in ranges(program.body)})
+        self.writer = Writer(self.arrays, all_variables(program.body))
         self.own: set[str] = set()
 
     def left(self, body: Block) -> dict[str, Array]:

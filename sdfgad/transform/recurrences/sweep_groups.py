@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Call, Const, Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Behind, Block, If, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import rename_symbols
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 from sdfgad.transform.fusion.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
@@ -98,7 +98,7 @@ class Writer:
     def at_once(self, nest: Nest) -> Block:
         """Groups at the same time, the sweeps left over as one more, each two blocks behind the one before: that one
         stays a block ahead even where its last sweep, so much behind its first, is where this one's first sweep is."""
-        group, block = self._variable(f"{nest.sweeps.var}_group"), self._variable(f"{nest.sweeps.var}_block")
+        group, block = self._variable("group"), self._variable("block")
         groups = Range(group, ix(0), ix(nest.groups + bool(nest.rest)))
         own = {n: self._copy(n) for n in sorted(nest.own)}
         copies = [own, *({**own, **{n: self._copy(n) for n in sorted(nest.copied)}} for _ in range(nest.count - 1))]
@@ -135,9 +135,9 @@ class Writer:
         """
         t, r = nest.sweeps, nest.rows
         body = renamed(nest.body, copies[0])
-        var = self._variable(f"{t.var}_part")
+        var = self._variable("part")
         names = {t.var: first + ix(var) * t.step}
-        lead = Range(r.var, r.start, nest.row(nest.before - ix(var) * nest.lag), r.step)
+        lead = replace(r, stop=nest.row(nest.before - ix(var) * nest.lag))
         trail = Range(r.var, nest.row(nest.end - ix(var) * nest.lag), nest.row(r.trips or 0), r.step)
         rows = []
         for k, names_of in enumerate(copies):
@@ -150,7 +150,7 @@ class Writer:
                 Loop(Range(var, ix(0), ix(len(copies))), (Loop(trail, rename_symbols(body, names)),)))
 
     def _variable(self, stem: str) -> str:
-        name = fresh(stem, self.variables)
+        name = variable(stem, self.variables)
         self.variables.add(name)
         return name
 

@@ -14,6 +14,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, map_indices
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, within, writes
+from sdfgad.names import variable
 from sdfgad.transform.normal.spelling import only_store
 
 LINE = 64
@@ -21,7 +22,7 @@ LINE = 64
 MOST = 256
 """Of a border, in bytes."""
 Rows = Mapping[str, int]
-_HERE = "border"
+_HERE = variable("b")
 _LINEAR: Mapping[str, Callable[..., Expr]] = MappingProxyType(
     {"add": algebra.add, "sub": algebra.sub, "neg": algebra.neg, "mul": algebra.mul})
 

@@ -82,7 +82,7 @@ class _Lines:
 
     def _read(self, load: Load, along: _Along, known: dict[Key, str], before: list[Stmt]) -> Load:
         r = along.range
-        key = load.array, tuple(i.subs({r.var: ix("c0")}) for i in load.index), (r.start.const, r.stop.const)
+        key = load.array, tuple(i.subs({r.var: ix("along")}) for i in load.index), (r.start.const, r.stop.const)
         if key not in known:
             known[key] = self._array(f"{load.array}_line", load.array, r)
             before.append(Map((r,), (Store(known[key], (along.number,), load),)))

@@ -23,16 +23,16 @@ from sdfgad.analysis.rows import (
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import (
+    all_variables,
     children,
     map_accesses,
     map_stmt_indices,
-    own_ranges,
     reads,
     statements,
     with_children,
     writes,
 )
-from sdfgad.names import fresh
+from sdfgad.names import variable
 from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 
 
@@ -109,7 +109,7 @@ class _Splitter:
         self.limits = limits
         self.whole = whole
         self.fixed = keep | set(program.arguments) | set(program.constants)
-        self.taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
+        self.taken = all_variables(program.body)
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
 
     def block(self, block: Block, nested: bool) -> Block:
@@ -287,7 +287,7 @@ class _Splitter:
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)
-        var = fresh("row" if width == 1 else "strip", self.taken)
+        var = variable("row" if width == 1 else "strip", self.taken)
         self.taken.add(var)
         if width == 1:
             return Cut(rows, Range(var, ix(first), ix(last)), ix(var), ix(var) + 1, first, last, 1)

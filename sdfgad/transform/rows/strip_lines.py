@@ -14,7 +14,7 @@ from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, Min, ix, minimum
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 
 VECTOR = 64
 """Bytes of the widest vectors, and of lines of the cache."""
@@ -299,8 +299,8 @@ class _Strip:
 
     def _copy(self, line: _Line, rest: Index, load: bool) -> Map:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
-        k = fresh("c0", taken)
-        j = fresh("c1", {*taken, k})
+        k = variable("c", taken)
+        j = variable("c", {*taken, k})
         start = self.lanes.start + line.ahead
         ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, start, summed(self.lanes.stop + line.ahead))
         there = list(rest)

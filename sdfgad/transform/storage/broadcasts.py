@@ -17,7 +17,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, loads, map_indices, rewrite,
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 from sdfgad.transform.sums.smaller_nests import smaller_nest
 
 LARGEST_FORM = 8
@@ -26,6 +26,8 @@ LARGEST_NUMBER = 16
 """The same for a value that is one number everywhere: a loop over elements has it at hand."""
 _PLAIN = frozenset(("mul", "add", "sub", "neg", "conj", "select"))
 _SOLVES = frozenset(("solve", "trsolve"))
+
+_ROW, _COLUMN, _TERM = variable("r"), variable("c"), variable("k")
 
 
 def propagate_broadcasts(program: Program) -> Program:
@@ -207,16 +209,16 @@ class _Flow:
             return None
         (out,), (*matrix, right) = stmt.outs, stmt.ins
         rows, columns = (n.const for n in right.shape)
-        i, j = ix("row"), ix("column")
+        i, j = ix(_ROW), ix(_COLUMN)
         value = self.put(_element(right, (i, j), False))
-        if "column" in symbols_of(value) or rows is None or columns in (None, 1):
+        if _COLUMN in symbols_of(value) or rows is None or columns in (None, 1):
             return None
         made = [self.temporary((rows, 1), value.dtype, name) for name in ("known", "solved")]
         first, second = (a.whole for a in made)
-        each = Range("row", ix(0), ix(rows))
+        each = Range(_ROW, ix(0), ix(rows))
         return [Map((each,), (Store(first.array, (i, ix(0)), value),), stmt.source),
                 replace(stmt, outs=(second,), ins=(*matrix, first)),
-                Map((each, Range("column", ix(0), right.shape[1])),
+                Map((each, Range(_COLUMN, ix(0), right.shape[1])),
                     (Store(out.array, out.at((i, j)), Load(second.array, (i, ix(0)), second.dtype)),), stmt.source)]
 
 
@@ -285,7 +287,7 @@ def _spelled(stmt: Lib) -> tuple[list[Map], Map] | None:
         return None
     if any(n.const is None for v in (a, b, c) for n in v.shape):
         return None
-    row, column, k = (Range(v, ix(0), n) for v, n in zip(("row", "column", "k"), (*c.shape, a.shape[1]), strict=True))
+    row, column, k = (Range(v, ix(0), n) for v, n in zip((_ROW, _COLUMN, _TERM), (*c.shape, a.shape[1]), strict=True))
     i, j, s = (ix(r.var) for r in (row, column, k))
     left = _element(a, (i, s), bool(stmt.attrs.get("conj_a")))
     right = _element(b, (s, j), bool(stmt.attrs.get("conj_b")))

@@ -13,6 +13,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, m
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.names import variable
 
 _BYTE = np.dtype(np.uint8)
 _WIDE: Mapping[int, np.dtype] = MappingProxyType({4: np.dtype(np.uint32), 8: np.dtype(np.uint64)})
@@ -185,7 +186,8 @@ def _grouped(stmt: Stmt, plan: _Plan) -> Iterator[Stmt]:
     row = _row(stmt, plan.array, plan.dim)
     if not isinstance(stmt, Map) or row is None:
         raise TypeError(f"{stmt!r} counts no rows")
-    group, slot = (f"{row.var}_{part}" for part in ("part", "slot"))
+    own = {r.var for r in stmt.domain}
+    group, slot = variable("g", own), variable("s", own)
     whole = plan.extent // plan.rows
     if plan.array.name in writes(stmt):
         yield _cleared(stmt, plan, row, Range(group, ix(0), ix(plan.words)))

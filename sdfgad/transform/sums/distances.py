@@ -23,13 +23,15 @@ from sdfgad.ir.walk import (
     statements,
     writes,
 )
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 from sdfgad.transform.sums.symmetric import matrices_of_its_own
 from sdfgad.transform.sums.triangles import LONG_ROW
 
 LINE_BYTES = 1 << 14
 """Of all lines together: every row goes through all of them, and a derivative through as many again, which is what the
 smallest cache of usual processors holds."""
+
+_BODY, _HALF = variable("k"), variable("h")
 
 
 def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG_ROW) -> Program:
@@ -280,12 +282,12 @@ class _Rows:
         return Load(self._line(node, pair, far, made), (place,), node.dtype)
 
     def _line(self, node: Load, pair: _Pair, far: bool, made: list[Map]) -> str:
-        index = tuple(i.subs({pair.first: ix("k"), pair.second: ix("k")}) for i in node.index)
+        index = tuple(i.subs({pair.first: ix(_BODY), pair.second: ix(_BODY)}) for i in node.index)
         key = (node.array, far, index)
         if key not in self.lines:
             self.lines[key] = name = self._another(f"{node.array}_line", self.count * (1 + far), node.dtype)
-            around = (Range("h", ix(0), ix(2)), Range("k", ix(0), ix(self.count)))
-            place = ix("h") * self.count + "k" if far else ix("k")
+            around = (Range(_HALF, ix(0), ix(2)), Range(_BODY, ix(0), ix(self.count)))
+            place = ix(_HALF) * self.count + _BODY if far else ix(_BODY)
             store = Store(name, (place,), Load(node.array, index, node.dtype))
             made.append(Map(around if far else around[1:], (store,), pair.stmt.source))
         return self.lines[key]
@@ -294,12 +296,12 @@ class _Rows:
         """A sum of second bodies in a line of its own, which goes on behind the last body with the first one."""
         length, dtype = self.count + self.count // 2, self.arrays[store.array].dtype
         name = self._another(f"{store.array}_behind", length, dtype)
-        zero = Store(name, (ix("k"),), Const(dtype.type(0).item(), dtype))
-        made.append(Map((Range("k", ix(0), ix(length)),), (zero,), pair.stmt.source))
+        zero = Store(name, (ix(_BODY),), Const(dtype.type(0).item(), dtype))
+        made.append(Map((Range(_BODY, ix(0), ix(length)),), (zero,), pair.stmt.source))
         for start, stop in ((0, self.count), (self.count, length)):
-            index = tuple(i.subs({pair.second: ix("k") - start}) for i in store.index)
-            part = Store(store.array, index, Load(name, (ix("k"),), dtype), "+")
-            self.late.append(Map((Range("k", ix(start), ix(stop)),), (part,), pair.stmt.source))
+            index = tuple(i.subs({pair.second: ix(_BODY) - start}) for i in store.index)
+            part = Store(store.array, index, Load(name, (ix(_BODY),), dtype), "+")
+            self.late.append(Map((Range(_BODY, ix(start), ix(stop)),), (part,), pair.stmt.source))
         return replace(store, array=name, index=(ix(pair.first) + pair.second + 1,))
 
     def _matrix(self, name: str) -> str:

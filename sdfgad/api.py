@@ -1,7 +1,6 @@
 """The public verbs. Reads as the table of contents of the pipeline: bind, derive, compile, call."""
 from __future__ import annotations
 
-import copy
 import functools
 import threading
 import time
@@ -17,6 +16,7 @@ from sdfgad.arguments import Bound, bind, check_aliases, resolve_wrt
 from sdfgad.arrays import Spec
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
+from sdfgad.compiled import Compiled
 from sdfgad.config import settings
 from sdfgad.directions import seeds_of, tangents_of
 from sdfgad.errors import UnsupportedError, UsageError
@@ -25,6 +25,7 @@ from sdfgad.memory import parse_bytes
 from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
 from sdfgad.prospects import plans_on_front
+from sdfgad.references import of_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
 from sdfgad.translations import once, valid
@@ -44,6 +45,10 @@ class GradFunction:
                  value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
         _check_options(fn, reduce, device, plan)
+        self._options: dict[str, Any] = {
+            "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
+            "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
+            "snapshot": snapshot, "spill": spill, "source": source}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
@@ -74,8 +79,14 @@ class GradFunction:
         found: GradFunction = held.made
         return found
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self.of is not None:
+            return of_method(self, self._slot.removeprefix("_sdfgad_"))
+        return reduced(self, _again, self._options)
+
     def _bound(self, instance: Any) -> GradFunction:
-        made = copy.copy(self)
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
         made.of, made.fn = self, MethodType(self.fn, instance)
         made._known, made._repeats, made._lock = {}, {}, threading.Lock()
         return made
@@ -176,6 +187,11 @@ class _Kept:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
+
+
+def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
+    """What was pickled or copied."""
+    return GradFunction(fn.fn if isinstance(fn, (GradFunction, Compiled)) else fn, **options)
 
 
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
@@ -297,23 +313,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 def forward(fn: Callable[..., Any], *, source: str | None = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
     refuses the same (UnsupportedError). source: as in `grad`."""
-    fn = fn.fn if isinstance(fn, GradFunction) else fn
-    known: dict[Any, list[Primal]] = {}
-    repeats: dict[str, Repeat | None] = {}
-
-    @functools.wraps(fn)
-    def compiled(*args: Any, **keywords: Any) -> Any:
-        repeat = repeats.get("last")
-        found = UNLIKE if repeat is None else repeat(args, keywords)
-        if found is not UNLIKE:
-            return found
-        bound = bind(fn, args, keywords)
-        code = valid(known.setdefault(bound.signature, []), lambda: primal(fn, bound, source=source or ""))
-        value = code.run(bound, frozenset())[0]
-        repeats["last"] = code.repeats(lambda: code.repeat(fn, bound))
-        return value
-
-    return compiled
+    return Compiled(fn.fn if isinstance(fn, GradFunction) else fn, source or "")
 
 
 def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from math import prod
 from pathlib import Path
@@ -40,10 +40,15 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
         except TypeError as error:
             raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
         bound.apply_defaults()
-        values = dict(bound.arguments)
+        values = {n: v for n, v in bound.arguments.items() if n not in _held(fn) or n in keywords}
     leaves: dict[str, Any] = {}
     signature = tuple([(name, _signature(name, value, leaves)) for name, value in values.items()])
     return Bound(values, leaves, signature)
+
+
+def _held(fn: Callable[..., Any]) -> Mapping[str, Any]:
+    """Arguments that a partial holds by name: they belong to the function, not to the call."""
+    return fn.keywords if isinstance(fn, partial) else {}
 
 
 def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -94,10 +99,10 @@ class _Plain:
 
 @lru_cache(maxsize=256)
 def _plain(fn: Callable[..., Any]) -> _Plain | None:
-    """The parameters of a function, if none of them takes whatever is left over."""
+    """The parameters of a function, if none of them takes whatever is left over or is held by a partial."""
     found = _signature_of(fn).parameters
     kinds = [p.kind for p in found.values()]
-    if any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
+    if _held(fn) or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
         return None
     by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
     defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}
@@ -182,7 +187,7 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
 def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -> str:
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
         if not -len(parameters) <= entry < len(parameters):
-            raise UsageError(f"wrt={entry}: {fn.__name__} has {len(parameters)} arguments", code="SG204")
+            raise UsageError(f"wrt={entry}: the function has {len(parameters)} arguments", code="SG204")
         return parameters[entry]
     if not isinstance(entry, str) or entry not in parameters:
         raise UsageError(f"wrt={entry!r}: no argument of this name", code="SG204",

@@ -24,15 +24,12 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG108": "this argument cannot be passed to a compiled function",
     "SG109": "this value is not an array, a number, a boolean, a string or None",
     "SG121": "this call goes into Python and has no derivative rule",
-    "SG122": "a derivative rule is missing",
     "SG123": "this statement cannot be differentiated",
     "SG130": "a function or operation has no derivative rule",
     "SG131": "a library operation on a block whose size changes at run time",
     "SG132": "the derivative of this factorisation is not supported",
     "SG133": "the derivative of a product accumulated in place is not supported",
     "SG134": "a minimum or maximum over a size known only at run time",
-    "SG135": "the derivative of this transform is not supported",
-    "SG151": "this program is not supported on the chosen device",
     "SG190": "this statement is not in a form that can be reversed",
     "SG201": "the output to differentiate is not a scalar or not clear",
     "SG202": "the dtype of this argument carries no gradient",
@@ -53,8 +50,6 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG402": "a NaN appeared in the gradient",
     "SG501": "no working C++ compiler",
     "SG502": "no BLAS library",
-    "SG503": "the CUDA toolkit or driver is missing or does not work",
-    "SG504": "MPI is missing or does not work",
     "SG505": "the generated code did not compile",
     "SG506": "the integer programming solver does not work",
     "SG507": "the cache folder cannot be used",
@@ -244,7 +239,7 @@ class GradientMismatchError(SdfgadError, AssertionError):
 
 
 class ToolchainError(SdfgadError):
-    """Compiler, BLAS, CUDA, MPI, solver or cache folder: SG5xx. Shows the failing command and its last lines."""
+    """Compiler, BLAS, solver or cache folder: SG5xx. Shows the failing command and its last lines."""
 
     default_code = "SG501"
 

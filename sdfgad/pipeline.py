@@ -194,16 +194,19 @@ class Derivative:
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 
 
-def _parsed(fn: Callable[..., Any], bound: Bound) -> Parsed:
+def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
     """What the front end makes of a call."""
-    parsed = parse(fn, *as_called(fn, bound))
+    parsed = parse(fn, *as_called(fn, bound), source)
     verify(parsed.program, "parse", SOURCE, verifying())
     return parsed
 
 
-def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
-    """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet."""
-    parsed = _parsed(fn, bound)
+def derive(fn: Callable[..., Any], bound: Bound, wish: Wish, source: str = "") -> Derivative:
+    """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet.
+
+    source: here and below the text of functions whose own is nowhere.
+    """
+    parsed = _parsed(fn, bound, source)
     recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
     choice = recipe.choice()
     found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
@@ -276,9 +279,9 @@ class Primal:
         return repeat_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
 
 
-def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
+def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = _parsed(fn, bound)
+    parsed = _parsed(fn, bound, source)
     outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -312,9 +315,10 @@ class Pushforward:
         return fill(self.program.returns, memory), fill(self.returns, memory)
 
 
-def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None) -> Pushforward:
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None,
+                source: str = "") -> Pushforward:
     """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
-    parsed = _parsed(fn, bound)
+    parsed = _parsed(fn, bound, source)
     program = parsed.program
     if output is not None:
         views = resolve_outputs(parsed, Wish((), output, "sum"))

@@ -15,6 +15,7 @@ from sdfgad.codegen import schedule
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish
 from sdfgad.codegen.fingerprint import fingerprint
+from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.toolchain import environment
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
@@ -39,7 +40,9 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
-    lowered = import_module("sdfgad.codegen.lower").lower(program, results, loose)
+    with without_viewer():
+        lowering = import_module("sdfgad.codegen.lower")
+    lowered = lowering.lower(program, results, loose)
     text = import_module("sdfgad.codegen.generate").source(lowered)
     meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)
     return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))

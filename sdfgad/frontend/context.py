@@ -51,6 +51,7 @@ class Context:
     frames: list[Frame] = field(default_factory=list)
     here: SourceLine | None = None
     methods: frozenset[str] = frozenset()
+    text: str = ""  # of functions whose own is nowhere, as the user gives it
     label: str = ""  # the name the user is about to bind
     splits: int = 0  # branches that hold the rest of their block at the moment
     hints: dict[Any, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sdfgad.arguments import Bound, bind, check_aliases, resolve_wrt
+from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
@@ -124,10 +124,7 @@ class GradFunction:
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
-        arrays = [(n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray)]
-        check_aliases(arrays)
-        if len(arrays) < len(bound.leaves):
-            _refuse_specs(bound)
+        _refuse_specs(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
@@ -197,11 +194,13 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
     call.
 
-    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The arrays of
-    a call are left alone but for those in donate; two of them that share memory are an AliasError. Raises
-    UnsupportedError for what cannot be differentiated, OutputError where it is not clear what is to be, UsageError for
-    other arguments that do not fit, MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of
-    another program, ToolchainError without a working compiler.
+    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
+    arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
+    away, and that shares memory with another one or with an array from outside is an AliasError; arguments that are
+    only read may be one array, and each gets its own partial derivative. Raises UnsupportedError for what cannot be
+    differentiated, OutputError where it is not clear what is to be, UsageError for other arguments that do not fit,
+    MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of another program, ToolchainError
+    without a working compiler.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
@@ -257,7 +256,6 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     """
     _refuse_gradients(fn)
     bound = bind(fn, args, {})
-    check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
     wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -17,7 +17,7 @@ from sdfgad import __version__
 from sdfgad.arrays import Spec, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import thread_count
-from sdfgad.errors import AliasError, DtypeError, UsageError
+from sdfgad.errors import DtypeError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
 
@@ -239,18 +239,6 @@ def _described(name: str, value: Any) -> Argument:
     kind = np.dtype(value.dtype) if hasattr(value, "dtype") else np.dtype(type(value))
     shape = tuple(int(n) for n in getattr(value, "shape", ()))
     return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
-
-
-def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
-    seen = [(n, a, a.base is None and a.flags.owndata) for n, a in arrays if a.size]
-    if len(seen) < 2:
-        return
-    for k, (name, a, own) in enumerate(seen):
-        for other, b, also in seen[:k]:
-            # Two arrays with memory of their own are told apart at once, which is the usual case.
-            if not (own and also and a is not b) and np.may_share_memory(a, b) and np.shares_memory(a, b):
-                raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
 
 
 def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:

@@ -135,6 +135,7 @@ class Derivative:
 
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
+        self.parsed.check_sharing(bound.leaves, donate)
         while True:
             try:
                 return self._execute(bound, donate, seeds)
@@ -254,6 +255,7 @@ class Primal:
         return places(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
+        self.parsed.check_sharing(bound.leaves, donate)
         memory = self._places.fill(bound, donate)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
@@ -292,6 +294,7 @@ class Pushforward:
         return places(self.program, self.parsed, keep, self.code.written)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        self.parsed.check_sharing(bound.leaves)
         memory = self._places.fill(bound, frozenset())
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:

@@ -62,7 +62,8 @@ def _matrix_product(ctx: Context, a: ArrayValue, b: ArrayValue, out: Value) -> V
     numbers = all(n.const is not None for n in (*left.shape, *right.shape))
     if kind.kind not in "fc" or not numbers or any(n.const == 0 for n in (*left.shape, *right.shape)):
         return _into(ctx, _summed(ctx, left, right, kind), out)
-    if isinstance(out, ViewValue) and not out.readonly and out.dtype == kind and out.view.array not in (left.reads | right.reads):
+    if isinstance(out, ViewValue) and not out.readonly and out.dtype == kind and (
+            out.view.array not in left.reads | right.reads):
         ctx.builder.library("matmul", (out.view,), (left.view, right.view))
         return out
     array = ctx.builder.declare(shape, kind, ctx.label or "product")

@@ -182,11 +182,11 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
          spill: str | PathLike[str] | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
-    wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
-    a `Gradients`. output: what is differentiated: the return value, the name of an argument updated in place, the
-    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". memory_limit:
-    bytes, "4GB", "4GiB" or "80%". plan: one made before, followed to the letter. donate: arguments whose arrays may be
-    overwritten.
+    wrt: names or positions of arguments; by default every floating or complex array, or every float where no
+    argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
+    return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
+    other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
+    before, followed to the letter. donate: arguments whose arrays may be overwritten.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or

@@ -163,10 +163,13 @@ def is_differentiable(value: Any) -> bool:
 
 
 def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
-    """Names of the leaves to differentiate: given by name or position, or every floating or complex array."""
+    """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
+    where there is no array at all."""
     parameters = list(bound.values)
     if wrt is None:
         found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
+        if not found and not any(hasattr(v, "shape") for v in bound.leaves.values()):
+            found = tuple(bound.leaves)
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {_told(bound)}")

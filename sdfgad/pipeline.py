@@ -35,7 +35,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.trees import contents, mapped
-from sdfgad.wish import Wish, resolve_outputs
+from sdfgad.wish import Wish, is_number, resolve_outputs
 
 _log = getLogger("sdfgad")
 
@@ -195,8 +195,8 @@ class Derivative:
 
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet."""
-    parsed = parse(fn, *as_called(fn, bound))
-    recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
+    parsed, outputs = resolve_outputs(parse(fn, *as_called(fn, bound)), wish)
+    recipe = Recipe(parsed, outputs, wish)
     choice = recipe.choice()
     found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
@@ -270,7 +270,7 @@ class Primal:
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parse(fn, *as_called(fn, bound))
-    outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
+    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
@@ -309,8 +309,8 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     parsed = parse(fn, *as_called(fn, bound))
     program = parsed.program
     if output is not None:
-        views = resolve_outputs(parsed, Wish((), output, "sum"))
-        program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+        parsed, views = resolve_outputs(parsed, Wish((), output, "sum"))
+        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
     whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
                                          program.constants)
@@ -331,7 +331,7 @@ def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
     if contents(tree) is not None:
         return mapped(lambda t: _tangent_tree(t, view), tree)
     if not isinstance(tree, View):
-        return 0.0 if isinstance(tree, float) else None
+        return 0.0 if is_number(tree) else None
     found = view(tree)
     shape = tuple(n.const or 0 for n in tree.shape)
     return np.zeros(shape, tree.dtype) if found is None else found

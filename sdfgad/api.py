@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, bind, check_aliases, resolve_wrt
+from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
@@ -134,10 +134,7 @@ class GradFunction:
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
-        arrays = [(n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray)]
-        check_aliases(arrays)
-        if len(arrays) < len(bound.leaves):
-            _refuse_specs(bound)
+        _refuse_specs(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
@@ -200,11 +197,11 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
          spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
-    wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
-    a `Gradients`. output: what is differentiated: the return value, the name of an argument updated in place, the
-    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". memory_limit:
-    bytes, "4GB", "4GiB" or "80%". plan: one made before, followed to the letter. donate: arguments whose arrays may be
-    overwritten.
+    wrt: names or positions of arguments; by default every floating or complex array, or every float where no
+    argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
+    return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
+    other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
+    before, followed to the letter. donate: arguments whose arrays may be overwritten.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
@@ -213,11 +210,13 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
     of what `exec` runs; it is compared with what they run.
 
-    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The arrays of
-    a call are left alone but for those in donate; two of them that share memory are an AliasError. Raises
-    UnsupportedError for what cannot be differentiated, OutputError where it is not clear what is to be, UsageError for
-    other arguments that do not fit, MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of
-    another program, ToolchainError without a working compiler.
+    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
+    arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
+    away, and that shares memory with another one or with an array from outside is an AliasError; arguments that are
+    only read may be one array, and each gets its own partial derivative. Raises UnsupportedError for what cannot be
+    differentiated, OutputError where it is not clear what is to be, UsageError for other arguments that do not fit,
+    MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of another program, ToolchainError
+    without a working compiler.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
@@ -274,7 +273,6 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     """
     _refuse_gradients(fn)
     bound = bind(fn, args, {})
-    check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
     wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))

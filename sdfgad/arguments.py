@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -17,7 +17,7 @@ from sdfgad import __version__
 from sdfgad.arrays import Spec, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import thread_count
-from sdfgad.errors import AliasError, DtypeError, UsageError
+from sdfgad.errors import DtypeError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
 
@@ -168,10 +168,13 @@ def is_differentiable(value: Any) -> bool:
 
 
 def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
-    """Names of the leaves to differentiate: given by name or position, or every floating or complex array."""
+    """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
+    where there is no array at all."""
     parameters = list(bound.values)
     if wrt is None:
         found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
+        if not found and not any(hasattr(v, "shape") for v in bound.leaves.values()):
+            found = tuple(bound.leaves)
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {_told(bound)}")
@@ -244,18 +247,6 @@ def _described(name: str, value: Any) -> Argument:
     kind = np.dtype(value.dtype) if hasattr(value, "dtype") else np.dtype(type(value))
     shape = tuple(int(n) for n in getattr(value, "shape", ()))
     return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
-
-
-def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
-    seen = [(n, a, a.base is None and a.flags.owndata) for n, a in arrays if a.size]
-    if len(seen) < 2:
-        return
-    for k, (name, a, own) in enumerate(seen):
-        for other, b, also in seen[:k]:
-            # Two arrays with memory of their own are told apart at once, which is the usual case.
-            if not (own and also and a is not b) and np.may_share_memory(a, b) and np.shares_memory(a, b):
-                raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
 
 
 def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:

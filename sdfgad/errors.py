@@ -33,7 +33,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG190": "this statement is not in a form that can be reversed",
     "SG201": "the output to differentiate is not a scalar or not clear",
     "SG202": "the dtype of this argument carries no gradient",
-    "SG203": "two array arguments share memory",
+    "SG203": "an argument that is updated shares memory with another array",
     "SG204": "no argument of this name",
     "SG205": "the arguments do not fit the function or the seed",
     "SG206": "this number of bytes cannot be read",
@@ -172,7 +172,7 @@ class DtypeError(UsageError):
 
 
 class AliasError(UsageError):
-    """Two array arguments overlap in memory: SG203."""
+    """An argument that is updated overlaps in memory with another one or an array from outside: SG203."""
 
     default_code = "SG203"
 

@@ -37,7 +37,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.trees import contents, mapped
-from sdfgad.wish import Wish, resolve_outputs
+from sdfgad.wish import Wish, is_number, resolve_outputs
 
 _log = getLogger("sdfgad")
 
@@ -137,6 +137,7 @@ class Derivative:
 
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
+        self.parsed.check_sharing(bound.leaves, donate)
         while True:
             try:
                 return self._execute(bound, donate, seeds)
@@ -207,7 +208,8 @@ def derive(fn: Callable[..., Any], bound: Bound, wish: Wish, source: str = "") -
     source: here and below the text of functions whose own is nowhere.
     """
     parsed = _parsed(fn, bound, source)
-    recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
+    parsed, outputs = resolve_outputs(parsed, wish)
+    recipe = Recipe(parsed, outputs, wish)
     choice = recipe.choice()
     found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
     plan = told(plan, choice, found, about(fn, bound, wish.wrt))
@@ -268,6 +270,7 @@ class Primal:
         return places(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
+        self.parsed.check_sharing(bound.leaves, donate)
         memory = self._places.fill(bound, donate)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
@@ -282,7 +285,7 @@ class Primal:
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = _parsed(fn, bound, source)
-    outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
+    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
@@ -306,6 +309,7 @@ class Pushforward:
         return places(self.program, self.parsed, keep, self.code.written)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        self.parsed.check_sharing(bound.leaves)
         memory = self._places.fill(bound, frozenset())
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
@@ -321,8 +325,8 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     parsed = _parsed(fn, bound, source)
     program = parsed.program
     if output is not None:
-        views = resolve_outputs(parsed, Wish((), output, "sum"))
-        program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+        parsed, views = resolve_outputs(parsed, Wish((), output, "sum"))
+        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
     whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
                                          program.constants)
@@ -344,7 +348,7 @@ def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
     if contents(tree) is not None:
         return mapped(lambda t: _tangent_tree(t, view), tree)
     if not isinstance(tree, View):
-        return 0.0 if isinstance(tree, float) else None
+        return 0.0 if is_number(tree) else None
     found = view(tree)
     shape = tuple(n.const or 0 for n in tree.shape)
     return np.zeros(shape, tree.dtype) if found is None else found

@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.frontend.context import Context, Frame
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
+from sdfgad.frontend.sharing import READ_ONLY
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Shape, Value, ViewValue, is_number, references
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
@@ -60,7 +61,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, IntValue):
         return a.ix == b.ix and a.dtype == b.dtype
     if isinstance(a, ViewValue):
-        return a.view == b.view and a.scalar == b.scalar and a.weak == b.weak
+        return (a.view, a.scalar, a.weak, a.readonly) == (b.view, b.scalar, b.weak, b.readonly)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if is_number(a):
@@ -138,6 +139,8 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
     if isinstance(value, ArrayValue) and like_order(ctx, value):
         builder.any_order.add(array)
     fill(ctx, array, kind, value)
+    if isinstance(value, ArrayValue) and value.readonly:
+        origins.add(READ_ONLY)
     builder.shared = builder.shared.copied(array, origins, stale)
 
 

@@ -16,6 +16,7 @@ from sdfgad import names
 from sdfgad.arrays import Spec, native
 from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import Access, check_known
+from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.builder import Builder, Restart
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper
@@ -59,7 +60,8 @@ class Parsed:
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
     containers the program writes. `accesses` are indices that depend on integer arguments. `surroundings` tells whether
     a translation now would find what this one found. `replaced` are the paths of items of arguments that the program
-    has put something else in the place of. `stale` containers lack updates through views of them.
+    has put something else in the place of. `stale` containers lack updates through views of them. `outside` are the
+    arrays found around the function, with their names.
     """
 
     program: Program
@@ -70,6 +72,7 @@ class Parsed:
     accesses: tuple[Access, ...] = ()
     replaced: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
+    outside: tuple[tuple[str, np.ndarray], ...] = ()
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
@@ -84,6 +87,18 @@ class Parsed:
         arrays = {**self.program.constants, **given}
         for access in self.accesses:
             access.check(arrays)
+
+    def check_sharing(self, leaves: Mapping[str, Any], donate: Set[str] = frozenset()) -> None:
+        """AliasError if an argument that the function updates, or that is given away, shares memory with another one
+        or with an array from outside."""
+        written = self.updated | donate
+        if written:
+            check_written(written, leaves, self.outside)
+
+    @cached_property
+    def updated(self) -> frozenset[str]:
+        """Paths of the arguments that the function updates."""
+        return frozenset(path for path, container in self.traced.items() if container in self.mutated)
 
     @cached_property
     def _index_arrays(self) -> tuple[tuple[str, str], ...]:
@@ -158,7 +173,9 @@ def _translate(called: _Called, fragile: frozenset[str]) -> Parsed:
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
         live=live, failures=tuple(builder.failures))
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
-                  ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments))
+                  ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments),
+                  tuple((builder.arrays[stored.view.array].label, value) for value, stored in ctx.outside.values()
+                        if stored.view.array in builder.arrays))
 
 
 def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:

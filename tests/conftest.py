@@ -1,9 +1,14 @@
 """For all tests."""
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from sdfgad import pipeline
+
+# As many threads as a test asks for, whatever else the machine does: fewer would find no race.
+os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
 
 
 @pytest.fixture(autouse=True)

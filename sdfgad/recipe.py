@@ -1,7 +1,6 @@
 """How the gradient programs of one function are made: what a plan decides goes in, a program comes out."""
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.footprint import held_by
 from sdfgad.config import thread_count, verifying
+from sdfgad.cores import usable_cores
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
@@ -90,7 +90,7 @@ class Recipe:
 
 def workers() -> int:
     """Threads that share the work."""
-    return thread_count() or os.cpu_count() or 1
+    return thread_count() or usable_cores()
 
 
 def kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ import pytest
 
 from sdfgad import pipeline
 
+# As many threads as a test asks for, whatever else the machine does: fewer would find no race.
+os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Every program is looked at after every pass, also in the processes that tests start."""

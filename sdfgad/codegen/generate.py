@@ -12,6 +12,7 @@ from sdfgad.codegen.lower import Lowered
 from sdfgad.errors import InvariantError
 
 _ENTRY = """
+extern "C" int sg_ask(int threads);
 extern "C" void *sg_open() {{
     {state} *state = __dace_init_{name}();
     if (state == nullptr || !state->sg_memory.failed()) return state;
@@ -21,8 +22,7 @@ extern "C" void *sg_open() {{
 extern "C" void sg_close(void *handle) {{ __dace_exit_{name}(static_cast<{state} *>(handle)); }}
 extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     {state} *state = static_cast<{state} *>(handle);
-    int before = omp_get_max_threads();
-    if (threads > 0) omp_set_num_threads(threads);
+    const int before = sg_ask(threads);
     state->sg_memory.begin();
     state->sg_tapes.reset(limit);
     sg::Charge stacks(state->sg_memory, {stack});
@@ -46,7 +46,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     }} catch (const sg::Failed &failed) {{
         status = {first_failure} + failed.which;
     }}
-    if (threads > 0) omp_set_num_threads(before);
+    sg_ask(before);
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
@@ -65,6 +65,8 @@ _MEMBERS = """    sg::Memory sg_memory;
     const char *sg_damaged = nullptr;
     sg::Arena sg_arena{{sg_memory, {bytes}}};
 """
+# Shares of a loop by itself wait for nothing in each other, unless they take turns. This mark tells it to the threads.
+_APART = re.compile(r"(#pragma omp parallel for)(?!.*schedule\(static, 1\))")
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
@@ -75,6 +77,7 @@ def source(lowered: Lowered) -> str:
         # A failing validation would write the graph into the current folder; the tests validate instead.
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
+    code = _APART.sub(r"\1 proc_bind(spread)", code)
     return '#include <omp.h>\n#include "sdfgad.h"\n' + _placed(code, lowered) + _entry(lowered)
 
 

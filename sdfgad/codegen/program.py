@@ -16,7 +16,9 @@ from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_so
 from sdfgad.codegen.cache import entry, key_of, publish
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
+from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
+from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
@@ -95,7 +97,7 @@ class Executable:
 
     def _start(self, threads: int | None) -> None:
         limit = _NO_LIMIT if self.tape_limit is None else self.tape_limit
-        status = self._library.sg_call(self._handle, self._pointers, threads or 0, limit)
+        status = self._library.sg_call(self._handle, self._pointers, asked_threads(threads), limit)
         if status:
             raise self._failure(status)
 
@@ -161,6 +163,7 @@ def _load(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise ToolchainError(f"the compiled program {path} cannot be loaded: {error}", code="SG505") from error
+    attach(library)
     library.sg_open.restype = ctypes.c_void_p
     library.sg_close.argtypes = (ctypes.c_void_p,)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <sched.h>
+#include <unistd.h>
 #include <type_traits>
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -231,10 +231,11 @@ inline void settle() {
     _mm_sfence();
 #endif
 }
-// Wait until another thread has done so much. One that has no processor gets one, after a while.
+// Wait until another thread has done so much. One that has no core gets this one after a while: to yield would not do,
+// where it belongs to another group of processes.
 inline void follow(const int64_t* done, int64_t enough) {
     for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < enough; tries++) {
-        if (tries >= 4096) sched_yield();
+        if (tries >= 4096) usleep(50);
 #if defined(__AVX__)
         else _mm_pause();
 #endif

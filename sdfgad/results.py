@@ -68,7 +68,7 @@ class Gradients:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The gradient of this name, or something else where there is none."""
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
     def keys(self) -> list[str]:
         """The names, in argument order."""

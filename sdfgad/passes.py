@@ -184,6 +184,14 @@ def _join_small_rows(program: Program, keep: tuple[str, ...]) -> Program:
     return join_pointwise(program, keep, thresholds().small_rows)
 
 
+def applied(one: Pass, program: Program, keep: tuple[str, ...], *given: Any) -> Program:
+    """The program after a pass that has to be `given` more, which watchers see like the others."""
+    made = one(program, *given)
+    for watch in _watchers.get():
+        watch(Application(one.__name__, program, made, frozenset(keep)))
+    return made
+
+
 def _through(program: Program, keep: Any, *passes: Pass, stage: str = OPTIMISED, **options: Any) -> Program:
     """The program after these passes, one after the other."""
     thorough = verifying()

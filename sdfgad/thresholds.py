@@ -264,6 +264,27 @@ class Thresholds:
     """Likewise, blocks of rows."""
     thinned_tape: int = _from(1 << 24, least=0)
     """Bytes of a tape that has left every cache when it is read again (`thin_tapes`)."""
+    swept_statements: int = 32
+    """In a row of a sweep that is looked at: there are up to seven copies of it."""
+    swept_trips: int = _from(8, least=2)
+    """Iterations of a recurrence that is worth running beside others."""
+    remade_operations: int = 12
+    """Storing a value and loading it again, from memory, takes about the time of so many elementary operations."""
+    remade_loads: int = 2
+    """A store and a load are not worth more loads than this."""
+    remade_copies: int = 3
+    """Elements stored to make one element again."""
+    carried: int = 3
+    """Elements of one array from one iteration to the next (`carry_values`)."""
+    cases: int = 16
+    """Ways in which boxes may coincide that are looked at one by one."""
+    inequalities: int = 400
+    """Of a system in which variables are eliminated."""
+    looks: int = 1000
+    """Iterations in which a condition is looked at."""
+    gathered_pieces: int = 64
+    """More boxes of cells with different terms than this are not worth their code."""
+
 
 LEAST = Thresholds(**{one.name: one.metadata["least"] for one in fields(Thresholds) if "least" in one.metadata})
 """What lets every transformation have programs of a few elements."""

@@ -28,6 +28,7 @@ from sdfgad.prospects import plans_on_front
 from sdfgad.references import of_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
+from sdfgad.thresholds import thresholds
 from sdfgad.translations import once, valid
 
 _DEVICES = ("cpu",)
@@ -139,7 +140,8 @@ class GradFunction:
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
         with self._lock:
-            return valid(self._known.setdefault((bound.signature, value), []), lambda: self._derive(bound, value))
+            found = self._known.setdefault((bound.signature, value, thresholds()), [])
+            return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)

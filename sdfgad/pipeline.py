@@ -36,6 +36,7 @@ from sdfgad.repeat import Memory, Once, Repeat, repeat_of
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.thresholds import thresholds
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, is_number, resolve_outputs
 
@@ -244,7 +245,7 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     if verifying():
         verify(program, "everything")
     constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
-    key = key_of(program_text(program), results, constants)
+    key = key_of(program_text(program), results, constants, repr(thresholds()))
     code = compile_program(program, results=results, key=key, loose=loose)
     _log.info("%s compiled or loaded in %.2f s", program.name, time.perf_counter() - started)
     return code

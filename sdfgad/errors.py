@@ -270,6 +270,10 @@ class UnusedArgumentWarning(UserWarning):
     """An argument named in ``wrt`` does not reach the output: its gradient is zero."""
 
 
+class CacheWarning(UserWarning):
+    """The cache folder cannot be written: what is compiled is kept for this process only: SG507."""
+
+
 class PeakWarning(UserWarning):
     """A call held more bytes than its plan predicted: SG303."""
 
@@ -313,5 +317,5 @@ def _characters(text: str, byte_offset: int) -> int:
 # Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
 for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, OutOfBoundsError,
                 MemoryLimitError, PlanNotExecutable, SnapshotError, GradientMismatchError, ToolchainError,
-                InvariantError, UnusedArgumentWarning, PeakWarning):
+                InvariantError, UnusedArgumentWarning, CacheWarning, PeakWarning):
     _public.__module__ = "sdfgad"

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy as np
 from sdfgad.analysis.verify import verify
 from sdfgad.arguments import Bound, about, as_called, as_input
 from sdfgad.buffers import room
+from sdfgad.callers import warn
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
@@ -189,8 +189,7 @@ class Derivative:
         made = self.made.gradients[self.parsed.traced[name]]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
-        warnings.warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning,
-                      stacklevel=4)
+        warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = np.asarray(bound.leaves[name])
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 

@@ -29,6 +29,7 @@ from sdfgad.references import of_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
 from sdfgad.thresholds import thresholds
+from sdfgad.tracebacks import shortened
 from sdfgad.translations import once, valid
 
 _DEVICES = ("cpu",)
@@ -93,31 +94,32 @@ class GradFunction:
         return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, self._value)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=self._value)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, self._value)
-        return self._given(derivative, bound, self._value)(tree, grads)
+        return self._called(args, keywords, self._value) if found is UNLIKE else found
 
-    def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def value_and_grad(self, *args: Any, **keywords: Any) -> Any:
         """`(value, gradient)` of one call."""
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, True)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=True)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, True)
-        return self._given(derivative, bound, True)(tree, grads)
+        return self._called(args, keywords, True) if found is UNLIKE else found
 
+    @shortened
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
+        """What a call gives that is not like the one before."""
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=value)
+        tree, grads = derivative.run(bound, self._donate)
+        self._remember(derivative, bound, value)
+        return self._given(derivative, bound, value)(tree, grads)
+
+    @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         return self._derivative(bound, value=self._value).plan
 
+    @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
         bound = self._bind(args, keywords)
@@ -127,6 +129,7 @@ class GradFunction:
         usage = derivative.measured(bound, self._donate)
         return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
 
+    @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
         bound = bind(self.fn, args, keywords)
@@ -237,6 +240,7 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     return make if fn is None else make(fn)
 
 
+@shortened
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
          recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
@@ -251,6 +255,7 @@ def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None
     return made.plan(*args, **keywords)
 
 
+@shortened
 def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
            reduce: str | None = None, device: str = "cpu", store: Names = (), recompute: Names = (),
            snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
@@ -264,6 +269,7 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     return made.pareto(*args, points=points, **keywords)
 
 
+@shortened
 def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
         memory_limit: Any = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
@@ -293,6 +299,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     return out, pullback
 
 
+@shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
         output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.

@@ -8,13 +8,13 @@ them are kept that the call takes.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from sdfgad.callers import warn
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
 from sdfgad.config import settings
@@ -72,4 +72,4 @@ def check_peak(used: Usage, predicted: Predicted, limit: int | None) -> None:
     if mode == "error":
         raise MemoryLimitError(text, minimum_bytes=used.peak_bytes, limit_bytes=limit, code="SG303",
                                help="please report this; SDFGAD_CHECK=off returns the gradient all the same")
-    warnings.warn(f"[SG303] {text}", PeakWarning, stacklevel=4)
+    warn(f"[SG303] {text}", PeakWarning)

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
+from logging import getLogger
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from sdfgad.codegen import schedule
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
-from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.threads import attach
@@ -24,6 +25,9 @@ from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
 
 _NO_LIMIT = 2**63 - 1
+UNUSABLE = (ToolchainError, OSError, ValueError, KeyError, TypeError)
+"""What reading a stored program fails with when something has happened to it, or to a library that it needs."""
+_log = getLogger("sdfgad")
 
 
 def compile_program(program: Program, *, results: Iterable[str] = (), key: str | None = None,
@@ -37,7 +41,14 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), schedule.PARALLEL_WORK, FLAGS,
                   runtime_text(), *environment())
-    return Executable(program, entry(full) or _build(program, results, full, loose), threads)
+    found = entry(full)
+    if found is not None:
+        try:
+            return Executable(program, found, threads)
+        except UNUSABLE as reason:
+            _log.info("the stored %s is compiled again: %s", program.name, reason)
+            withdraw(full)
+    return Executable(program, _build(program, results, full, loose), threads)
 
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:

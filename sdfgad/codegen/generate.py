@@ -9,6 +9,7 @@ from dace.codegen import codegen
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import TAPES, container
 from sdfgad.codegen.lower import Lowered
+from sdfgad.codegen.outline import outline
 from sdfgad.errors import InvariantError
 
 _ENTRY = """
@@ -78,7 +79,8 @@ def source(lowered: Lowered) -> str:
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
     code = _APART.sub(r"\1 proc_bind(spread)", code)
-    return '#include <omp.h>\n#include "sdfgad.h"\n' + _placed(code, lowered) + _entry(lowered)
+    code = outline(_placed(code, lowered), f"void __program_{sdfg.name}_internal(")
+    return '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
 
 
 def _state(lowered: Lowered) -> str:

@@ -120,10 +120,10 @@ def _writes(stmt: Stmt) -> frozenset[str]:
     return frozenset({stmt.tape}) if isinstance(stmt, (Push, Pop)) else frozenset()
 
 
-def conflicts(first: Stmt, other: Stmt) -> set[str]:
+def conflicts(first: Stmt, other: Stmt) -> frozenset[str]:
     """The arrays that one of two statements writes and the other one touches; without any they may change places."""
-    mine, others = all_writes((first,)), all_writes((other,))
-    return (mine & (others | all_reads((other,)))) | (others & all_reads((first,)))
+    (mine_read, mine), (others_read, others) = within(first), within(other)
+    return (mine & others) | (mine & others_read) | (others & mine_read)
 
 
 def in_terms_of(domain: tuple[Range, ...], stmt: Map) -> Map | None:

@@ -40,6 +40,13 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 #define SG_BRANCH asm volatile("")
 #endif
 
+// Part of a long function, which the compiler looks at on its own.
+#if defined(__clang__)
+#define SG_PIECE __attribute__((noinline))
+#else
+#define SG_PIECE __attribute__((noinline, noclone))
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;

@@ -14,6 +14,7 @@ from sdfgad.config import config as config
 
 if TYPE_CHECKING:
     from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.errors import (
@@ -41,7 +42,7 @@ __all__ = (
     "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutOfBoundsError",
     "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError", "ToolchainError",
     "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config",
-    "errors", "forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
+    "errors", "forward", "grad", "jvp", "pareto", "plan", "release", "spec", "stop_gradient", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -49,7 +50,8 @@ _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning
 _HOMES = MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "Plan": "sdfgad.checkpoint.plan"}
+    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.buffers",
+       "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

@@ -12,6 +12,7 @@ from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
     from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.errors import (
@@ -40,7 +41,7 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "errors", "forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
+    "config", 
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -48,7 +49,8 @@ _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning
 _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "Plan": "sdfgad.checkpoint.plan"}
+    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.buffers",
+       "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

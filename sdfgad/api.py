@@ -14,6 +14,7 @@ import numpy as np
 
 from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
+from sdfgad.buffers import reusable
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
@@ -147,7 +148,7 @@ class GradFunction:
             return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
-        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
+        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
                     self._plan, self._pins, self._spill)
         return derive(self.fn, bound, wish, self._source)
@@ -283,7 +284,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
-    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))
+    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
     derivative = once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish, source or ""))
     base: Primal = once(fn, ("primal", bound.signature, repr(output)),
                         lambda: primal(fn, bound, output, source or ""))

@@ -57,8 +57,9 @@ def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[
 
 
 def promised_bytes(predicted: Predicted, limit: int | None) -> int | None:
-    """The most a call may be measured at; None: a growable tape without a limit promises nothing."""
-    most = limit if predicted.unbounded else predicted.peak_bytes
+    """The most a call may be measured at; None: a growable tape without a bound and a limit promises nothing."""
+    bounds = [b for b in (limit, predicted.most_bytes) if b is not None]
+    most = min(bounds, default=None) if predicted.unbounded else predicted.peak_bytes
     return None if most is None else int(most * (1 + SLACK_SHARE)) + SLACK_BYTES
 
 

@@ -7,6 +7,7 @@ static const sg::Threads *table = nullptr;
 
 extern "C" __attribute__((visibility("default"))) void sg_attach(const sg::Threads *threads) { table = threads; }
 HERE int sg_ask(int most) { return table->ask(most); }
+HERE int sg_room() { return table->room(); }
 
 HERE int omp_get_thread_num() { return table->number(); }
 HERE int omp_get_num_threads() { return table->count(); }

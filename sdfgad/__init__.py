@@ -41,7 +41,8 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", 
+    "config", "errors", "forward", "grad", "jvp", "pareto", "plan", "release", "spec", "stop_gradient",
+    "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))

@@ -13,6 +13,8 @@ from sdfgad.ir.walk import expr_reads
 _INFIX = MappingProxyType({
     "add": "+", "sub": "-", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&&",
     "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^"})
+WRAPPING = MappingProxyType({"add": "plus", "sub": "minus", "mul": "times", "neg": "negative"})
+"""Of integers, which come out at the other end of their range."""
 _BOOL_INFIX = MappingProxyType({"add": "||", "mul": "&&", "maximum": "||", "minimum": "&&"})
 _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan",
@@ -30,6 +32,8 @@ LARGEST_HALF_POWER = 9
 
 def combine(op: str, target: str, value: str, kind: str) -> str:
     """The statement `target op= value` for a dtype kind."""
+    if kind in "iu" and op in "+*":
+        return f"{target} = sg::{'plus' if op == '+' else 'times'}({target}, {value});"
     if op == "+":
         return f"{target} = {target} || {value};" if kind == "b" else f"{target} += {value};"
     if op == "*":
@@ -194,7 +198,9 @@ def call_text(node: Call, args: list[str]) -> str:
         return f"(!{args[0]})"
     if fn in _ROUNDINGS and operand.kind in "iub":
         return args[0]
-    if fn in ("mul", "div"):
+    if kind in "iu" and fn in WRAPPING:
+        text = f"sg::{WRAPPING[fn]}({', '.join(args)})"
+    elif fn in ("mul", "div"):
         sign = "*" if fn == "mul" else "/"
         text = f"sg::{fn}({args[0]}, {args[1]})" if kind == "c" else f"({args[0]} {sign} {args[1]})"
     elif fn in ("neg", "not", "invert"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, symbol
+from sdfgad.codegen.expressions import combine
 from sdfgad.codegen.term_loops import require_terms, trip_tests
 from sdfgad.codegen.tile_terms import Cell, Terms
 from sdfgad.codegen.tiles import Tile
@@ -148,8 +149,11 @@ class _Block:
 
     def _end(self, cell: Cell) -> None:
         target = self._target(cell)
-        self.writer.line(f"{target} += sg::total<{cell.lanes}>({cell.name});" if self.tile.summed_lanes else
+        self.writer.line(self._more(target, f"sg::total<{cell.lanes}>({cell.name})") if self.tile.summed_lanes else
                          f"sg::store<{cell.lanes}>(&{target}, {cell.name});")
+
+    def _more(self, target: str, value: str) -> str:
+        return combine("+", target, value, self.frame.arrays[self.part.array].dtype.kind)
 
     def _target(self, cell: Cell) -> str:
         return access(self.frame, self.part.array, tuple(i.subs(cell.place) for i in self.part.index))
@@ -172,7 +176,7 @@ class _Block:
     def _add(self, cells: list[Cell]) -> None:
         terms = Terms(self.writer, self.frame, self.tile.vector.var)
         for cell in cells:
-            self.writer.line(f"{cell.name} += {terms.text(self.part.expr, cell)};")
+            self.writer.line(self._more(cell.name, terms.text(self.part.expr, cell)))
 
 
 def _open_loop(writer: Writer, frame: Frame, r: Range, short: bool = False) -> None:

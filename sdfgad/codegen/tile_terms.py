@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, inside, literal
+from sdfgad.codegen.expressions import WRAPPING
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Call, Const, Expr, Load, certain, loads, walk
 from sdfgad.ir.index import Ix
@@ -103,6 +104,8 @@ def _call(node: Call, args: list[str]) -> str:
     if node.fn == "cast":
         convert = "number_of" if node.args[0].dtype.kind == "b" else "convert"
         return f"sg::{convert}<{ctype(node.dtype)}>({args[0]})"
+    if node.dtype.kind == "i" and node.fn in WRAPPING:
+        return f"sg::{WRAPPING[node.fn]}({', '.join(args)})"
     if node.fn == "neg":
         return f"(-{args[0]})"
     if node.fn == "select":

@@ -71,6 +71,42 @@ template <class T> inline T pick(bool c, T a, T b) {
     }
 }
 
+// N neighbouring numbers in one vector; a single number is itself.
+template <class T, int N> struct LanesOf { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+template <class T> struct LanesOf<T, 1> { using type = T; };
+template <class T, int N> using Lanes = typename LanesOf<T, N>::type;
+
+// Numbers of the user's, and vectors of them: integers wrap around, as NumPy's do, which C++ says of unsigned ones
+// alone. Subscripts never leave the range, and are quicker where the compiler may count on that: no flag for all.
+template <class V> inline auto unsigned_bits(V v) {
+    if constexpr (std::is_arithmetic_v<V>) return static_cast<std::make_unsigned_t<decltype(v + 0)>>(v);
+    else {
+        using T = std::remove_cvref_t<decltype(v[0])>;
+        return (Lanes<std::make_unsigned_t<T>, sizeof(V) / sizeof(T)>)v;
+    }
+}
+template <class V> constexpr bool counts() {
+    if constexpr (std::is_arithmetic_v<V>) return std::is_integral_v<V> && !std::is_same_v<V, bool>;
+    else if constexpr (is_complex<V>) return false;
+    else return std::is_integral_v<std::remove_cvref_t<decltype(std::declval<V>()[0])>>;
+}
+template <class A, class B> inline auto plus(A a, B b) {
+    if constexpr (counts<A>()) return (decltype(a + b))(unsigned_bits(a) + unsigned_bits(b));
+    else return a + b;
+}
+template <class A, class B> inline auto minus(A a, B b) {
+    if constexpr (counts<A>()) return (decltype(a - b))(unsigned_bits(a) - unsigned_bits(b));
+    else return a - b;
+}
+template <class A, class B> inline auto times(A a, B b) {
+    if constexpr (counts<A>()) return (decltype(a * b))(unsigned_bits(a) * unsigned_bits(b));
+    else return a * b;
+}
+template <class A> inline auto negative(A a) {
+    if constexpr (counts<A>()) return (decltype(-a))(-unsigned_bits(a));
+    else return -a;
+}
+
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -112,7 +148,7 @@ template <class T> inline T mod(T a, T b) {
 inline int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
-template <class T> inline T mul(T a, T b) { return a * b; }
+template <class T> inline T mul(T a, T b) { return T(times(a, b)); }
 template <class T> inline std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -127,10 +163,6 @@ template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T>
     return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
-// N neighbouring numbers in one vector; a single number is itself.
-template <class T, int N> struct LanesOf { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
-template <class T> struct LanesOf<T, 1> { using type = T; };
-template <class T, int N> using Lanes = typename LanesOf<T, N>::type;
 template <int N, class T> inline Lanes<T, N> load(const T* p) {
     Lanes<T, N> v;
     std::memcpy(&v, p, sizeof v);
@@ -189,10 +221,10 @@ template <int First, class V, int... K> inline auto lanes_from(V v, std::integer
 }
 template <int N, class V> inline auto total(V v) {
     if constexpr (N == 1) return v;
-    else if constexpr (N == 2) return v[0] + v[1];
+    else if constexpr (N == 2) return plus(v[0], v[1]);
     else {
         constexpr std::make_integer_sequence<int, N / 2> half;
-        return total<N / 2>(lanes_from<0>(v, half) + lanes_from<N / 2>(v, half));
+        return total<N / 2>(plus(lanes_from<0>(v, half), lanes_from<N / 2>(v, half)));
     }
 }
 // One step of a transposition: halves of S lanes change places between two rows, those that lie across the diagonal.
@@ -337,7 +369,7 @@ template <int N, class T> inline T half_power(T x) {
 }
 template <class T> inline T pow(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
-        std::make_unsigned_t<T> r = 1, b = std::make_unsigned_t<T>(x);
+        uint64_t r = 1, b = uint64_t(x);
         for (; y > 0; y = T(y >> 1)) { if (y & 1) r *= b; b *= b; }
         return T(r);
     } else if constexpr (is_complex<T>) {
@@ -455,8 +487,8 @@ inline float cos(float x) { return ::cosf(x); }
 template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
 template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
 
-// A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++ says
-// nothing of these. Short integers are the low bits of long ones.
+// A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++
+// says nothing of these. Short integers are the low bits of long ones.
 template <class To, class From> inline To whole(From x) {
     if constexpr (sizeof(To) < 4) return static_cast<To>(whole<int32_t>(x));
     else if constexpr (std::is_same_v<To, uint32_t>) return static_cast<To>(whole<int64_t>(x));

@@ -17,6 +17,8 @@ from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.pipeline import Wish, derive
 from tests.codegen.build_programs import F8, load, mapped, mul, program, span, store
 from tests.codegen.test_row_updates import PROGRAMS, sample
+from tests.programs.row_updates import written
+from tests.programs.running import load as program_of
 from tests.support.watched import Found, unavailable, watch, watch_gradient
 
 N = 64
@@ -71,6 +73,14 @@ def clean(found: Found) -> bool:
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_updates_of_rows(function: Callable[..., float], tmp_path: Path) -> None:
     bound = bind(function, sample(), {})
+    assert clean(watch_gradient(derive(function, bound, Wish(("c", "d"))), bound, tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(40))
+def test_random_updates_of_rows(number: int, tmp_path: Path) -> None:
+    function, random = program_of(written(number), tmp_path, number), np.random.default_rng(number)
+    bound = bind(function, (random.random((80, 80)) * 0.1, random.random(20) * 0.5, random.random((80, 80))), {})
     assert clean(watch_gradient(derive(function, bound, Wish(("c", "d"))), bound, tmp_path))
 
 

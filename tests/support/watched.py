@@ -26,6 +26,8 @@ from sdfgad.places import places
 
 THREADS = 3
 RESULTS = ("alone", "several")
+FOR_TAPES = 1 << 20
+"""Bytes; tapes that need more look for themselves."""
 PLAIN = Path(__file__).parent / "threads" / "plain_threads.cpp"
 WATCHED = (*(f for f in FLAGS if f != "-O3"), "-O1", "-g1", "-fsanitize=thread")
 HEADERS = '#include "dace/dace.h"\n#include "sdfgad.h"\n'
@@ -77,7 +79,7 @@ def watch(program: Program, results: Iterable[str], memory: Mapping[str, np.ndar
     includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
     made = _compiled(folder, (*WATCHED, *includes, "-include", str(_header(includes))),
                      blas.link_flags() if blas else ())
-    done = _run(made, folder)
+    done = _run(made, folder, lowered.arena.bytes + FOR_TAPES)
     if done.returncode not in (0, 66):
         raise RuntimeError(f"exit status {done.returncode}: {done.stdout} {done.stderr[-1000:]}")
     lines = (HEADERS + text).splitlines()
@@ -122,7 +124,7 @@ def _header(includes: tuple[str, ...]) -> Path:
 
 
 def _compiled(folder: Path, flags: Iterable[str], libraries: Iterable[str]) -> Path:
-    """The program with plain threads in place of OpenMP's library, which is not linked."""
+    """The program with plain threads in place of our own, which are not linked."""
     compiler, objects = find_compiler().path, (folder / "program.o", folder / "threads.o")
     _call(compiler, *flags, "-c", str(folder / "program.cpp"), "-o", str(objects[0]))
     _call(compiler, "-std=c++20", "-O1", "-fsanitize=thread", "-c", str(PLAIN), "-o", str(objects[1]))
@@ -134,6 +136,6 @@ def _call(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
 
 
-def _run(made: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(made), str(folder / "arguments"), str(THREADS), *(str(folder / n) for n in RESULTS)],
-                          capture_output=True, text=True, timeout=600, check=False)
+def _run(made: Path, folder: Path, room: int = 0) -> subprocess.CompletedProcess[str]:
+    words = (made, folder / "arguments", THREADS, room, *(folder / n for n in RESULTS))
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=600, check=False)

@@ -1,5 +1,5 @@
-// A program of generated code that runs one call under ThreadSanitizer: OpenMP's entry points by plain threads, which the
-// sanitizer understands, and a main function that calls with one thread and with several.
+// A program of generated code that runs one call under ThreadSanitizer: the threads that it asks for as plain ones, which
+// the sanitizer understands, in place of `runtime/threads`, and a main function that calls with one thread and with several.
 //
 // Nothing but the start and the end of a team and its barriers puts accesses in order. Iterations that a dynamic schedule
 // would hand out are shared in turn: a counter of theirs would order what it must not.
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -23,7 +24,8 @@ struct Share {
     long next = 0, end = 0, step = 1, chunk = 1;
 };
 
-int most = 1;
+int asked = 0;
+int most() { return asked == 0 ? 1 : std::abs(asked); }
 thread_local Team* team = nullptr;
 thread_local int number = 0;
 thread_local Share share;
@@ -43,7 +45,7 @@ void begin(long start, long end, long step, long chunk) {
 }
 
 template <class Body> void run(unsigned wanted, Body body) {
-    Team own{team ? 1 : wanted ? int(wanted) : most, {}}, *outer = team;
+    Team own{team ? 1 : wanted ? int(wanted) : most(), {}}, *outer = team;
     const int mine = number;
     pthread_barrier_init(&own.barrier, nullptr, own.size);
     std::vector<std::thread> others;
@@ -68,9 +70,11 @@ extern "C" {
 
 int omp_get_thread_num() { return number; }
 int omp_get_num_threads() { return team ? team->size : 1; }
-int omp_get_max_threads() { return most; }
-int omp_in_parallel() { return team != nullptr; }
-void omp_set_num_threads(int n) { most = n; }
+int omp_get_max_threads() { return team ? 1 : most(); }
+
+// What programs ask the threads of a process for (`runtime/threads/openmp.cpp`): so many from now on, a library's own.
+int sg_ask(int threads) { return std::exchange(asked, threads); }
+int sg_room() { return 1; }
 
 void GOMP_parallel(void (*fn)(void*), void* data, unsigned wanted, unsigned) {
     run(wanted, [&] { fn(data); });
@@ -114,13 +118,17 @@ struct Arguments {
     std::vector<size_t> sizes;
     std::vector<void*> places;
 
-    explicit Arguments(const char* path) {
+    // room: bytes that the program works in.
+    Arguments(const char* path, size_t room) {
         std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path, "rb"), std::fclose);
         for (uint64_t size; std::fread(&size, sizeof size, 1, file.get()) == 1;) {
             sizes.push_back(size);
             places.push_back(std::aligned_alloc(64, (size / 64 + 1) * 64));
             if (std::fread(places.back(), 1, size, file.get()) != size) std::abort();
         }
+        places.push_back(std::aligned_alloc(64, (room / 64 + 1) * 64));
+        places.push_back(reinterpret_cast<void*>(room));
+        places.push_back(nullptr);  // where the program says how much it would have taken
     }
     void write(const char* path) const {
         std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path, "wb"), std::fclose);
@@ -130,10 +138,11 @@ struct Arguments {
 
 }  // namespace
 
-// arguments: the file with the arrays, each with its size in bytes before it; the number of threads; where the arrays go
-// after the call with one thread and the one with several.
+// arguments: the file with the arrays, each with its size in bytes before it; the number of threads; the bytes that the
+// program works in; where the arrays go after the call with one thread and the one with several.
 int main(int, char** words) {
-    Arguments alone(words[1]), several(words[1]);
+    const size_t room = std::strtoul(words[3], nullptr, 10);
+    Arguments alone(words[1], room), several(words[1], room);
     void* program = sg_open();
     for (const auto& [threads, given] : {std::pair{1, &alone}, std::pair{std::atoi(words[2]), &several}})
         if (const int status = sg_call(program, given->places.data(), threads, INT64_MAX)) {
@@ -141,7 +150,7 @@ int main(int, char** words) {
             return 2;
         }
     sg_close(program);
-    alone.write(words[3]);
-    several.write(words[4]);
+    alone.write(words[4]);
+    several.write(words[5]);
     return 0;
 }

@@ -31,11 +31,16 @@ def _live(body: Block, live: set[str]) -> set[str]:
 def _grow(block: Block, live: set[str], control: set[str]) -> None:
     for stmt in block:
         if isinstance(stmt, (Loop, While, If)):
-            here = control | reads(stmt)
+            here = control | reads(stmt) | _counter(stmt)
             for inner in children(stmt):
                 _grow(inner, live, here)
         elif not live.isdisjoint(writes(stmt)):
             live |= control | _read_for(stmt, live)
+
+
+def _counter(stmt: Loop | While | If) -> set[str]:
+    """What a loop says that its iterations are counted in: it is there as long as the loop is."""
+    return set() if isinstance(stmt, If) or stmt.trips is None else {stmt.trips}
 
 
 def _read_for(stmt: Stmt, live: set[str]) -> frozenset[str]:

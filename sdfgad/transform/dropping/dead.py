@@ -17,7 +17,7 @@ def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
     used = set(results) | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
     arrays = {name: a for name, a in program.arrays.items() if name in used}
     constants = {name: value for name, value in program.constants.items() if name in arrays}
-    return program.but(body=body, arrays=arrays, constants=constants)
+    return program.but(body=body, arrays=arrays, constants=constants, live=program.live & constants.keys())
 
 
 def _live(body: Block, live: set[str]) -> set[str]:

@@ -31,8 +31,8 @@ from sdfgad.errors import (
     ToolchainError,
     UnsupportedError,
     UsageError,
-    explain,
 )
+from sdfgad.explanations import explain
 from sdfgad.files import write_whole
 from sdfgad.memory import format_bytes, parse_bytes
 from sdfgad.target import Target, load_target, read_sizes
@@ -298,7 +298,7 @@ def cache_path() -> None:
 @group.command("explain")
 @click.argument("code")
 def explain_code(code: str) -> None:
-    """Say what an error CODE such as SG121 means."""
+    """Say what an error CODE such as SG121 means, with an example and how it is written instead."""
     click.echo(explain(code))
 
 

@@ -59,16 +59,6 @@ CODES: Mapping[str, str] = MappingProxyType({
 })
 """Code -> its one-line meaning; ``sdfgad explain CODE`` prints it."""
 
-_FAMILIES: Mapping[str, str] = MappingProxyType({
-    "1": "UnsupportedError: sdfgad refuses the program rather than risk a wrong gradient; rewrite the line shown.",
-    "2": "UsageError: the call itself has to change; the message lists the choices.",
-    "3": "MemoryLimitError or PlanNotExecutable: raise the limit, shrink the problem, or plan again. "
-         "SnapshotError: check the disk, or give `spill` a folder on another one.",
-    "4": "GradientMismatchError: compare the one-sided slopes in the report; a kink also shows up this way.",
-    "5": "ToolchainError: something around sdfgad is missing; `sdfgad doctor` shows what and how to mend it.",
-    "9": "InvariantError: a bug in sdfgad; please report it with the message.",
-})
-
 
 @dataclass(frozen=True)
 class SourceLine:
@@ -315,14 +305,6 @@ def damaged(array: str) -> SnapshotError:
     """What a snapshot of `array` held is lost."""
     return SnapshotError(f"the snapshot of {array} from disk is damaged, nothing was returned", array=array,
                          help="check the disk, or give `spill` a folder on another one")
-
-
-def explain(code: str) -> str:
-    """The meaning of ``code`` and of its family, for the command line."""
-    meaning = CODES.get(code.upper())
-    if meaning is None:
-        raise UsageError(f"there is no error code {code!r}", code="SG208", help=f"codes: {', '.join(CODES)}")
-    return f"{code.upper()}: {meaning}\n{_FAMILIES[code[2]]}"
 
 
 _OF_A_LIBRARY = "the library is not written for this: call it before and pass what it gives, or write it with NumPy"

@@ -15,29 +15,37 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import jvp, value_and_grad, vjp
-from sdfgad.arguments import bind, resolve_wrt
+from sdfgad.arguments import as_called, bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
+from sdfgad.frontend import parse
+from sdfgad.ir.program import Loop, While
+from sdfgad.ir.walk import statements
 from sdfgad.trees import assembled, contents, leaves, sequence, step
 from sdfgad.wish import is_number
 
-OK, BUG, KINK, NAN = "ok", "bug", "kink?", "nan"
+OK, BUG, KINK, NAN, STOPPED = "ok", "bug", "kink?", "nan", "stops"
 SCHEMA = "sdfgad.check/1"
 MEANINGS: Mapping[str, str] = MappingProxyType({
     BUG: "the gradient disagrees with the function, and no kink explains it",
     KINK: "the function bends at this point or beside it, and the gradient fits the slopes on both sides; no bug",
+    STOPPED: "iteration stopped by a tolerance: the function jumps where the number of iterations changes; between two "
+             "jumps the gradient fits, which is that of the iterations that were run; no bug",
     NAN: "the gradient or the function is NaN or infinite",
 })
 METHODS = ("taylor", "differences")
 STEPS = tuple(1e-2 * 0.5**k for k in range(11))
 # A remainder that falls like h**2 has rate 2; one with a wrong slope tends to rate 1.
 LOWEST_RATE = 1.6
+SHORT, CLOSE = (1e-5, 3e-6, 1e-6, 3e-7, 1e-7), 1e-3
+"""Steps between two jumps of an iteration, and the relative error that rounding leaves of a right gradient there."""
 
 
 @dataclass(frozen=True)
 class ArgumentCheck:
     """One argument along one random direction.
 
-    verdict: "ok", "bug", "kink?" (the one-sided slopes differ and the gradient lies between) or "nan". rate: order at
+    verdict: "ok", "bug", "kink?" (the one-sided slopes differ and the gradient lies between), "stops" (a loop ends by
+    its data, and the gradient fits between two of its jumps) or "nan". rate: order at
     which the Taylor remainder falls, None when it is at rounding level (linear in this argument). slope: what the
     gradient says; left, right: one-sided differences; error: distance to central differences, relative.
     """
@@ -65,9 +73,10 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing speaks against the gradient; a kink does not."""
+        """Whether nothing speaks against the gradient; a kink does not, nor does a loop that a tolerance stops."""
         errors = (self.value_error, self.mode_error)
-        return all(a.verdict in (OK, KINK) for a in self.arguments) and all(e <= self.tolerance for e in errors)
+        right = all(a.verdict in (OK, KINK, STOPPED) for a in self.arguments)
+        return right and all(e <= self.tolerance for e in errors)
 
     def __str__(self) -> str:
         rows = [f"gradient of {self.target}: {'ok' if self.ok else 'WRONG'}",
@@ -209,8 +218,31 @@ class _Check:
         else:
             # Steps long enough to rise above rounding may cross a kink nearby that short ones do not reach.
             near = self.agrees("differences", None, error)
-            verdict = KINK if near or _between(slope, left, right, scale) else BUG
+            kink = near or _between(slope, left, right, scale)
+            verdict = STOPPED if self.jumps(name, direction, slope, scale) else KINK if kink else BUG
         return ArgumentCheck(name, verdict, rate, slope, left, right, error)
+
+    def jumps(self, name: str, direction: np.ndarray, slope: float, scale: float) -> bool:
+        """Whether a loop of the function ends by its data, and the gradient fits between two of its jumps.
+
+        The value of such a function is off by about the tolerance, differently at each point. Steps that are short
+        enough do not change the number of iterations; a wrong gradient is wrong there, too.
+        """
+        if not self.ends_by_data():
+            return False
+        errors = (_relative(slope - self.difference(name, direction, h), scale) for h in SHORT)
+        return any(error <= CLOSE for error in errors)
+
+    def difference(self, name: str, direction: np.ndarray, step: float) -> float:
+        """A central difference of the fourth order."""
+        values = [self.along(name, direction, k * step) for k in (2, 1, -1, -2)]
+        return (8 * (values[1] - values[2]) - (values[0] - values[3])) / (12 * step)
+
+    def ends_by_data(self) -> bool:
+        """Whether the function has a loop whose number of iterations depends on its arguments."""
+        program = parse(self.fn, *as_called(self.fn, self.bound)).program
+        return any(isinstance(s, While) or isinstance(s, Loop) and s.until is not None
+                   for s in statements(program.body))
 
     def agrees(self, method: str, rate: float | None, error: float) -> bool:
         if method == "taylor":

@@ -17,7 +17,6 @@ from sdfgad.errors import (
     ToolchainError,
     UnsupportedError,
     damaged,
-    explain,
     unsupported,
     unsupported_all,
 )
@@ -126,16 +125,6 @@ def test_a_toolchain_error_shows_command_and_last_lines() -> None:
 def test_every_code_in_the_package_is_in_the_table() -> None:
     used = {code for file in PACKAGE.rglob("*.py") for code in re.findall(r"\bSG\d{3}\b", file.read_text())}
     assert used <= CODES.keys()
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_is_explained(code: str) -> None:
-    assert CODES[code] in explain(code.lower())
-
-
-def test_an_unknown_code_lists_the_known_ones() -> None:
-    with pytest.raises(sdfgad.UsageError, match=r"SG208.*SG000(.|\n)*SG101"):
-        explain("SG000")
 
 
 def test_the_default_code_of_a_refusal_is_general() -> None:

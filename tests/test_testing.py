@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad import testing
 from sdfgad.errors import GradientMismatchError, UsageError
 from sdfgad.rules import registry
 from sdfgad.testing import check_grads
@@ -180,3 +181,24 @@ def test_a_decorated_function_is_taken_as_it_is():
 def test_an_unknown_method_is_refused():
     with pytest.raises(UsageError, match="methods: taylor, differences"):
         check_grads(wave, X, method="magic")
+
+
+def counted(b):
+    t = n = 0.0
+    while t < 50.0:
+        t += 0.01 * b[0]
+        n += 0.01
+    return n * b[1]
+
+
+def test_an_iteration_stopped_by_a_tolerance_is_told_from_a_bug(monkeypatch):
+    point = np.random.default_rng(3).uniform(1, 4, 3)
+    for method in ("taylor", "differences"):
+        report = check_grads(counted, point, method=method)
+        assert report.ok and report.arguments[0].verdict == "stops" and report.arguments[0].error > 0.1
+        assert "iteration stopped by a tolerance" in str(report)
+    right = testing._Check.gradient
+    monkeypatch.setattr(testing._Check, "gradient", lambda check: (
+        right(check)[0], {n: 1.01 * g for n, g in right(check)[1].items()}))
+    report = check_grads(counted, point, raise_on_fail=False)
+    assert not report.ok and report.arguments[0].verdict != "stops"

@@ -20,6 +20,12 @@ STYLE = """\
 .sdfgad tr.recompute td { color: #777; }
 .sdfgad pre { white-space: pre-wrap; }
 .sdfgad svg { max-width: 100%; height: auto; }
+.sdfgad .wide { overflow-x: auto; }
+@media (max-width: 40rem) {
+  .sdfgad table { font-size: 0.68rem; }
+  .sdfgad th, .sdfgad td { padding: 0.15rem 0.2rem; }
+  .sdfgad th.number { white-space: normal; }
+}
 """
 _PAGE = """\
 <!doctype html>
@@ -67,7 +73,7 @@ def _table(plan: Plan) -> str:
     body = "\n".join(
         f'<tr class="{escape(row.kind)}">' + "".join(f"<td{_number(k)}>{escape(c)}</td>"
                                                      for k, c in enumerate(row.cells)) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
 def _number(column: int) -> str:

@@ -107,3 +107,9 @@ def test_names_cannot_break_the_page() -> None:
     plan = store_all(Problem("<script>", (item,), {})).with_outlook(LOOK)
     text = plan.to_html()
     assert "<script" not in text and "<b>" not in text and "<i>" not in text
+
+
+def test_a_narrow_window_sees_the_whole_table() -> None:
+    """Looked at with a browser at 420 pixels; what is longer still can be moved."""
+    text = PLAN.to_html()
+    assert text.count("<table") == text.count('<div class="wide"><table') and "overflow-x: auto" in text

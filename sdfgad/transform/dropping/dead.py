@@ -17,7 +17,7 @@ def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
     used = set(results) | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
     arrays = {name: a for name, a in program.arrays.items() if name in used}
     constants = {name: value for name, value in program.constants.items() if name in arrays}
-    return program.but(body=body, arrays=arrays, constants=constants)
+    return program.but(body=body, arrays=arrays, constants=constants, live=program.live & constants.keys())
 
 
 def _live(body: Block, live: set[str]) -> set[str]:
@@ -31,11 +31,16 @@ def _live(body: Block, live: set[str]) -> set[str]:
 def _grow(block: Block, live: set[str], control: set[str]) -> None:
     for stmt in block:
         if isinstance(stmt, (Loop, While, If)):
-            here = control | reads(stmt)
+            here = control | reads(stmt) | _counter(stmt)
             for inner in children(stmt):
                 _grow(inner, live, here)
         elif not live.isdisjoint(writes(stmt)):
             live |= control | _read_for(stmt, live)
+
+
+def _counter(stmt: Loop | While | If) -> set[str]:
+    """What a loop says that its iterations are counted in: it is there as long as the loop is."""
+    return set() if isinstance(stmt, If) or stmt.trips is None else {stmt.trips}
 
 
 def _read_for(stmt: Stmt, live: set[str]) -> frozenset[str]:

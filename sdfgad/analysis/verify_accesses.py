@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, index_elems, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
 from sdfgad.ir.verify import Fault
-from sdfgad.ir.walk import children, statements
+from sdfgad.ir.walk import children, expr_reads, reads, statements, writes
 
 Env: TypeAlias = Mapping[str, int]
 Element: TypeAlias = tuple[str, tuple[int, ...]]
@@ -28,6 +29,8 @@ Chosen: TypeAlias = Callable[[range], tuple[int, ...]]
 READ, ADDED, WRITTEN = "reads", "adds to", "writes"
 MOST_POINTS = 256
 """Points at which one statement is looked at."""
+MOVES = 2
+"""Ranges in which two points of a map that are compared with the first one differ from it."""
 MOST_ELEMENTS = 1 << 12
 """Elements of an operand that are compared with those of others, one by one."""
 
@@ -39,6 +42,22 @@ class Unsettled(LookupError):
 def access_faults(program: Program) -> Iterator[Fault]:
     """Elements outside their arrays, maps and parallel loops whose iterations meet, operands that overlap."""
     yield from _Places(program).block(program.body, (), ())
+    outside = _touched_outside(program.body, frozenset())
+    for stmt in statements(program.body):
+        for name in stmt.private if isinstance(stmt, Loop) else ():
+            if name in outside:
+                yield Fault("private", f"{name} is private here, and others touch it", stmt)
+
+
+def _touched_outside(block: Block, private: frozenset[str]) -> set[str]:
+    """Arrays touched where they belong to no iteration alone."""
+    found: set[str] = set()
+    for stmt in block:
+        inside = private | frozenset(stmt.private) if isinstance(stmt, Loop) else private
+        found |= (reads(stmt) | writes(stmt)) - private
+        for inner in children(stmt):
+            found |= _touched_outside(inner, inside)
+    return found
 
 
 @dataclass
@@ -58,7 +77,11 @@ class _Places:
 
     def statement(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
         look = _Look(self.program.arrays, self.known)
-        if isinstance(stmt, (Map, Lib)):
+        if isinstance(stmt, Map):
+            names = sorted(reads(stmt) | writes(stmt) | {n for cond, _ in guards for n in expr_reads(cond)})
+            if not _sound(stmt, path, guards, self.sure, tuple(self.program.arrays[n] for n in names)):
+                yield from look.statement(stmt, path, guards, self.sure)
+        elif isinstance(stmt, Lib):
             yield from look.statement(stmt, path, guards, self.sure)
         elif isinstance(stmt, If):
             yield from self.block(stmt.then, path, (*guards, (stmt.cond, True)))
@@ -84,6 +107,21 @@ class _Places:
         return int(value[at])
 
 
+@lru_cache(maxsize=1 << 14)
+def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, arrays: tuple[Array, ...]) -> bool:
+    """Whether a map breaks no rule whatever constants hold, which most passes leave as it was."""
+    decided = not any(i.elems for r in (*path, *stmt.domain) for i in (r.start, r.stop)) and not any(
+        index_elems(p.expr) or isinstance(p, Store) and any(i.elems for i in p.index) for p in stmt.body)
+    if not decided or any(expr_reads(cond) for cond, _ in guards):
+        return False
+    look = _Look({a.name: a for a in arrays}, _unknown)
+    return next(look.statement(stmt, path, guards, sure), None) is None
+
+
+def _unknown(array: str, at: tuple[int, ...]) -> int:
+    raise Unsettled(array)
+
+
 @dataclass(frozen=True)
 class _Look:
     """One statement at chosen points."""
@@ -103,8 +141,10 @@ class _Look:
     def number(self, i: Ix, env: Env) -> int:
         return i.evaluate(env, self.read)
 
-    def points(self, ranges: tuple[Range, ...], env: Env, guards: Guards, chosen: Chosen) -> Iterator[dict[str, int]]:
-        """Points of the ranges at which the guards hold; none where data decide."""
+    def points(self, ranges: tuple[Range, ...], env: Env, guards: Guards, chosen: Chosen,
+               moves: int = MOST_POINTS) -> Iterator[dict[str, int]]:
+        """Points of the ranges at which the guards hold; none where data decide. moves: ranges that may be elsewhere
+        than at their first number."""
         if not ranges:
             if self.holds(guards, env):
                 yield dict(env)
@@ -114,8 +154,8 @@ class _Look:
             values = range(self.number(r.start, env), self.number(r.stop, env), r.step)
         except LookupError:
             return
-        for value in chosen(values):
-            yield from self.points(rest, {**env, r.var: value}, guards, chosen)
+        for k, value in enumerate(chosen(values)[:None if moves else 1]):
+            yield from self.points(rest, {**env, r.var: value}, guards, chosen, moves - bool(k))
 
     def holds(self, guards: Guards, env: Env) -> bool:
         try:
@@ -185,7 +225,7 @@ class _Look:
         written = {p.array for p in stmt.body if isinstance(p, Store)}
         if not stmt.domain or not written:
             return
-        points = list(islice(self.points(stmt.domain, env, (), _few), MOST_POINTS))
+        points = list(islice(self.points(stmt.domain, env, (), _few, MOVES), MOST_POINTS))
         mine = [[(how, e) for how, e in self.of_map(stmt, p) if e[0] in written] for p in points]
         yield from (Fault("independent", what, stmt) for what in _meetings(points, mine))
 
@@ -213,7 +253,7 @@ class _Look:
         """What statements touch in one iteration, at a few points."""
         for stmt in block:
             if isinstance(stmt, Map):
-                for point in islice(self.points(stmt.domain, env, (), _few), MOST_POINTS):
+                for point in islice(self.points(stmt.domain, env, (), _few, MOVES), MOST_POINTS):
                     yield from (t for t in self.of_map(stmt, point) if t[1][0] not in private)
             elif isinstance(stmt, Lib):
                 for view in stmt.ins:

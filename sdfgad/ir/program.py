@@ -176,7 +176,8 @@ class Loop:
     """A counted loop in order. With `until` (a bool scalar) it also ends before an iteration that finds it True.
 
     When `until` is set, `trips` names an int64 scalar holding the number of iterations really run: set to 0 before the
-    loop and raised by the first statement of the body (both written out as statements).
+    loop and raised by the first statement of the body (both written out as statements). Once the program is prepared
+    all of that may be gone where nobody asks.
 
     The iterations of a `parallel` loop are independent of each other, but for a loop in them that stays `behind`.
     `private` arrays belong to one iteration: nothing is in them at its start, and nobody looks at them afterwards.

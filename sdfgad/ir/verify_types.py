@@ -121,7 +121,7 @@ class Types:
 
     def loop(self, stmt: Loop | While) -> Iterator[Fault]:
         flag = stmt.until if isinstance(stmt, Loop) else stmt.flag
-        for name, dtype in ((flag, BOOL), (stmt.trips if flag else None, _COUNTER)):
+        for name, dtype in ((flag, BOOL), (stmt.trips if stmt.trips in self.arrays else None, _COUNTER)):
             if name is not None:
                 yield from self.scalar(name, dtype)
         if isinstance(stmt, Loop):

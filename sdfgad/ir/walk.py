@@ -225,6 +225,22 @@ def _change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
     return replace(r, start=change(r.start), stop=change(r.stop))
 
 
+def apart(block: Block) -> Block:
+    """The block with a copy in place of each statement that stands somewhere else already: what is known of statements
+    is looked up by their identity."""
+    seen: set[int] = set()
+
+    def own(stmt: Stmt) -> Stmt:
+        copied = id(stmt) in seen
+        seen.add(id(stmt))
+        inner = [tuple(map(own, b)) for b in children(stmt)]
+        same = all(a is b for old, made in zip(children(stmt), inner, strict=True)
+                   for a, b in zip(old, made, strict=True))
+        return with_children(stmt, inner) if inner and not same else replace(stmt) if copied else stmt
+
+    return tuple(map(own, block))
+
+
 def map_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Stmt:
     """Apply `change` to the index of every access to an array, inner blocks and elements in indices included."""
     stmt = map_stmt_indices(stmt, lambda i: _elements(i, change))

@@ -23,7 +23,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While, all_of
-from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, writes
+from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
@@ -116,7 +116,8 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     body = (*forward, *ends, *zeros, *_seed(request, seeds, names), *backward)
     gradients = {n: names.tangent(n) for n in request.wrt}
     arguments = (*program.arguments, *(s.name for s in seeds))
-    whole = program.but(body=body, arrays=names.arrays, arguments=arguments, returns=returns, constants=constants)
+    whole = program.but(body=apart(body), arrays=names.arrays, arguments=arguments, returns=returns,
+                        constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
     return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),
                     program, facts.reads, storage.paths, {n: len(at) for n, at in storage.versions.items()})

@@ -165,6 +165,9 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Program]]] = {
         each(span("i", 0, 3), put("y", ("i",), at("y", ix("i") + 1))))),
     "a sum is read": ("independent", SOURCE, lambda: program(
         each(I, put("s", (), at("x", "i"), "+"), put("y", ("i",), at("s"))))),
+    "private, and read afterwards": ("private", OPTIMISED, lambda: program(
+        Loop(I, (each(J, put("y", ("j",), at("A", "i", "j"))),), parallel=True, private=("y",)),
+        one("s", (), at("y", 0)))),
     "rows that meet": ("independent", OPTIMISED, lambda: program(
         Loop(span("i", 0, 3), (one("y", ("i",), 1.0), one("y", (ix("i") + 1,), 2.0)), parallel=True))),
     "one sum of all rows": ("independent", OPTIMISED, lambda: program(

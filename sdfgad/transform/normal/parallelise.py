@@ -24,7 +24,6 @@ from sdfgad.ir.walk import (
     range_elems,
     reads,
     rebuild,
-    rename_symbols,
     statements,
     with_children,
     writes,
@@ -205,7 +204,8 @@ def _upright(stmt: Map) -> Map:
 
 
 def _renamed(stmt: Map, names: dict[str, Ix]) -> tuple[tuple[Range, ...], tuple[Let | Store, ...], SourceLine | None]:
-    made = rename_symbols((stmt,), names)[0]
+    """The map in terms of other values of its own variables."""
+    made = map_stmt_indices(stmt, lambda i: i.subs(names))
     if not isinstance(made, Map):
         raise TypeError("renaming changes no statement into another")
     return made.domain, made.body, made.source

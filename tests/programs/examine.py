@@ -20,7 +20,7 @@ from tests.programs.text import N
 from tests.programs.writer import text_of
 
 LONGEST = 300
-"""Seconds that one program may take."""
+"""Seconds of computing that one program may take."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def examine(task: Task) -> Verdict:
     """Differentiate the program of a task, and compare with NumPy and differences."""
     runner = Compiled(task.threads) if task.compiled else Interpreted(task.thorough)
     kind, why = "right", ""
-    signal.signal(signal.SIGALRM, _interrupt)
-    signal.alarm(LONGEST)
+    signal.signal(signal.SIGVTALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
         with tempfile.TemporaryDirectory() as folder:
             why = check(load(task.text, Path(folder), task.seed), runner, task.arguments).refused
@@ -80,7 +80,7 @@ def examine(task: Task) -> Verdict:
     except Exception:  # noqa: BLE001 - whatever it is, it is a defect, and the others go on
         kind, why = "crash", traceback.format_exc()
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return Verdict(task, kind, why, runner.fired if isinstance(runner, Interpreted) else Counter())
 
 

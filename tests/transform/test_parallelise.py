@@ -18,7 +18,7 @@ from sdfgad.ir.walk import all_reads, rebuild, statements
 from sdfgad.transform.normal.parallelise import parallelise
 from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, position, program, put, span, when
 from tests.support.cases import CASES
-from tests.support.oracle import execute, program_gradient
+from tests.support.oracle import check_same, execute, program_gradient
 
 I, J, K = ix("i"), ix("j"), ix("k")
 N = 5
@@ -208,6 +208,16 @@ def test_only_one_copy_is_made():
 def test_offsets_become_part_of_the_range():
     after = parallelise(written_to_both_triangles(), {"C"})
     assert all(len(i.symbols) <= 1 for s in statements(after.body) for p in s.body for i in p.index)
+
+
+def test_a_range_moves_by_a_variable_of_its_own_map():
+    """D[i:, i] = 2 * A[i:, i - 1] for every i."""
+    d = ix("d")
+    column = each(span("d", 0, ix(6) - I), put("D", (d + I, I), at("A", d + I, I - 1) * 2.0))
+    before = program({"A": (6, 6), "D": (6, 6)}, loop(span("i", 1, 6), column), returns="D")
+    after = parallelise(before, {"D"})
+    assert not loops(after)
+    check_same(before, after)
 
 
 def test_adding_to_elements_named_by_an_array_is_a_map():

@@ -1,4 +1,5 @@
-"""Every pass on every NPBench program and trap: what goes in and what comes out compute the same."""
+"""Every pass on every NPBench program and trap, with thresholds so low that most of them change something: what goes in
+and what comes out compute the same. A ledger holds which passes were seen to change something."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -8,24 +9,22 @@ import numpy as np
 import pytest
 
 from npbench_suite.kernel import load
-from sdfgad import pipeline
+from sdfgad import passes, pipeline, recipe
 from sdfgad.arguments import bind
 from sdfgad.frontend import parse
 from sdfgad.passes import watching
+from sdfgad.thresholds import LEAST, changed
 from sdfgad.wish import Wish
 from tests.npbench.calls import DIFFERENTIABLE, active, sample
 from tests.support.traps import TRAPS
 from tests.support.validation import Validator
+from tests.validation.targets import TARGETS
+from tests.validation.witnesses import NOWHERE, PASSES, WITNESSES
 
 REFUSED = "mandelbrot2"
 """Its arrays shrink with the data."""
-
-
-def arguments(name: str) -> dict[str, Any]:
-    """A small sample in double precision."""
-    found = sample(load(name), 0, wide=True)
-    # Nearer to the steady flow: the loop ends after a few steps.
-    return {**found, "u": 1.9 * found["u"]} if name == "channel_flow" else found
+SAMPLES = dict.fromkeys((*(f"{name}-0" for name in DIFFERENTIABLE if name != REFUSED),
+                         *(name for name in WITNESSES if "-" in name)))
 
 
 def validate(function: Callable[..., Any], arguments: Mapping[str, Any], wish: Wish) -> Validator:
@@ -38,14 +37,46 @@ def validate(function: Callable[..., Any], arguments: Mapping[str, Any], wish: W
     return watch
 
 
-@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one != REFUSED])
-def test_passes_keep_the_meaning_of_benchmark_programs(name):
+def validate_sample(case: str) -> Validator:
+    """An NPBench program at one of its samples, in double precision."""
+    name, size = case.split("-")
     kernel = load(name)
-    watch = validate(kernel.program, arguments(name), Wish(active(kernel), kernel.output, "sum"))
-    assert watch.fired
+    arguments = sample(kernel, int(size), wide=True)
+    if name == "channel_flow":  # nearer to the steady flow, so that the loop ends after a few steps
+        arguments["u"] = 1.98 * arguments["u"]
+    return validate(kernel.program, arguments, Wish(active(kernel), kernel.output, "sum"))
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_passes_keep_the_meaning_of_benchmark_programs(case):
+    with changed(LEAST):
+        assert validate_sample(case).fired.keys() >= set(WITNESSES.get(case, ()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [f"{name}-{size}" for name in DIFFERENTIABLE if name != REFUSED for size in (0, 1, 2)])
+def test_passes_keep_the_meaning_of_benchmark_programs_with_usual_thresholds(case):
+    assert validate_sample(case).fired
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_passes_keep_the_meaning_of_programs_for_them(name):
+    function, arguments = TARGETS[name]
+    with changed(LEAST):
+        assert validate(function, arguments, Wish(tuple(arguments))).fired.keys() >= set(WITNESSES[name])
 
 
 @pytest.mark.skipif(not TRAPS, reason="the traps do not lie beside this checkout")
 @pytest.mark.parametrize("trap", TRAPS.values(), ids=TRAPS.keys())
 def test_passes_keep_the_meaning_of_traps(trap):
-    assert validate(trap.program, {"x": trap.x.copy()}, Wish(("x",))).fired
+    with changed(LEAST):
+        assert validate(trap.program, {"x": trap.x.copy()}, Wish(("x",))).fired
+
+
+def test_most_passes_are_seen_to_change_something():
+    """Each witness is asserted above; here, that there are enough of them, and that they are passes."""
+    seen = {name for fired in WITNESSES.values() for name in fired}
+    assert len(seen) >= 70
+    assert len(seen) + len(NOWHERE) == PASSES
+    assert seen.isdisjoint(NOWHERE)
+    assert all(hasattr(passes, name) or hasattr(recipe, name) for name in seen | NOWHERE)

@@ -197,9 +197,12 @@ def _upright(stmt: Map) -> Map:
         if len(shifts) != 1 or crooked or shift.affine is None or shift.symbols.isdisjoint(o.var for o in stmt.domain) \
                 or not shift.symbols.isdisjoint(o.var for o in stmt.domain[k:]):
             continue
-        domain, body, source = _renamed(stmt, {r.var: ix(r.var) - shift})
+        # The variables of the shift are those of this very map: they stay what they are.
+        at = {r.var: ix(r.var) - shift}
+        _, body, source = _renamed(replace(stmt, domain=()), at)
         moved = replace(r, start=r.start + shift, stop=r.stop + shift)
-        stmt = Map((*domain[:k], moved, *domain[k + 1:]), body, source)
+        inside = (replace(o, start=o.start.subs(at), stop=o.stop.subs(at)) for o in stmt.domain[k + 1:])
+        stmt = Map((*stmt.domain[:k], moved, *inside), body, source)
     return stmt
 
 

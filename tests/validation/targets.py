@@ -1,0 +1,53 @@
+"""Small programs for passes that change nothing in the samples."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+_rng = np.random.default_rng(17)
+N = 12
+X = _rng.uniform(-0.9, 0.9, N)
+A = _rng.uniform(-0.9, 0.9, (N, N))
+B = _rng.uniform(-0.9, 0.9, (3, N, N))
+
+
+def sums_of_products(A, B):
+    s = 0.0
+    for i in range(A.shape[0]):
+        s += np.sum(A[i] @ B[i])
+    return s * s
+
+
+def neighbours(x):
+    around = (np.arange(x.shape[0]) + 1) % x.shape[0]
+    return np.sum(x[around] * x * x)
+
+
+def sweeps(A):
+    A = A.copy()
+    for _ in range(4):
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] = 0.3 * (A[i, j - 1] + A[i - 1, j] + A[i + 1, j] + A[i, j + 1])
+    return np.sum(A * A)
+
+
+def two_steps(x):
+    x = x.copy()
+    y = np.zeros(x.shape[0])
+    for _ in range(3):
+        y[:] = np.sin(x)
+        for _ in range(2):
+            y[1:] = y[1:] * y[:-1]
+        x[:] = x + y
+    return np.sum(x * x)
+
+
+TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
+    "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
+    "neighbours": (neighbours, {"x": X}),
+    "sweeps": (sweeps, {"A": A}),
+    "two_steps": (two_steps, {"x": X})})

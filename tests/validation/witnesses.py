@@ -1,0 +1,45 @@
+"""The ledger: programs by name, and passes that each of them is known to make change something with the least
+thresholds. NPBench programs have the number of their sample behind them."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+PASSES = 78
+"""Those of `passes.py`, with `record_copies` and `share_factors`."""
+NOWHERE = frozenset(("carry_lines", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
+"""These need more than a program of a few elements; their own tests compare what they are given and what they make."""
+WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
+    "azimint_hist-0": ("normalise", "share_values", "fuse_pointwise", "remove_unread_stores", "propagate_broadcasts",
+                       "remove_dead_code", "fold_zeroing"),
+    "azimint_naive-0": ("number_scalars", "inline_masks", "remove_overwritten"),
+    "bicg-1": ("stream_products",),
+    "cavity_flow-0": ("write_ahead", "record_copies", "cut_to_partners", "hoist_invariants", "distribute_sweeps",
+                      "assign_to_zeros", "join_pointwise"),
+    "cholesky-0": ("factorise_sums",),
+    "cholesky-1": ("block_loops",),
+    "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "split_with_sums", "parallelise"),
+    "covariance2-0": ("orient_temporaries", "write_out_products"),
+    "doitgen-0": ("cut_wraps", "line_up"),
+    "durbin-0": ("rising_stores", "read_restored", "sum_pieces", "pack"),
+    "floyd_warshall-0": ("narrow_choices",),
+    "gramschmidt-0": ("thin_tapes",),
+    "k2mm-0": ("fold_scales", "sum_directly"),
+    "lenet-0": ("line_strips", "collect_sums"),
+    "lu-0": ("turn_sums", "join_updates", "sum_in_place"),
+    "mandelbrot1-1": ("join_sums",),
+    "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "divide_kept_powers", "share_quotients",
+                "drop_zeros", "read_shifted", "part_versions", "share_factors", "_join_small_rows", "multiply_as_made",
+                "clear_first"),
+    "scattering_self_energies-1": ("bound_loops",),
+    "seidel_2d-0": ("assign_to_rows", "border_rows", "share_additions", "carry_values"),
+    "spmv-0": ("merge_ragged",),
+    "stockham_fft-1": ("tabulate", "name_versions"),
+    "syrk-0": ("merge_products",),
+    "trisolv-0": ("clear_rest",),
+    "two_steps": ("alternate",),
+    "sums_of_products": ("sum_products",),
+    "neighbours": ("write_out_places",),
+    "sweeps": ("jam_sweeps",),
+})

@@ -344,7 +344,8 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
         builder.source = source
         trips = _emit(ctx, block, until, after, lambda body, _, count: While(
             flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
-        after_loop(ctx, carry, after, {}, False, kept_count(ctx, stmt, carry, after, trips))
+        endless = isinstance(stmt.test, ast.Constant) and bool(stmt.test.value)  # left from inside: the body has run
+        after_loop(ctx, carry, after, {}, endless, kept_count(ctx, stmt, carry, after, trips))
         loop_else(ctx, stmt, until)
 
     fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))

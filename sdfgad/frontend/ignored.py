@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.callers import warn
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import ArrayValue, Method, Reading, Value
 
@@ -67,11 +68,8 @@ def tell(ignored: Mapping[str, None], name: str) -> None:
     """One warning for all calls that have been left out, at the line that asked for the derivative."""
     if not ignored:
         return
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "sdfgad":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"{name}: a compiled function prints and logs nothing, these calls are left out: "
-                  f"{', '.join(ignored)}", UserWarning, stacklevel=level)
+    warn(f"{name}: a compiled function prints and logs nothing, these calls are left out: {', '.join(ignored)}",
+         UserWarning)
 
 
 def clock(ctx: Context, *arguments: Value) -> Value:

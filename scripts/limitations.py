@@ -25,23 +25,30 @@ refused with an `UnsupportedError` that names file, line and column; nothing fal
 Taken: assignments of every form, augmented assignments with NumPy's in-place meaning, slices with
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
-nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants.
+nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants,
+`match`, and names bound in expressions (`:=`). Calls of `print`, loggers and `warnings.warn` are left out, with one
+warning that names them; what clocks show may be printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
-arrays and floats are data, everything else is a constant, methods and properties run in place. Other objects are taken,
+arrays and floats are data, everything else is a constant, methods and properties run in place. Loops and branches may
+bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other objects are taken,
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants: `A @ x`, `A.T @ x`,
 `x @ A` and `A.dot(x)` are understood.
 
-Refused: arrays of classes of their own (matrices, masked arrays), `try`, `yield`, `async`, classes made inside,
-`global` assignments, comprehensions over run-time data, sets, lists that grow by numbers of items only known at run
-time (loops may append to them, in every iteration or when a condition on the loop's variable holds, as `t % 10 == 0` or
-`t > 100`; an array that changes in place is to be appended as a copy), lists changed in place inside branches and loops
-that are not unrolled, attributes of objects from outside set, arrays whose length depends on data (`x[mask]` other
-than in a reduction or an update of the same elements), rebinding one of several arrays under a run-time condition and
-then updating it in place (begin with copies: `a = a.copy()`; arrays that exchange their names in a loop, `a, b = b, a`,
-are taken, also where data end it, and where nothing else shows them while they change places), reading `z` after an
-update of `z.real` under another name, or the other way round, and the same of
-what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array itself.
+Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
+may share none, neither with another argument nor with an array from outside.
+
+Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`,
+`yield`, `async`, classes made inside, `global` assignments, comprehensions over run-time data, sets, lists that grow
+by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
+loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
+lists changed in place inside branches and loops that are not unrolled, attributes of objects from outside set, arrays
+whose length depends on data (`x[mask]` other than in a reduction or an update of the same elements), rebinding one of
+several arrays under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
+that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
+them while they change places), reading `z` after an update of `z.real` under another name, or the other way round,
+and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
+itself.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers. Objects of classes written in

@@ -19,7 +19,7 @@ _BOOL_INFIX = MappingProxyType({"add": "||", "mul": "&&", "maximum": "||", "mini
 _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan",
                                "isinf", "isfinite", "real", "imag", "conj", "shl", "shr", "exp2", "expm1", "log2",
-                               "log1p", "sin", "cos")},
+                               "log1p", "sin", "cos", "decimal")},
     **{f: f"std::{f}" for f in ("sqrt", "cbrt", "exp", "log", "log10", "tan", "sinh", "cosh", "tanh",
                                 "erf", "hypot", "copysign", "floor", "ceil", "trunc", "rint")},
     "arcsin": "std::asin", "arccos": "std::acos", "arctan": "std::atan", "arcsinh": "std::asinh",

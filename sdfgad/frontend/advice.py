@@ -9,14 +9,12 @@ GROWS = "store into an array made before, and count: out[n] = value; n += 1"
 """For lists that grow by numbers of items that data decide."""
 
 _READ = "read the data before the call and pass them as arguments"
-_CLOCK = "measure around the call"
 _STEPS = "write the steps as a loop in the function"
 _BEFORE = "call it before, and pass what it gives as an argument"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
-    "print": "remove it, or return what is to be printed", "str": "text is made of constants only",
+    "str": "text is made of constants only",
     "repr": "text is made of constants only", "setattr": "write owner.name = value",
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
-    "time": _CLOCK, "perf_counter": _CLOCK, "process_time": _CLOCK,
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
     "odeint": _STEPS, "solve_ivp": _STEPS, "quad": _STEPS, "minimize": _STEPS, "root": _STEPS, "fsolve": _STEPS,

@@ -26,6 +26,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import same_mask
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -35,6 +36,7 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     Places,
+    Reading,
     Record,
     Rows,
     Value,
@@ -53,6 +55,8 @@ _TEXT = (str, tuple, list, ListValue, Grown)
 
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left op right` for Python's operators."""
+    if isinstance(left, Reading) or isinstance(right, Reading):
+        return Reading()
     if ufunc is np.matmul and (sparse.is_sparse(left) or sparse.is_sparse(right)):
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
@@ -75,7 +79,8 @@ def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if rule is None or isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
         return None
     if isinstance(left, IntValue) or isinstance(right, IntValue):
-        raise ctx.refuse("a list, tuple or text whose length is only known at run time", code="SG103")
+        raise ctx.refuse("a list, tuple or text whose length is only known at run time",
+                         as_integer(ctx, (left, right), "give it a length known before the call"), "SG103")
     plain = [items(ctx, v) if isinstance(v, Grown) else v.items if isinstance(v, ListValue) else v
              for v in (left, right)]
     lists = any(isinstance(v, (ListValue, Grown)) for v in (left, right))
@@ -88,6 +93,8 @@ def _sequences(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
 
 def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     """`op operand`."""
+    if isinstance(operand, Reading):
+        return operand
     if isinstance(operand, Masked):
         return on_masked(ctx, ufunc, operand)
     if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive):
@@ -97,6 +104,8 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
 
 def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left < right` and the like."""
+    if isinstance(left, Reading) or isinstance(right, Reading):
+        return Reading()
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
@@ -187,6 +196,8 @@ def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
 
 def known_truth(ctx: Context, value: Value) -> bool | None:
     """The truth of a value when it is known now."""
+    if isinstance(value, Reading):
+        raise ctx.refuse("a decision by a clock", "count iterations instead", "SG107")
     if isinstance(value, IntValue):
         low, high = ctx.builder.scope.bounds(value.ix)
         if (low is not None and low > 0) or (high is not None and high < 0):

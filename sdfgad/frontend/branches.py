@@ -23,7 +23,7 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Reading, Value, is_number
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt
@@ -279,6 +279,8 @@ _ABSENT = object()
 
 def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Outcome],
          before: dict[str, Value]) -> Value:
+    if isinstance(first, Reading) or isinstance(second, Reading):
+        return Reading()
     form = form_of(first)
     if form is not None and form == form_of(second):
         parts = [a if same(a, b) else _phi(ctx, f"{name}_{k}", a, b, outcomes, before) for k, ((_, a), (_, b)) in

@@ -57,6 +57,7 @@ class Builder:
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
+    made_from: dict[str, frozenset[str]] = field(default_factory=dict)  # of numbers that have been stored
     mask_keys: dict[str, tuple[int, tuple]] = field(default_factory=dict)  # version and formula of stored masks
     source: SourceLine | None = None
     statements: int = 0
@@ -242,8 +243,11 @@ class Builder:
         """Store a value or a copy of a view in a fresh container."""
         domain, position = self.domain(value.shape)
         e = value.at(position)
+        reads = value.reads
         self.consume(value)
         array = self.declare(value.shape, dtype or value.dtype, label)
+        if not value.shape:
+            self.made_from[array.name] = reads
         if getattr(value, "any_order", False) or turned(self.arrays, self.any_order, e, value.shape, position):
             self.any_order.add(array.name)
         self.store(array.name, position, cast(e, array.dtype), domain)

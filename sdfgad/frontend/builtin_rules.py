@@ -15,6 +15,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.records import dict_, replace
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
@@ -41,7 +42,8 @@ def range_(ctx: Context, *ends: Value) -> Value:
     start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
     step = numbers[2] if len(numbers) == 3 else 1
     if isinstance(step, IntValue) or step == 0:
-        raise ctx.refuse("a range with a step that is zero or only known at run time", "use a fixed step", "SG107")
+        raise ctx.refuse("a range with a step that is zero or only known at run time",
+                         as_integer(ctx, step, "use a fixed step"), "SG107")
     return RangeValue(int_ix(start), int_ix(stop), int(step))
 
 

@@ -18,6 +18,7 @@ from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
@@ -35,6 +36,7 @@ from sdfgad.frontend.values import (
     Masked,
     Maybe,
     Method,
+    Reading,
     Record,
     Value,
     contained,
@@ -60,6 +62,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
     if isinstance(callee, partial):
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    if of_readings(callee, (*arguments, *keywords.values())):
+        return Reading()
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))

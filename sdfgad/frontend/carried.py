@@ -13,7 +13,7 @@ from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_cop
 from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.sharing import Shared
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
-from sdfgad.frontend.values import Grown, IntValue, Maybe, Value, ViewValue, contained, references
+from sdfgad.frontend.values import Grown, IntValue, Maybe, Reading, Value, ViewValue, contained, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Failure, View
@@ -200,6 +200,11 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
     """Every name needed in the next iteration is either unchanged or carried with the right kind."""
     known = dict(carry.kinds)
     for name in (*assigned(stmt.body), *sorted(carry.fields.names)):
+        if isinstance(names.get(name), Reading) and name in carry.before and not isinstance(
+                carry.before[name], Reading):
+            carry.before[name] = Reading()
+            carry.kinds.pop(name, None)
+            raise Again
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
         elif name in carry.live and name in carry.before and not (

@@ -27,6 +27,8 @@ def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
 
 def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """`[item for ...]`."""
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
+        raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
     first = ctx.evaluate(ctx, node.generators[0].iter)
     rows = _long(ctx, node, first)
     if rows is not None and not _is_constant(ctx, node, rows):

@@ -58,6 +58,7 @@ class Context:
     hints: dict[Any, Any] = field(default_factory=dict)
     surroundings: Surroundings = field(default_factory=Surroundings)
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)
+    ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
 
     @property
     def frame(self) -> Frame:

@@ -28,6 +28,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, like_order, needs_no_copy
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Grown,
@@ -52,8 +53,8 @@ def shape_of(ctx: Context, shape: Value) -> Shape:
     sizes = tuple(int_ix(to_int(ctx, n)) for n in items)
     for n in sizes:
         if ctx.builder.scope.bounds(n)[1] is None:
-            raise ctx.refuse("an array of a size only known at run time", "give it a size known before the call",
-                             "SG103")
+            raise ctx.refuse("an array of a size only known at run time",
+                             as_integer(ctx, n, "give it a size known before the call"), "SG103")
         if n.const is not None and n.const < 0:
             raise ctx.refuse("an array of negative size", code="SG103")
     return sizes
@@ -159,7 +160,7 @@ def arange(ctx: Context, start: Value, stop: Value = None, step: Value = 1, dtyp
         return _integers(ctx, int_ix(start), int_ix(stop), int_ix(step), INT if dtype is None else dtype_of(ctx, dtype))
     if not all(is_number(v) for v in (start, stop, step)):
         raise ctx.refuse("np.arange with a fraction only known at run time",
-                         "use np.linspace, or a range times the step", "SG103")
+                         as_integer(ctx, (start, stop, step), "use np.linspace, or a range times the step"), "SG103")
     sample = np.arange(start, stop, step)
     kind = sample.dtype if dtype is None else dtype_of(ctx, dtype)
     first, gap = float(start), float(start + step) - float(start)

@@ -22,6 +22,7 @@ from sdfgad.frontend.values import (
     Places,
     Position,
     RangeValue,
+    Reading,
     Record,
     Shape,
     Value,
@@ -111,24 +112,23 @@ def check_plain(ctx: Context, value: Any) -> None:
 
 def describe(value: Value) -> str:
     """A value in the words of an error message."""
+    if type(value) in _DESCRIBED:
+        return _DESCRIBED[type(value)]
     if isinstance(value, ArrayValue):
         return f"an array of shape ({', '.join(map(str, value.shape))}) and dtype {value.dtype}"
-    if isinstance(value, IntValue):
-        return "an integer known only at run time"
     if value is None or isinstance(value, (str, bool, int, float, complex)):
         return repr(value)
-    if isinstance(value, (ListValue, Grown)):
-        return "a list"
     if isinstance(value, Record):
         return "a dictionary" if issubclass(value.form, dict) else f"an object of class {value.form.__name__}"
-    if isinstance(value, Masked):
-        return "data selected by a mask, whose length depends on the data,"
-    if isinstance(value, Places):
-        return "the places where a mask holds, whose number depends on the data,"
-    if isinstance(value, Maybe):
-        return "a value that is None or not bound on some of the ways to this point"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if name else f"a value of type {type(value).__name__}"
+
+
+_DESCRIBED: Mapping[type, str] = MappingProxyType({
+    IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list",
+    Masked: "data selected by a mask, whose length depends on the data,",
+    Places: "the places where a mask holds, whose number depends on the data,", Reading: "what a clock shows",
+    Maybe: "a value that is None or not bound on some of the ways to this point"})
 
 
 def int_expr(ctx: Context, value: IntValue) -> Expr:

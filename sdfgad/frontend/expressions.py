@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import arithmetic, attributes, classes, records
+from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
+from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import masked_part, subscript
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
@@ -181,6 +184,7 @@ def _bool_op(ctx: Context, node: ast.BoolOp) -> Value:
         decided = arithmetic.known_truth(ctx, first)
         if decided is not None:
             return rest(nodes[1:]) if decided == conjunction else first
+        _sure(ctx, *nodes[1:])
         first = arithmetic.kept(ctx, first)
         test = arithmetic.truth_value(ctx, first)
         ways = (lambda: rest(nodes[1:]), lambda: _short(first, conjunction))
@@ -199,6 +203,7 @@ def _conditional(ctx: Context, node: ast.IfExp) -> Value:
     decided = arithmetic.known_truth(ctx, test)
     if decided is not None:
         return evaluate(ctx, node.body if decided else node.orelse)
+    _sure(ctx, node.body, node.orelse)
     with ctx.at(node.test):
         condition = arithmetic.truth_value(ctx, test)
     return choose(ctx, condition, lambda: evaluate(ctx, node.body), lambda: evaluate(ctx, node.orelse))
@@ -245,8 +250,8 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
         return ListValue(part, len(ctx.builder.regions)) if isinstance(base, ListValue) else part
     k = to_int(ctx, items)
     if isinstance(k, IntValue):
-        raise ctx.refuse("an item of a tuple or list chosen at run time",
-                         "use an array, or a loop over a fixed number of items", "SG105")
+        raise ctx.refuse("an item of a tuple or list chosen at run time", as_integer(
+            ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
     if not -len(sequence) <= k < len(sequence):
         raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
     return outside(ctx, sequence[int(k)], "constant")
@@ -273,6 +278,8 @@ def make_function(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> Function:
 
 def _call(ctx: Context, node: ast.Call) -> Value:
     callee = evaluate(ctx, node.func)
+    if is_ignored(callee):
+        return ignore(ctx, node, callee)
     arguments = _elements(ctx, node.args)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
@@ -298,6 +305,20 @@ def _dict(ctx: Context, node: ast.Dict) -> Value:
     return records.make_dict(ctx, found)
 
 
+def _assigned(ctx: Context, node: ast.NamedExpr) -> Value:
+    """`(name := value)`."""
+    bind(ctx, node.target.id, evaluate(ctx, node.value))
+    return _name(ctx, node.target)
+
+
+def _sure(ctx: Context, *nodes: ast.expr) -> None:
+    """Refuse names bound in expressions that only some runs evaluate."""
+    for node in (n for root in nodes for n in ast.walk(root) if isinstance(n, ast.NamedExpr)):
+        with ctx.at(node):
+            raise ctx.refuse(f"{node.target.id!r}, bound in an expression that is evaluated or not as values decide",
+                             "assign on a line of its own", "SG107")
+
+
 def _joined(ctx: Context, node: ast.JoinedStr) -> Value:
     parts = []
     for piece in node.values:
@@ -313,8 +334,9 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
     ast.Dict: _dict, ast.DictComp: dict_comprehension,
-    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined})
+    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined,
+    ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.NamedExpr: "assign on a line of its own", ast.Set: "use a tuple", ast.SetComp: "use a tuple",
+    ast.Set: "use a tuple", ast.SetComp: "use a tuple",
     ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",
     ast.Starred: "list the arguments one by one"})

@@ -19,6 +19,7 @@ from sdfgad.frontend.elementwise import (
     to_ix,
 )
 from sdfgad.frontend.masking import beside_mask, check_cast, is_mask, masked, write_masked
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Lazy,
@@ -117,7 +118,8 @@ def _item(ctx: Context, item: Value) -> Value:
         raise ctx.refuse("a boolean as an index", "use an if statement", "SG105")
     if isinstance(item, ArrayValue):
         if item.dtype.kind not in "iub":
-            raise ctx.refuse(f"an index of dtype {item.dtype}", "convert it with astype(int)", "SG105")
+            help = "convert it with astype(int)" if item.shape else as_integer(ctx, item, "convert it with int(...)")
+            raise ctx.refuse(f"an index of dtype {item.dtype}", help, "SG105")
         return item if item.shape else to_int(ctx, item)
     if is_int(item) or item is None or item is Ellipsis or isinstance(item, (slice, SliceValue)):
         return item

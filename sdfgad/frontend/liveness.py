@@ -50,8 +50,10 @@ def assigned(body: Sequence[ast.stmt]) -> list[str]:
         for node in _own_walk(stmt):
             if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
                 found[node.id] = None
-            elif isinstance(node, ast.FunctionDef):
+            elif isinstance(node, (ast.FunctionDef, ast.MatchAs, ast.MatchStar)) and node.name is not None:
                 found[node.name] = None
+            elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+                found[node.rest] = None
             elif isinstance(node, ast.alias):
                 found[(node.asname or node.name).split(".")[0]] = None
     return list(found)
@@ -77,6 +79,8 @@ def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
         return True
     if isinstance(stmt, (ast.For, ast.While)):
         return has_exit(stmt.body, tuple(k for k in kinds if k is ast.Return)) or has_exit(stmt.orelse, kinds)
+    if isinstance(stmt, ast.Match):
+        return any(has_exit(c.body, kinds) for c in stmt.cases)
     if isinstance(stmt, (ast.If, ast.With)):
         return has_exit(stmt.body, kinds) or has_exit(getattr(stmt, "orelse", []), kinds)
     return False
@@ -112,6 +116,11 @@ def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness)
     if isinstance(stmt, ast.If):
         result.around[stmt] = exits.after_break | exits.at_continue
         return _read(stmt.test) | _block(stmt.body, live, exits, result) | _block(stmt.orelse, live, exits, result)
+    if isinstance(stmt, ast.Match):
+        result.around[stmt] = exits.after_break | exits.at_continue
+        ways = [_block(c.body, live, exits, result) | _read(c.pattern) | (_read(c.guard) if c.guard else frozenset())
+                for c in stmt.cases]
+        return live.union(_read(stmt.subject), *ways)
     if isinstance(stmt, ast.With):
         return frozenset().union(*(_read(i.context_expr) for i in stmt.items)) | _block(stmt.body, live, exits, result)
     if isinstance(stmt, (ast.For, ast.While)):

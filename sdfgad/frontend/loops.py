@@ -29,6 +29,7 @@ from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
 from sdfgad.frontend.sharing import SharingRefusal
+from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import ArrayValue, Entries, Grown, IntValue, ListValue, RangeValue, Record, Rows, Value
 from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Load, call, const
@@ -73,14 +74,23 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
     """A `for` statement."""
     iterable = ctx.evaluate(ctx, stmt.iter)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
-        items = iterable if isinstance(iterable, Entries) else items_of(ctx, iterable)
-        _unroll(ctx, stmt, items, lambda item: bind(stmt.target, item))
+        _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
     rows = rows_of(ctx, iterable)
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
 
     _run_lists(ctx, stmt, rows, lambda item: bind(stmt.target, item))
+
+
+def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:
+    """A loop over a sequence known now: written out, but for a long one of numbers."""
+    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else items_of(ctx, iterable)
+    rows = rows_from_table(ctx, stmt, items) if isinstance(items, list) else None
+    if rows is None:
+        _unroll(ctx, stmt, items, bind)
+    else:
+        _run_rows(ctx, stmt, rows, bind, Form(lambda: _unroll(ctx, stmt, items, bind), ("refusal",)))
 
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
@@ -115,10 +125,10 @@ def _grown(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, least: int = 0) 
         _run_rows(ctx, stmt, rows, bind)
 
 
-def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
+def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: Form | None = None) -> None:
     """A loop over rows in the first form that is not refused."""
     count = rows.count.const
-    unrolled = Form(lambda: _unroll(ctx, stmt, _items(rows), bind), ("refusal",))
+    unrolled = written_out or Form(lambda: _unroll(ctx, stmt, _items(rows), bind), ("refusal",))
     if count is not None and count <= 1:
         unrolled.run()
         return
@@ -129,7 +139,7 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     if count is not None:
         forms.append(Form(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
     forms.append(_exchanging(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
-    if count is not None and count <= UNROLL_TRIPS:
+    if written_out is not None or count is not None and count <= UNROLL_TRIPS:
         forms.append(unrolled)
     first_that_works(ctx, stmt, forms)
 
@@ -344,7 +354,8 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
         builder.source = source
         trips = _emit(ctx, block, until, after, lambda body, _, count: While(
             flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
-        after_loop(ctx, carry, after, {}, False, kept_count(ctx, stmt, carry, after, trips))
+        endless = isinstance(stmt.test, ast.Constant) and bool(stmt.test.value)  # left from inside: the body has run
+        after_loop(ctx, carry, after, {}, endless, kept_count(ctx, stmt, carry, after, trips))
         loop_else(ctx, stmt, until)
 
     fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))

@@ -23,6 +23,7 @@ from sdfgad.frontend.calls import invoke, run_top, run_wrapper
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
+from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.sharing import refuse_stale
@@ -41,6 +42,7 @@ from sdfgad.frontend.values import (
     Maybe,
     Parent,
     Places,
+    Reading,
     Record,
     Value,
 )
@@ -165,6 +167,7 @@ def _translate(called: _Called, fragile: frozenset[str]) -> Parsed:
     tree = _returned(ctx, result)
     body = _watching(builder)
     live = settle_contents(ctx)
+    tell(ctx.ignored, code.name)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
         name=names.safe(code.name) if code.name.isidentifier() else "program",
@@ -329,7 +332,7 @@ def _returned(ctx: Context, value: Value) -> Any:
         if view.array in ctx.builder.shared.stale:
             raise refuse_stale(ctx.here, ctx.builder.shared, view.array, "a result")
         return view
-    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent))
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent, Reading))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

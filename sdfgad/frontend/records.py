@@ -14,6 +14,7 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import Entries, Method, Record, Value, contained
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
 
@@ -50,7 +51,8 @@ def _key(ctx: Context, owner: Record, key: Value) -> Any:
     if not is_dict(owner):
         raise ctx.refuse(f"a subscript of {describe(owner)}", code="SG105")
     if not isinstance(key, (str, int, np.integer)):
-        raise ctx.refuse("a key of a dictionary that is no constant text or integer", code="SG105")
+        raise ctx.refuse("a key of a dictionary that is no constant text or integer",
+                         as_integer(ctx, key, "choose with if and elif"), "SG105")
     return key
 
 

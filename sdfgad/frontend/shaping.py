@@ -28,6 +28,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Places, Shape, Value
 from sdfgad.frontend.views import read_only, remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -39,7 +40,7 @@ def axis_number(ctx: Context, value: Value, ndim: int) -> int:
     k = to_int(ctx, value)
     if isinstance(k, IntValue) or not -ndim <= k < ndim:
         raise ctx.refuse(f"axis {k if not isinstance(k, IntValue) else 'known at run time'} of {ndim} dimensions",
-                         code="SG105")
+                         as_integer(ctx, k), "SG105")
     return int(k) % ndim
 
 
@@ -174,7 +175,8 @@ def _target_shape(ctx: Context, value: ArrayValue, shape: Value) -> Shape:
     if open_:
         rest = floordiv(total, given) if given.const != 0 else ix(0)
         if len(open_) > 1 or (given * rest != total and not (total.const == 0 == rest.const)):
-            raise ctx.refuse(f"shape {shape_text(value.shape)} reshaped to a size that does not fit", code="SG103")
+            raise ctx.refuse(f"shape {shape_text(value.shape)} reshaped to a size that does not fit",
+                             as_integer(ctx, given), "SG103")
         return tuple(rest if k in open_ else int_ix(n) for k, n in enumerate(sizes))
     if not same_size(ctx, total, given):
         raise ctx.refuse(f"shape {shape_text(value.shape)} reshaped to {shape_text(tuple(known))}", code="SG103")

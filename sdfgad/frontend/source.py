@@ -12,6 +12,7 @@ from typing import Any
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported
 from sdfgad.frontend.matching import FunctionNode, first_line, is_rewritten, runs
 from sdfgad.frontend.surroundings import Cells
+from sdfgad.frontend.tests_of_loops import with_plain_tests
 from sdfgad.frontend.texts import Text, file_text, functions_in, texts_of
 
 
@@ -37,7 +38,7 @@ class Code:
         """The statements, a lambda's expression as a return."""
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
-        return self.node.body
+        return [with_plain_tests(s) for s in self.node.body]
 
     def inner(self, node: FunctionNode) -> Code:
         """A function defined inside this one."""

@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic
 from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
+from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import run_branches, run_if
+from sdfgad.frontend.cases import run_match
 from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.copying import copy_places, same_places
-from sdfgad.frontend.elementwise import to_ix
 from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.growing import append, as_list
-from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
-from sdfgad.frontend.merge import kind_of, private
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
@@ -34,8 +32,6 @@ from sdfgad.frontend.values import (
     Applied,
     Function,
     Grown,
-    IntValue,
-    Lazy,
     ListValue,
     Masked,
     Places,
@@ -43,7 +39,6 @@ from sdfgad.frontend.values import (
     ViewValue,
     contained,
 )
-from sdfgad.frontend.views import named_int
 from sdfgad.ir.expr import Expr
 
 MAX_SPLITS = 4
@@ -55,6 +50,11 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
         rest = body[k + 1:]
         if isinstance(stmt, ast.If):
             _if(ctx, stmt, rest)
+            return
+        if isinstance(stmt, ast.Match):
+            with ctx.at(stmt):
+                run_match(ctx, stmt, _needed(ctx, stmt, ()))
+            _rest(ctx, stmt, rest)
             return
         _one(ctx, stmt)
         if isinstance(stmt, ast.Raise):
@@ -237,35 +237,6 @@ def _with_rest(ctx: Context, target: ast.Tuple | ast.List, items: list[Value]) -
     return [*items[:place], rest, *items[place + count:]]
 
 
-def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
-    """`name = value`: results are stored, views and constants are shared."""
-    if isinstance(value, Lazy) and value.stored is None and arithmetic.constant_of(value) is None:
-        value = _bound(ctx, name, value, alone)
-    else:
-        value = kept(ctx, value, name)
-    if isinstance(value, ViewValue) and value.scalar and value.dtype.kind in "iu":
-        value = named_int(ctx, value, name)
-    ctx.frame.names[name] = value
-
-
-def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
-    """Store a result under a name, in the container the name already owns where that is safe."""
-    if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
-        return named_int(ctx, value, name)
-    old = ctx.frame.names.get(name)
-    fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue) and not (
-        value.readonly or isinstance(old, ViewValue) and old.readonly)
-    if alone and old is not None and fits and not value.origins:
-        container = private(ctx, ctx.frame, name)
-        if container is not None and ctx.builder.inner(container):
-            ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False).rebound(container)
-            if like_order(ctx, value):
-                ctx.builder.any_order.add(container)
-            ctx.builder.assign(old, value)
-            return old
-    return ctx.builder.materialise(value, name)
-
-
 def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
     ufunc, target = operator_of(stmt.op), stmt.target
     if isinstance(target, ast.Name):
@@ -384,4 +355,4 @@ _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Try: "check values with np.where or if instead", ast.Global: "pass the value as an argument and return it",
     ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",
-    ast.AsyncFunctionDef: "use an ordinary function", ast.Match: "use if and elif"})
+    ast.AsyncFunctionDef: "use an ordinary function"})

@@ -133,6 +133,11 @@ class Masked:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a clock shows, or something computed with it: known to nobody, and part of no result."""
+
+
+@dataclass(frozen=True)
 class Method:
     """`value.name` before it is called."""
 

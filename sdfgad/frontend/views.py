@@ -15,6 +15,7 @@ from sdfgad.frontend.elementwise import (
     to_ix,
 )
 from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
+from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
@@ -85,7 +86,7 @@ def to_int(ctx: Context, value: Value) -> Value:
     if isinstance(value, ArrayValue) and not value.shape and value.dtype.kind in "iu":
         known = _known_element(ctx, value)
         return named_int(ctx, value, "index") if known is None else known
-    raise ctx.refuse(f"{describe(value)} where an integer is needed", code="SG105")
+    raise ctx.refuse(f"{describe(value)} where an integer is needed", as_integer(ctx, value), "SG105")
 
 
 def _known_element(ctx: Context, value: ArrayValue) -> np.integer | None:
@@ -135,7 +136,7 @@ def slice_range(ctx: Context, item: slice | SliceValue, extent: Ix) -> tuple[Ix,
     ends = [None if e is None else int_ix(to_int(ctx, e)) for e in (item.start, item.stop)]
     step = 1 if item.step is None else to_int(ctx, item.step)
     if isinstance(step, IntValue) or step == 0:
-        raise ctx.refuse("a slice with a step that is zero or only known at run time", code="SG105")
+        raise ctx.refuse("a slice with a step that is zero or only known at run time", as_integer(ctx, step), "SG105")
     first, count = ctx.builder.scope.slice(ends[0], ends[1], int(step), extent)
     return first, count, int(step)
 

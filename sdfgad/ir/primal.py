@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
+_decimal = np.vectorize(lambda x, digits: round(float(x), int(digits)), otypes=[np.float64])
 
 PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative,
@@ -27,7 +28,7 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "shl": np.left_shift, "shr": np.right_shift,
     "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda re, im: re + 1j * im,
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "stop_gradient": operator.pos,
+    "stop_gradient": operator.pos, "decimal": _decimal,
 })
 
 ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(

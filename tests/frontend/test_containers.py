@@ -218,13 +218,6 @@ def cached_value(x, p):
     return x * p.total
 
 
-@refused(3, "'p', which may be undefined here", np.ones(200))
-def views_of_the_last_iteration(x):
-    for i in range(x.shape[0]):
-        p = {"part": x[i - 1:i]}
-    return p["part"]
-
-
 @refused(1, "a comparison of dictionaries or objects", V6, {"a": 1}, {"a": 1})
 def equal_dicts(x, p, q):
     return x if p == q else x * 2

@@ -188,7 +188,7 @@ def list_that_grows_as_data_say(x):
     return out
 
 
-@refused(2, "'y', which changes its shape", np.ones(200))
+@refused(3, "'y', which changes its shape", np.ones(200))
 def growing_array(x):
     y = x[:1]
     for i in range(150):

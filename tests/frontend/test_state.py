@@ -171,9 +171,9 @@ def returned_sum(u, h, n):
 
 def last_only(u, h, n):
     for k in range(n):
-        s = Open(u * k, {"h": h[k % 4]})
+        s = Open(u * k, {"h": h[k % 4], "rest": u[k % 4:]})
         before = s
-    return np.sum(s.u + before.h["h"])
+    return np.sum(s.u + before.h["h"]) + np.sum(s.h["rest"])
 
 
 def from_outside(u, h, n):

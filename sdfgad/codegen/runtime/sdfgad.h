@@ -144,6 +144,22 @@ template <class T> inline T mod(T a, T b) {
         } else return T(a % b);
     }
 }
+// Python's round(x, digits): the decimal next to x, the even one of two. Where the product looks like a half, what it
+// lost decides, which a fused operation tells exactly.
+inline double decimal(double x, double digits) {
+  double scale = 1;
+  for (int k = 0; k < std::abs(int(digits)); ++k) scale *= 10;
+  const double near = digits < 0 ? x / scale : x * scale;
+  if (!(std::abs(near) < 9007199254740992.0)) return x;
+  const double half = std::floor(near) + 0.5;
+  double whole = std::rint(near);
+  if (near == half) {
+    const double rest = digits < 0 ? std::fma(-half, scale, x) : std::fma(x, scale, -half);
+    if (rest != 0) whole = rest > 0 ? half + 0.5 : half - 0.5;
+  }
+  return std::copysign(digits < 0 ? whole * scale : whole / scale, x);
+}
+
 // mod for indices: nearly all are in range, and a remainder costs more than to see that.
 inline int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
 

@@ -11,10 +11,14 @@ _range = range
 def roll(a, shift, axis=None):
     if axis is None:
         return np.reshape(np.roll(np.ravel(a), shift, 0), a.shape)
-    if isinstance(axis, tuple):
+    shifts = isinstance(shift, (tuple, list)) or isinstance(shift, np.ndarray) and shift.ndim > 0
+    if shifts or isinstance(axis, (tuple, list)):
+        axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+        count = len(shift) if shifts else 1
         out = a
-        for k in range(len(axis)):
-            out = np.roll(out, shift[k] if isinstance(shift, tuple) else shift, axis[k])
+        for k in range(max(count, len(axes))):
+            by = shift[k if count > 1 else 0] if shifts else shift
+            out = np.roll(out, by, axes[k if len(axes) > 1 else 0])
         return out
     out = np.empty(a.shape, a.dtype)
     n = a.shape[axis]

@@ -1,0 +1,40 @@
+"""Names bound to values."""
+from __future__ import annotations
+
+from sdfgad.frontend import arithmetic
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import to_ix
+from sdfgad.frontend.layout import like_order
+from sdfgad.frontend.merge import kind_of, private
+from sdfgad.frontend.values import IntValue, Lazy, Value, ViewValue
+from sdfgad.frontend.views import named_int
+
+
+def bind(ctx: Context, name: str, value: Value, alone: bool = True) -> None:
+    """`name = value`: results are stored, views and constants are shared."""
+    if isinstance(value, Lazy) and value.stored is None and arithmetic.constant_of(value) is None:
+        value = _bound(ctx, name, value, alone)
+    else:
+        value = kept(ctx, value, name)
+    if isinstance(value, ViewValue) and value.scalar and value.dtype.kind in "iu":
+        value = named_int(ctx, value, name)
+    ctx.frame.names[name] = value
+
+
+def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
+    """Store a result under a name, in the container the name already owns where that is safe."""
+    if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
+        return named_int(ctx, value, name)
+    old = ctx.frame.names.get(name)
+    fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue) and not (
+        value.readonly or isinstance(old, ViewValue) and old.readonly)
+    if alone and old is not None and fits and not value.origins:
+        container = private(ctx, ctx.frame, name)
+        if container is not None and ctx.builder.inner(container):
+            ctx.builder.shared = ctx.builder.shared.copied(container, (), stale=False).rebound(container)
+            if like_order(ctx, value):
+                ctx.builder.any_order.add(container)
+            ctx.builder.assign(old, value)
+            return old
+    return ctx.builder.materialise(value, name)

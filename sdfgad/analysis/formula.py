@@ -6,7 +6,7 @@ again is for a plan to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -215,6 +215,8 @@ class Again:
     known: Mapping[str, Formula | Remake]
     chosen: frozenset[str]
     bits: Mapping[int, Mapping[Expr, Expr]]
+    _wholes: dict[tuple[str, int, frozenset[str]], Expr | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False)
 
     def put(self, stmt: Stmt, lin: Linearised) -> Linearised:
         """The linear program of a statement with expressions in place of loads of chosen values."""
@@ -243,6 +245,8 @@ class Again:
         return tuple(s for made in out.values() for s in made)
 
     def _expr(self, e: Expr, reader: Stmt, spoilt: frozenset[str], names: Collection[str]) -> Expr:
+        if not any(n.array in names for n in loads(e)):
+            return e
         decisive = {n for c in walk(e) if isinstance(c, Call) and c.fn in registry.without_gradient() for n in loads(c)}
 
         def one(n: Expr) -> Expr | None:
@@ -257,7 +261,18 @@ class Again:
     def value(self, use: Load, reader: Stmt, spoilt: frozenset[str] = frozenset()) -> Expr | None:
         """What an element is, at a statement; None when that cannot be said, or only dearly."""
         formula = self.known[use.array]
-        if isinstance(formula, Remake) or id(reader) not in formula.still or not formula.inputs.isdisjoint(spoilt):
+        whole = None if isinstance(formula, Remake) else self._whole(use.array, formula, reader, spoilt)
+        return None if whole is None or isinstance(formula, Remake) else formula.at(use, whole)
+
+    def _whole(self, array: str, formula: Formula, reader: Stmt, spoilt: frozenset[str]) -> Expr | None:
+        """The same in the formula's own variables; kept, as each load of the array asks for it."""
+        key = (array, id(reader), spoilt)
+        if key not in self._wholes:
+            self._wholes[key] = self._written_out(formula, reader, spoilt)
+        return self._wholes[key]
+
+    def _written_out(self, formula: Formula, reader: Stmt, spoilt: frozenset[str]) -> Expr | None:
+        if id(reader) not in formula.still or not formula.inputs.isdisjoint(spoilt):
             return None
 
         def deeper(n: Expr) -> Expr | None:
@@ -265,7 +280,7 @@ class Again:
             return self.value(n, reader, spoilt) if known and isinstance(n, Load) else None
 
         whole = rewrite(formula.store.expr, deeper)
-        return formula.at(use, whole if cheap(whole, frozenset(formula.place)) else formula.store.expr)
+        return whole if cheap(whole, frozenset(formula.place)) else formula.store.expr
 
 
 def _map_exprs(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:

@@ -16,9 +16,9 @@ LONG = 1 << 12
 SHORT = 1 << 9
 """Characters that are not worth a call."""
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-_DECLARED = re.compile(r"^\s*(?:const )?[\w:]+(?:<[\w:, ]*>)?[\s*&]+(?:__restrict__ |const )?(\w+)\s*"
-                       r"(?:=[^=]|\{\}|;|\[)")
-_PLAIN = re.compile(r"^\s*(?:const )?(?:u?int\d+_t|int|size_t|bool|float|double|long long|dace::complex\d+)\b|\*")
+_HOW = r"(?:alignas\(\w+\) )?(?:static |constexpr |const )*"
+_DECLARED = re.compile(rf"^\s*{_HOW}[\w:]+(?:<[\w:, ]*>)?[\s*&]+(?:__restrict__ |const )?(\w+)\s*(?:=[^=]|\{{\}}|;|\[)")
+_PLAIN = re.compile(rf"^{_HOW}(?:u?int\d+_t|int|size_t|bool|float|double|long long|dace::complex\d+)\b|\*")
 _COUNTER = re.compile(r"\bfor \((?:const )?(?:int64_t|int|long long|auto|size_t) (\w+) =")
 _PARAMETER = re.compile(r"(\w+)\s*(?:,|\)$)")
 _STATE = re.compile(r"\((\w+) ?\* ?__state")
@@ -179,12 +179,19 @@ class _Cutter:
         if again and "__state" not in passed:
             passed.insert(0, "__state")
         name = f"{self.stem}_piece_{len(self.functions) + 1}"
-        kinds = {n: "auto " if _is_value(scope[n]) and not _changes(n, whole) else "auto &" for n in passed}
-        parameters = ", ".join(f"{kinds[n]}{n}" if n != "__state" else f"{self.state} *{n}" for n in passed)
+        parameters = ", ".join(f"{self._kind(n, scope[n], whole)}{n}" for n in passed)
         # A block of its own: a name may be declared anew in it.
         self.functions.append("\n".join([f"SG_PIECE static void {name}({parameters})", "{",
                                          *(scope[n] for n in again), "{", whole, "}", "}"]))
         yield f"{name}({', '.join(passed)});"
+
+    def _kind(self, name: str, declaration: str, text: str) -> str:
+        """The type of a parameter. Whose templates are called has to be known."""
+        if name == "__state":
+            return f"{self.state} *"
+        if declaration.startswith("sg::Tapes"):
+            return "sg::Tapes *"
+        return "auto " if _is_value(declaration) and not _changes(name, text) else "auto &"
 
 
 def _stays_inside(item: _Nest, text: list[str]) -> bool:

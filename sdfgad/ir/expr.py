@@ -60,9 +60,8 @@ def _digest_of(root: _Node) -> bytes:
         missing = [a for a in node.args if "_digest" not in a.__dict__] if isinstance(node, Call) else []
         if missing:
             stack += missing
-        else:
-            stack.pop()
-            node.__dict__.setdefault("_digest", node._own_digest())
+        elif "_digest" not in stack.pop().__dict__:
+            node.__dict__["_digest"] = node._own_digest()
     return root.digest
 
 

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Load, loads, symbols_of, walk
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, operands, walk
 from sdfgad.ir.program import Map
 from sdfgad.reverse.gather import Term
 
@@ -110,5 +110,9 @@ def _joined(first: Parts, second: Parts, sign: int) -> Parts:
 
 def _operations(terms: Iterable[Term], names: set[str]) -> int:
     """How many different operations are made at every point of a map; a change of sign is part of another one."""
-    made = {n for t in terms for n in walk(t.expr) if isinstance(n, Call) and n.fn != "neg"}
-    return sum(1 for n in made if not names.isdisjoint(symbols_of(n)))
+    moving: set[Expr] = set()
+    for n in (n for t in terms for n in walk(t.expr)):
+        places = n.index if isinstance(n, Load) else (n.ix,) if isinstance(n, Index) else ()
+        if any(not names.isdisjoint(i.symbols) for i in places) or any(a in moving for a in operands(n)):
+            moving.add(n)
+    return sum(isinstance(n, Call) and n.fn != "neg" for n in moving)

@@ -1,0 +1,98 @@
+"""Long functions are cut into pieces, which do the same."""
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.codegen import outline as module
+from sdfgad.codegen.outline import outline
+from sdfgad.testing import check_grads
+
+OPENING = "void __program_sg_f_internal("
+CODE = """struct sg_f_state_t { int x; };
+void __program_sg_f_internal(sg_f_state_t*__state, double * __restrict__ v_x, int64_t v_n)
+{
+    double v_total;
+    int64_t s_t;
+    alignas(64) double p_line[8];
+    double* p_y = __state->sg_arena.at<double>(64);
+    for (s_t = 0; (s_t < 3); s_t = s_t + 1) {
+        {
+            for (int64_t s_i = 0; s_i < 8; s_i++) {
+                p_y[s_i] = v_x[s_i] + s_t + p_line[s_i];
+            }
+        }
+        {
+            v_total = 0.0;
+            for (int64_t s_i = 0; s_i < v_n; s_i++) {
+                v_total += p_y[s_i];
+            }
+        }
+        if ((v_total > 3.0)) {
+            break;
+        }
+    }
+}
+int after;
+"""
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is long."""
+    for name, value in {"WORTH_IT": 0, "LONG": 200, "SHORT": 20}.items():
+        monkeypatch.setattr(module, name, value)
+
+
+def test_short_programs_stay_as_they_are() -> None:
+    assert outline(CODE, OPENING) == CODE
+
+
+@pytest.mark.usefixtures("short")
+def test_blocks_become_functions_of_what_is_declared_around_them() -> None:
+    made = outline(CODE, OPENING)
+    heads = re.findall(r"SG_PIECE static void \w+_piece_\d+\((.*)\)", made)
+    assert heads[0].split(", ") == ["sg_f_state_t *__state", "auto v_x", "auto s_t", "auto p_line"]
+    assert set(heads[1].split(", ")) == {"sg_f_state_t *__state", "auto &v_total", "auto v_n"}
+    # Where an array of the arena lies is said again, not passed.
+    assert made.count("double* p_y = __state->sg_arena.at<double>(64);") == 3
+    # What leaves the loop stays in it.
+    assert made.index("break;") > made.index(OPENING)
+    assert made.endswith("int after;\n")
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("damage", [("        }\n        if", "        }}\n        if"), ("{\n    double", "{ double")])
+def test_text_of_another_form_is_left_alone(damage: tuple[str, str]) -> None:
+    code = CODE.replace(*damage, 1)
+    assert outline(code, OPENING) == code
+
+
+def sweeps(x, w, steps):
+    """Maps, sums, numbers that change, a loop of unknown length and a choice."""
+    scale = 1.0
+    for t in range(steps):
+        y = np.sin(x) * w
+        x[1:-1] = x[1:-1] + 0.1 * (y[2:] - y[:-2]) * scale
+        scale = scale + np.sum(y * y) * 0.01
+        if scale > 1.5:
+            x *= 0.5
+    total = np.sum(x * w)
+    while total > 1.0:
+        x = x * x * 0.9
+        total = np.sum(x * w)
+    return total * scale
+
+
+@pytest.mark.usefixtures("short")
+def test_gradients_of_programs_in_pieces_are_right() -> None:
+    rng = np.random.default_rng(3)
+    x, w = rng.random(700), rng.random(700)
+    check_grads(sweeps, x, w, 4)
+    gradient = sdfgad.grad(sweeps)
+    gradient(x, w, 4)
+    made = next(iter(gradient._known.values()))[0].compiled().folder / "program.cpp"
+    assert made.read_text().count("SG_PIECE") > 5

@@ -105,7 +105,7 @@ class _Walk:
             inside = scope | {stmt.range.var} if isinstance(stmt, Loop) else scope
             for inner in children(stmt):
                 self.block(inner, inside)
-            if isinstance(stmt, (Loop, While)):
+            if isinstance(stmt, (Loop, While)) and stmt.trips in self.arrays:
                 self.found += _counting_faults(stmt, block[:k])
 
     def statement(self, stmt: Stmt, scope: frozenset[str]) -> None:

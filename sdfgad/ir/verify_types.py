@@ -121,7 +121,9 @@ class Types:
 
     def loop(self, stmt: Loop | While) -> Iterator[Fault]:
         flag = stmt.until if isinstance(stmt, Loop) else stmt.flag
-        for name, dtype in ((flag, BOOL), (stmt.trips if flag else None, _COUNTER)):
+        # A counter at which nobody looks goes as dead code, with what counts.
+        counter = stmt.trips if flag and stmt.trips in self.arrays else None
+        for name, dtype in ((flag, BOOL), (counter, _COUNTER)):
             if name is not None:
                 yield from self.scalar(name, dtype)
         if isinstance(stmt, Loop):

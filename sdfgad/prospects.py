@@ -13,7 +13,7 @@ from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Outlook
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
-from sdfgad.checkpoint.solve import Bounds, Planner
+from sdfgad.checkpoint.solve import Bounds, Planner, between
 from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.config import config, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
@@ -178,7 +178,7 @@ def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPo
     if not choice.question.items:
         return
     ahead = () if choice.pins else (_as_found(choice, choice.stored),)
-    levels = _levels(floor.emission.peak, choice.stored.peak)
+    levels = between(floor.emission.peak, choice.stored.peak, POINTS - 3)
     more = (_fastest_within(choice, level, deadline) for level in levels if level > peak)
     for faster in chain(islice(more, TRIED), ahead):
         if faster is not None and faster.emission.peak > peak and faster.seconds < (1 - USEFUL) * found.seconds:
@@ -189,12 +189,6 @@ def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPo
         if smaller is not None and smaller.emission.peak < peak:
             yield smaller.point()
             break
-
-
-def _levels(least: int, most: int) -> list[int]:
-    """The peaks that a whole front goes through between its ends."""
-    ratio = (most / max(least, 1)) ** (1 / (POINTS - 1))
-    return [round(least * ratio**k) for k in range(1, POINTS - 1)] if ratio > 1 + USEFUL / POINTS else []
 
 
 def _fastest_within(choice: Choice, limit: int, deadline: float) -> Found | None:

@@ -135,9 +135,9 @@ class Planner:
         last = self.smallest(bounds)
         if last is None:
             return plans[:count]
-        limits = reversed(_between(last.peak_bytes, plans[0].peak_bytes, count - 2))
-        between = [p for limit in limits if (p := self.fastest(replace(bounds, peak=limit))) is not None]
-        return _without_repeats([plans[0], *between, last])
+        limits = reversed(between(last.peak_bytes, plans[0].peak_bytes, count - 2))
+        middle = [p for limit in limits if (p := self.fastest(replace(bounds, peak=limit))) is not None]
+        return _without_repeats([plans[0], *middle, last])
 
     def _descend(self, bounds: Bounds, count: int) -> list[SchedulePlan]:
         """The first `count` points of the front, from the fastest down."""
@@ -177,8 +177,8 @@ class Planner:
         ends = [p for p in (self.smallest(), self._least_held()) if p is not None]
         levels = sorted({_held(p) for p in (*found, *ends)})
         peaks = sorted({p.peak_bytes for p in (*found, *ends)})
-        bounds = [*(Bounds(peak=limit) for limit in _between(peaks[0], peaks[-1], self.count)),
-                  *(Bounds(held=limit) for limit in _between(levels[0], levels[-1], self.count // 2))]
+        bounds = [*(Bounds(peak=limit) for limit in between(peaks[0], peaks[-1], self.count)),
+                  *(Bounds(held=limit) for limit in between(levels[0], levels[-1], self.count // 2))]
         return [*found, *ends, *(p for bound in bounds if (p := self.fastest(bound)) is not None)]
 
     def _every(self, most: int) -> tuple[list[SchedulePlan], bool]:
@@ -198,7 +198,7 @@ class Planner:
         return plan
 
 
-def _between(low: int, high: int, count: int) -> list[int]:
+def between(low: int, high: int, count: int) -> list[int]:
     """Numbers strictly inside a range, evenly spread in ratio: half the bytes matter as much at any size."""
     ratio = (high + 1) / (low + 1)
     return sorted({round((low + 1) * ratio ** (k / (count + 1))) - 1 for k in range(1, count + 1)} - {low, high})

@@ -255,7 +255,7 @@ class _Sweeps:
         return tuple(out)
 
     def backward(self, block: Block) -> Block:
-        again = self.rebuilt.get(id(block[0]), []) if block else []
+        again = [replace(s) for s in self.rebuilt.get(id(block[0]), ())] if block else []
         undone = [s for stmt in reversed(block) for s in self.undo(stmt)]
         return (*(e.pop for e in self.entries(block)), *again, *undone) if again or undone else ()
 

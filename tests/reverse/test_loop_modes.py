@@ -147,7 +147,7 @@ every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f
 def derived(fn, args, modes=None, undone=frozenset(), spill=False) -> tuple[Gradient, tuple[str, ...]]:
     bound = bind(fn, args, {})
     parsed = parse(fn, tuple(bound.values.values()))
-    outputs = resolve_outputs(parsed, Wish((), None, "sum"))
+    parsed, outputs = resolve_outputs(parsed, Wish((), None, "sum"))
     wrt = tuple(parsed.traced[n] for n, v in bound.leaves.items() if n in parsed.traced and np.ndim(v))
     program = prepare_program(parsed.program, outputs).but(returns=outputs)
     return gradient(program, Request(wrt, outputs, spill=spill), frozenset(), modes or {}, undone), wrt

@@ -41,7 +41,8 @@ public:
 
 private:
     void fewer(int threads, int64_t wall, int64_t lost, int64_t now) {
-        pause_ = std::clamp(std::max(2 * pause_, kTrial * std::min(wall, kLongest)), kShortest, kLongest);
+        const int64_t again = std::max(2 * pause_, kTrial * std::min(wall, kLongest));
+        pause_ = pause_ == 0 ? kShortest : std::min(again, kLongest);
         until_ = now + pause_;
         allowed_ = int(std::max<int64_t>(1, threads - std::max<int64_t>(1, (lost + wall / 2) / std::max<int64_t>(1, wall))));
         debt_ = 0;

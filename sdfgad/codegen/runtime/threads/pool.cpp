@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMost = 1024;                                      // threads
 constexpr int64_t kPatient = 1'000'000, kImpatient = 4'000;      // nanoseconds to spin before sleeping
+constexpr int64_t kBrief = 200'000, kCrowded = 20'000'000;       // lost at once where it is crowded; for so long then
 constexpr int64_t kGap = 50'000, kSample = 500'000;              // between regions of one sample; of a sample
 constexpr int64_t kIdle = 20'000;                                // after which a thread without work looks at its clock
 constexpr int64_t kMuster = 200'000;                             // until a thread that has been called is there
@@ -71,13 +72,13 @@ private:
     static void *begin(void *seat);
     uint32_t idle(uint32_t seen, bool served);
     void sample(int64_t time);
-    int64_t patience() const { return patience_.load(std::memory_order_relaxed); }
+    int64_t patience(int64_t time) const { return time < crowded_.load(std::memory_order_relaxed) ? kImpatient : kPatient; }
 
     Region region_;
     Seat seats_[kMost];
     Signal bell_;
     std::atomic<uint64_t> call_{0};  // the region's number and, in the last 16 bits, its threads
-    std::atomic<int64_t> patience_{kPatient}, lost_{0};
+    std::atomic<int64_t> crowded_{0}, lost_{0};  // until when the machine counts as crowded; what threads have lost
     alignas(64) std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
     // All that follows belongs to the thread that has the pool.
     uint64_t epoch_ = 0;
@@ -125,7 +126,7 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
     count = start(exact ? count : governor_.limit(count, begun));
     if (count > 1) {
         Sites::Site &site = sites_.at(run);
-        const bool single = !exact && Sites::better_alone(site, asleep);
+        const bool single = !exact && sites_.better_alone(site, asleep, begun);
         if (single) alone(run, data, loop);
         else shared(run, data, count, kind, loop, begun);
         Sites::note(site, now() - begun, single, asleep);
@@ -137,7 +138,12 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
 }
 
 void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const int64_t *loop, int64_t begun) {
-    if (begun - here.last > kGap) here.losses.begin(begun), here.most = 1;
+    if (begun - here.last > kGap) {
+        // What is too short for a look at the clocks is taken to have lost nothing.
+        if (here.most > 1 && here.asked >= 0) governor_.report(here.most, here.last - here.losses.since, 0, begun);
+        here.losses.begin(begun);
+        here.most = 1;
+    }
     region_.begin(run, data, count, kind, here.asked < 0);
     if (loop != nullptr) region_.loop_ahead(loop[0], loop[1], loop[2], loop[3]);
     call_.store(++epoch_ << 16 | uint64_t(count));
@@ -162,7 +168,7 @@ void Pool::alone(void (*run)(void *), void *data, const int64_t *loop) {
 
 // Who is not there in time stays away: the region begins with the others.
 void Pool::together(uint64_t epoch) {
-    const int64_t end = now() + (region_.exact ? INT64_MAX / 2 : patience() < kPatient ? kMuster / 8 : kMuster);
+    const int64_t end = now() + (region_.exact ? INT64_MAX / 2 : kMuster);
     const uint32_t all = uint32_t(region_.count - 1);
     for (uint32_t there; (there = region_.there.read()) != all && now() < end;) {
         if (region_.exact) hold(region_.there, there);
@@ -208,10 +214,9 @@ void Pool::join() {
 
 // Wait for a thread that works.
 void Pool::hold(Signal &signal, uint32_t old) {
-    const int64_t limit = patience();
-    if (signal.spin(old, limit)) return;
-    patience_.store(std::max(kImpatient, limit / 2), std::memory_order_relaxed);
-    signal.sleep(old, here.losses);
+    if (signal.spin(old, kImpatient)) return;
+    const int64_t time = now();
+    if (!signal.spin(old, patience(time) - kImpatient)) signal.sleep(old, here.losses);
 }
 
 void Pool::barrier(Region &region) {
@@ -227,8 +232,8 @@ void Pool::barrier(Region &region) {
 void Pool::sample(int64_t time) {
     const int64_t wall = time - here.losses.since, lost = here.losses.lost(time) + lost_.exchange(0);
     if (here.most > 1) {
-        if (lost * Governor::kPart <= wall) patience_ = std::min(kPatient, 2 * patience());
-        if (here.asked >= 0 && governor_.report(here.most, wall, lost, time)) patience_ = kImpatient;
+        if (lost * Governor::kPart > wall && lost > kBrief) crowded_ = time + kCrowded;
+        if (here.asked >= 0) governor_.report(here.most, wall, lost, time);
     }
     here.losses.begin(time);
     here.most = 1;
@@ -271,10 +276,10 @@ void Pool::work(int seat) {
 
 // Wait until there is something to do. Time that is lost here is nobody's loss.
 uint32_t Pool::idle(uint32_t seen, bool served) {
-    if (bell_.read() != seen || (served && bell_.spin(seen, std::min(kIdle, patience())))) return bell_.read();
+    if (bell_.read() != seen || (served && bell_.spin(seen, kIdle))) return bell_.read();
     const int64_t time = now();
     lost_ += here.losses.lost(time);
-    if (!served || !bell_.spin(seen, patience() - kIdle))
+    if (!served || !bell_.spin(seen, patience(time) - kIdle))
         while (bell_.read() == seen) bell_.sleep(seen, here.losses);
     here.losses.begin(now());
     return bell_.read();

@@ -145,16 +145,6 @@ def test_a_short_disturbance_changes_nothing(machine: Machine) -> None:
         assert set(machine.calls(10)) == {2}
 
 
-def test_few_threads_at_first_where_the_machine_is_busy(machine: Machine) -> None:
-    machine.cores = 4
-    machine.library.begin(machine.made, 3, 4, ctypes.c_int64(0))
-    assert machine.limit() == 1
-    machine.time = 20 * MS
-    assert machine.limit() == 2, "more are tried step by step"
-    machine.calls(2)
-    assert machine.limit() == 4
-
-
 def test_short_regions_stay_alone(regions: ctypes.CDLL) -> None:
     def alone(on_one: int, on_all: int, asleep: bool = False, gap: int = MS) -> int:
         return int(regions.alone(1000, ctypes.c_int64(on_one), ctypes.c_int64(on_all), asleep, ctypes.c_int64(gap)))

@@ -83,7 +83,6 @@ int limit(sg::Governor *g, int most, int64_t now) { return g->limit(most, now); 
 bool report(sg::Governor *g, int threads, int64_t wall, int64_t lost, int64_t now) {
     return g->report(threads, wall, lost, now);
 }
-void begin(sg::Governor *g, int taken, int cores, int64_t now) { g->begin(taken, cores, now); }
 
 // How many of so many runs of a region are on one thread, with what they take there and shared, and the time between them.
 int alone(int runs, int64_t on_one, int64_t on_all, bool asleep, int64_t gap) {

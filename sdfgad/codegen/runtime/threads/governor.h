@@ -27,12 +27,6 @@ public:
         pause_ = std::max<int64_t>(0, pause_ - wall / kTrial);
         return false;
     }
-    // The machine has work for so many cores already, of so many.
-    void begin(int taken, int cores, int64_t now) {
-        if (taken == 0) return;
-        allowed_ = std::max(1, cores - taken);
-        until_ = now + (pause_ = kShortest);
-    }
 
     static constexpr int64_t kPart = 8;                            // of the time that may be lost: one in so many
     static constexpr int64_t kMuch = 2'000'000, kSoon = 500'000;   // lost beyond that: at first, and in a trial

@@ -20,12 +20,13 @@ namespace {
 
 constexpr int kMost = 1024;                                      // threads
 constexpr int64_t kPatient = 1'000'000, kImpatient = 4'000;      // nanoseconds to spin before sleeping
+constexpr int64_t kGlance = 100'000;                             // between two looks at the clocks while it spins
 constexpr int64_t kBrief = 200'000, kCrowded = 20'000'000;       // lost at once where it is crowded; for so long then
 constexpr int64_t kGap = 50'000, kSample = 500'000;              // between regions of one sample; of a sample
 constexpr int64_t kIdle = 20'000;                                // after which a thread without work looks at its clock
 constexpr int64_t kMuster = 200'000;                             // until a thread that has been called is there
 constexpr int64_t kLook = 100'000'000;                           // between two looks at the cores that may be used
-constexpr double kSpare = 0.3;                                   // of a core that others may use, and it counts as free
+constexpr double kSpare = 0.5, kSpareToSpin = 0.3;               // see `affordable`
 constexpr size_t kStack = size_t(8) << 20;
 
 // Where a thread is. A region of one thread has no `region`.
@@ -52,6 +53,7 @@ public:
     void barrier(Region &region);
     int most(int asked);
     int room();
+    int affordable(int count, int64_t time, double spare);
     void quota(int cores) { quota_ = cores; }
     void forget();
 
@@ -86,6 +88,7 @@ private:
     Sites sites_;
     Governor governor_;
     Others others_;
+    const double online_ = double(sysconf(_SC_NPROCESSORS_ONLN));
     std::atomic<int> quota_{kMost}, cores_{0};
     std::atomic<int64_t> looked_{0};
 };
@@ -104,13 +107,17 @@ int Pool::most(int asked) {
     return asked == 0 ? cores : std::min(asked, cores);
 }
 
+// Of so many threads those that have a core. spare: of a core that others may use, and it counts as free.
+int Pool::affordable(int count, int64_t time, double spare) {
+    const double free = online_ - others_.cores(time);
+    return std::max(1, std::min(governor_.limit(count, time), int(free + spare)));
+}
+
 // Threads for a library that starts its own ones, which spin: only on cores that nobody else needs.
 int Pool::room() {
     const int count = here.depth > 0 ? 1 : most(here.asked);
     if (count == 1 || here.asked < 0 || taken_.test_and_set(std::memory_order_acquire)) return here.asked < 0 ? count : 1;
-    const int64_t time = now();
-    const double free = double(sysconf(_SC_NPROCESSORS_ONLN)) - others_.cores(time);
-    const int found = std::max(1, std::min(governor_.limit(count, time), int(free + kSpare)));
+    const int found = affordable(count, now(), kSpareToSpin);
     taken_.clear(std::memory_order_release);
     return found;
 }
@@ -121,9 +128,8 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
     if (threads > 0) count = std::min(count, threads);
     if (count == 1 || taken_.test_and_set(std::memory_order_acquire)) return alone(run, data, loop);
     const int64_t begun = now();
-    if (epoch_ == 0) governor_.begin(Others::running(), count, begun), epoch_ = 1;
     const bool exact = here.asked < 0, asleep = bell_.sleepers.load() > 0;
-    count = start(exact ? count : governor_.limit(count, begun));
+    count = start(exact ? count : affordable(count, begun, kSpare));
     if (count > 1) {
         Sites::Site &site = sites_.at(run);
         const bool single = !exact && sites_.better_alone(site, asleep, begun);
@@ -212,11 +218,18 @@ void Pool::join() {
     for (uint32_t done; (done = region_.done.read()) != uint32_t(region_.count);) hold(region_.done, done);
 }
 
-// Wait for a thread that works.
+// Wait for a thread that works. Where the threads of the region, which work or spin, have used less time than has passed
+// for them, one has no core: it may get this one.
 void Pool::hold(Signal &signal, uint32_t old) {
     if (signal.spin(old, kImpatient)) return;
-    const int64_t time = now();
-    if (!signal.spin(old, patience(time) - kImpatient)) signal.sleep(old, here.losses);
+    const int64_t begun = now(), busy = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    for (int64_t time = begun; time >= crowded_ && time - begun < kPatient;) {
+        if (signal.spin(old, kGlance)) return;
+        time = now();
+        const int64_t awake = region_.count - int64_t(signal.sleepers.load());
+        if (2 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - busy) < (2 * awake - 1) * (time - begun)) crowded_ = time + kCrowded;
+    }
+    signal.sleep(old, here.losses);
 }
 
 void Pool::barrier(Region &region) {
@@ -311,6 +324,7 @@ void Pool::forget() {
     region_.arrived = 0;
     started_ = 1;
     lost_ = 0;
+    others_ = Others();
     here.region = nullptr, here.number = 0, here.count = 1, here.depth = 0;
     pthread_mutex_init(&critical, nullptr);
     taken_.clear();

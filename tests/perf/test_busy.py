@@ -1,4 +1,4 @@
-"""Gradients beside a second program in a session of its own; bounds are far above what is measured on a quiet machine."""
+"""Gradients beside a second program in a session of its own, with bounds far above what a quiet machine shows."""
 from __future__ import annotations
 
 import pytest

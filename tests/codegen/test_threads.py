@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.codegen.threads import SOURCES, attach, link_flags
 from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.cores import NO_QUOTA, core_quota
@@ -66,6 +68,22 @@ def test_a_child_process_has_threads_of_its_own(regions: ctypes.CDLL) -> None:
         os._exit(int(regions.numbers(-3) != 3 or regions.rounds(-3, 20) != 0))
     assert os.waitpid(child, 0)[1] == 0
     assert regions.numbers(-3) == 3
+
+
+def rough(x):
+    return np.sum(np.sin(x[1:] * x[:-1]) ** 2)
+
+
+def test_gradients_go_on_in_a_child_process() -> None:
+    gradient, x = sdfgad.grad(rough), np.linspace(0.0, 9.0, 50_000)
+    with sdfgad.config(num_threads=3):
+        expected = gradient(x)
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            os._exit(int(not np.array_equal(gradient(x), expected)))
+        assert os.waitpid(child, 0)[1] == 0
+        assert np.array_equal(gradient(x), expected)
 
 
 def test_threads_without_work_sleep(regions: ctypes.CDLL) -> None:

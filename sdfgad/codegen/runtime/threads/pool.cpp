@@ -158,7 +158,7 @@ void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const i
     else apart(epoch_);
     join();
     here.last = now();
-    here.most = std::max(here.most, region_.count);
+    here.most = std::max(here.most, region_.count.load());
     if (here.last - here.losses.since >= kSample) sample(here.last);
 }
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import sdfgad
 from sdfgad.codegen.threads import SOURCES, attach, link_flags
 from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.cores import NO_QUOTA, core_quota
@@ -66,6 +68,22 @@ def test_a_child_process_has_threads_of_its_own(regions: ctypes.CDLL) -> None:
         os._exit(int(regions.numbers(-3) != 3 or regions.rounds(-3, 20) != 0))
     assert os.waitpid(child, 0)[1] == 0
     assert regions.numbers(-3) == 3
+
+
+def rough(x):
+    return np.sum(np.sin(x[1:] * x[:-1]) ** 2)
+
+
+def test_gradients_go_on_in_a_child_process() -> None:
+    gradient, x = sdfgad.grad(rough), np.linspace(0.0, 9.0, 50_000)
+    with sdfgad.config(num_threads=3):
+        expected = gradient(x)
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            os._exit(int(not np.array_equal(gradient(x), expected)))
+        assert os.waitpid(child, 0)[1] == 0
+        assert np.array_equal(gradient(x), expected)
 
 
 def test_threads_without_work_sleep(regions: ctypes.CDLL) -> None:
@@ -145,25 +163,16 @@ def test_a_short_disturbance_changes_nothing(machine: Machine) -> None:
         assert set(machine.calls(10)) == {2}
 
 
-def test_few_threads_at_first_where_the_machine_is_busy(machine: Machine) -> None:
-    machine.cores = 4
-    machine.library.begin(machine.made, 3, 4, ctypes.c_int64(0))
-    assert machine.limit() == 1
-    machine.time = 20 * MS
-    assert machine.limit() == 2, "more are tried step by step"
-    machine.calls(2)
-    assert machine.limit() == 4
-
-
 def test_short_regions_stay_alone(regions: ctypes.CDLL) -> None:
-    def alone(on_one: int, on_all: int, asleep: bool = False) -> int:
-        return int(regions.alone(1000, ctypes.c_int64(on_one), ctypes.c_int64(on_all), asleep))
+    def alone(on_one: int, on_all: int, asleep: bool = False, gap: int = MS) -> int:
+        return int(regions.alone(1000, ctypes.c_int64(on_one), ctypes.c_int64(on_all), asleep, ctypes.c_int64(gap)))
 
     assert alone(500, 900) > 950, "sharing takes longer"
     assert alone(5000, 3000) < 20, "sharing is worth it, and alone is tried rarely"
     assert alone(400_000, 200_000) == 0, "a long region is never tried alone"
-    assert alone(20_000, 30_000, True) > 950, "less than it takes to wake threads"
-    assert alone(800_000, 500_000, True) == 0
+    assert alone(20_000, 30_000, asleep=True) > 950, "less than it takes to wake threads"
+    assert alone(20_000, 30_000, asleep=True, gap=MS // 10) < 800, "but not for one region only"
+    assert alone(800_000, 500_000, asleep=True) == 0
 
 
 @pytest.mark.parametrize("text, cores", [

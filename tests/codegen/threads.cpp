@@ -83,16 +83,15 @@ int limit(sg::Governor *g, int most, int64_t now) { return g->limit(most, now); 
 bool report(sg::Governor *g, int threads, int64_t wall, int64_t lost, int64_t now) {
     return g->report(threads, wall, lost, now);
 }
-void begin(sg::Governor *g, int taken, int cores, int64_t now) { g->begin(taken, cores, now); }
 
-// How many of so many runs of a region are on one thread, with what they take there and shared.
-int alone(int runs, int64_t on_one, int64_t on_all, bool asleep) {
+// How many of so many runs of a region are on one thread, with what they take there and shared, and the time between them.
+int alone(int runs, int64_t on_one, int64_t on_all, bool asleep, int64_t gap) {
     static sg::Sites sites;
     sg::Sites::Site &site = sites.at(nullptr);
     site = {};
     int found = 0;
-    for (int k = 0; k < runs; k++) {
-        const bool one = sg::Sites::better_alone(site, asleep);
+    for (int64_t k = 0; k < runs; k++) {
+        const bool one = sites.better_alone(site, asleep, k * gap);
         sg::Sites::note(site, one ? on_one : on_all, one, asleep);
         found += one;
     }

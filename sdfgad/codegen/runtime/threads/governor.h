@@ -27,12 +27,6 @@ public:
         pause_ = std::max<int64_t>(0, pause_ - wall / kTrial);
         return false;
     }
-    // The machine has work for so many cores already, of so many.
-    void begin(int taken, int cores, int64_t now) {
-        if (taken == 0) return;
-        allowed_ = std::max(1, cores - taken);
-        until_ = now + (pause_ = kShortest);
-    }
 
     static constexpr int64_t kPart = 8;                            // of the time that may be lost: one in so many
     static constexpr int64_t kMuch = 2'000'000, kSoon = 500'000;   // lost beyond that: at first, and in a trial
@@ -41,7 +35,8 @@ public:
 
 private:
     void fewer(int threads, int64_t wall, int64_t lost, int64_t now) {
-        pause_ = std::clamp(std::max(2 * pause_, kTrial * std::min(wall, kLongest)), kShortest, kLongest);
+        const int64_t again = std::max(2 * pause_, kTrial * std::min(wall, kLongest));
+        pause_ = pause_ == 0 ? kShortest : std::min(again, kLongest);
         until_ = now + pause_;
         allowed_ = int(std::max<int64_t>(1, threads - std::max<int64_t>(1, (lost + wall / 2) / std::max<int64_t>(1, wall))));
         debt_ = 0;

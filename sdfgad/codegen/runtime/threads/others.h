@@ -19,10 +19,26 @@ inline bool beginning(const char *path, char *text, size_t size) {
     return length > 0;
 }
 
-// Cores that others need: what all processes have used of late less what this one has, or, before anything is known
-// of that, those that run at this moment.
+// Cores that others need: what all processes have used of late less what this one has, or, where nothing is known of
+// late, those that run at this moment.
 class Others {
 public:
+    double cores(int64_t time) {
+        const int64_t passed = time - looked_;
+        if (looked_ != 0 && passed < kWindow) return cores_;
+        char text[256];
+        if (!beginning("/proc/stat", text, sizeof text)) return 0;
+        const int64_t busy = busy_in(text) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+        const int64_t own = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+        cores_ = looked_ == 0 || passed > kLate ? running() : std::max(0.0, double(busy - busy_ - (own - own_)) / double(passed));
+        looked_ = time, busy_ = busy, own_ = own;
+        return cores_;
+    }
+
+private:
+    static constexpr int64_t kWindow = 100'000'000;  // the system counts in steps of ten milliseconds
+    static constexpr int64_t kLate = 1'000'000'000;
+
     static int running() {
         char text[128];
         int all = 1;
@@ -30,19 +46,6 @@ public:
                    ? std::max(0, all - 1)
                    : 0;
     }
-    double cores(int64_t time) {
-        if (looked_ != 0 && time - looked_ < kWindow) return cores_;
-        char text[256];
-        if (!beginning("/proc/stat", text, sizeof text)) return 0;
-        const int64_t busy = busy_in(text) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
-        const int64_t own = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-        cores_ = looked_ == 0 ? running() : std::max(0.0, double(busy - busy_ - (own - own_)) / double(time - looked_));
-        looked_ = time, busy_ = busy, own_ = own;
-        return cores_;
-    }
-
-private:
-    static constexpr int64_t kWindow = 100'000'000;  // the system counts in steps of ten milliseconds
 
     // user, nice, system, idle, iowait, irq, softirq, steal, guest...: guests are counted among the users.
     static int64_t busy_in(const char *text) {

@@ -20,11 +20,13 @@ namespace {
 
 constexpr int kMost = 1024;                                      // threads
 constexpr int64_t kPatient = 1'000'000, kImpatient = 4'000;      // nanoseconds to spin before sleeping
+constexpr int64_t kGlance = 100'000;                             // between two looks at the clocks while it spins
+constexpr int64_t kBrief = 200'000, kCrowded = 20'000'000;       // lost at once where it is crowded; for so long then
 constexpr int64_t kGap = 50'000, kSample = 500'000;              // between regions of one sample; of a sample
 constexpr int64_t kIdle = 20'000;                                // after which a thread without work looks at its clock
 constexpr int64_t kMuster = 200'000;                             // until a thread that has been called is there
 constexpr int64_t kLook = 100'000'000;                           // between two looks at the cores that may be used
-constexpr double kSpare = 0.3;                                   // of a core that others may use, and it counts as free
+constexpr double kSpare = 0.5, kSpareToSpin = 0.3;               // see `affordable`
 constexpr size_t kStack = size_t(8) << 20;
 
 // Where a thread is. A region of one thread has no `region`.
@@ -51,6 +53,7 @@ public:
     void barrier(Region &region);
     int most(int asked);
     int room();
+    int affordable(int count, int64_t time, double spare);
     void quota(int cores) { quota_ = cores; }
     void forget();
 
@@ -71,13 +74,13 @@ private:
     static void *begin(void *seat);
     uint32_t idle(uint32_t seen, bool served);
     void sample(int64_t time);
-    int64_t patience() const { return patience_.load(std::memory_order_relaxed); }
+    int64_t patience(int64_t time) const { return time < crowded_.load(std::memory_order_relaxed) ? kImpatient : kPatient; }
 
     Region region_;
     Seat seats_[kMost];
     Signal bell_;
     std::atomic<uint64_t> call_{0};  // the region's number and, in the last 16 bits, its threads
-    std::atomic<int64_t> patience_{kPatient}, lost_{0};
+    std::atomic<int64_t> crowded_{0}, lost_{0};  // until when the machine counts as crowded; what threads have lost
     alignas(64) std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
     // All that follows belongs to the thread that has the pool.
     uint64_t epoch_ = 0;
@@ -85,6 +88,7 @@ private:
     Sites sites_;
     Governor governor_;
     Others others_;
+    const double online_ = double(sysconf(_SC_NPROCESSORS_ONLN));
     std::atomic<int> quota_{kMost}, cores_{0};
     std::atomic<int64_t> looked_{0};
 };
@@ -103,13 +107,17 @@ int Pool::most(int asked) {
     return asked == 0 ? cores : std::min(asked, cores);
 }
 
+// Of so many threads those that have a core. spare: of a core that others may use, and it counts as free.
+int Pool::affordable(int count, int64_t time, double spare) {
+    const double free = online_ - others_.cores(time);
+    return std::max(1, std::min(governor_.limit(count, time), int(free + spare)));
+}
+
 // Threads for a library that starts its own ones, which spin: only on cores that nobody else needs.
 int Pool::room() {
     const int count = here.depth > 0 ? 1 : most(here.asked);
     if (count == 1 || here.asked < 0 || taken_.test_and_set(std::memory_order_acquire)) return here.asked < 0 ? count : 1;
-    const int64_t time = now();
-    const double free = double(sysconf(_SC_NPROCESSORS_ONLN)) - others_.cores(time);
-    const int found = std::max(1, std::min(governor_.limit(count, time), int(free + kSpare)));
+    const int found = affordable(count, now(), kSpareToSpin);
     taken_.clear(std::memory_order_release);
     return found;
 }
@@ -120,12 +128,11 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
     if (threads > 0) count = std::min(count, threads);
     if (count == 1 || taken_.test_and_set(std::memory_order_acquire)) return alone(run, data, loop);
     const int64_t begun = now();
-    if (epoch_ == 0) governor_.begin(Others::running(), count, begun), epoch_ = 1;
     const bool exact = here.asked < 0, asleep = bell_.sleepers.load() > 0;
-    count = start(exact ? count : governor_.limit(count, begun));
+    count = start(exact ? count : affordable(count, begun, kSpare));
     if (count > 1) {
         Sites::Site &site = sites_.at(run);
-        const bool single = !exact && Sites::better_alone(site, asleep);
+        const bool single = !exact && sites_.better_alone(site, asleep, begun);
         if (single) alone(run, data, loop);
         else shared(run, data, count, kind, loop, begun);
         Sites::note(site, now() - begun, single, asleep);
@@ -137,7 +144,12 @@ void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, con
 }
 
 void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const int64_t *loop, int64_t begun) {
-    if (begun - here.last > kGap) here.losses.begin(begun), here.most = 1;
+    if (begun - here.last > kGap) {
+        // What is too short for a look at the clocks is taken to have lost nothing.
+        if (here.most > 1 && here.asked >= 0) governor_.report(here.most, here.last - here.losses.since, 0, begun);
+        here.losses.begin(begun);
+        here.most = 1;
+    }
     region_.begin(run, data, count, kind, here.asked < 0);
     if (loop != nullptr) region_.loop_ahead(loop[0], loop[1], loop[2], loop[3]);
     call_.store(++epoch_ << 16 | uint64_t(count));
@@ -146,7 +158,7 @@ void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const i
     else apart(epoch_);
     join();
     here.last = now();
-    here.most = std::max(here.most, region_.count);
+    here.most = std::max(here.most, region_.count.load());
     if (here.last - here.losses.since >= kSample) sample(here.last);
 }
 
@@ -162,7 +174,7 @@ void Pool::alone(void (*run)(void *), void *data, const int64_t *loop) {
 
 // Who is not there in time stays away: the region begins with the others.
 void Pool::together(uint64_t epoch) {
-    const int64_t end = now() + (region_.exact ? INT64_MAX / 2 : patience() < kPatient ? kMuster / 8 : kMuster);
+    const int64_t end = now() + (region_.exact ? INT64_MAX / 2 : kMuster);
     const uint32_t all = uint32_t(region_.count - 1);
     for (uint32_t there; (there = region_.there.read()) != all && now() < end;) {
         if (region_.exact) hold(region_.there, there);
@@ -206,11 +218,17 @@ void Pool::join() {
     for (uint32_t done; (done = region_.done.read()) != uint32_t(region_.count);) hold(region_.done, done);
 }
 
-// Wait for a thread that works.
+// Wait for a thread that works. Where the threads of the region, which work or spin, have used less time than has passed
+// for them, one has no core: it may get this one.
 void Pool::hold(Signal &signal, uint32_t old) {
-    const int64_t limit = patience();
-    if (signal.spin(old, limit)) return;
-    patience_.store(std::max(kImpatient, limit / 2), std::memory_order_relaxed);
+    if (signal.spin(old, kImpatient)) return;
+    const int64_t begun = now(), busy = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    for (int64_t time = begun; time >= crowded_ && time - begun < kPatient;) {
+        if (signal.spin(old, kGlance)) return;
+        time = now();
+        const int64_t awake = region_.count - int64_t(signal.sleepers.load());
+        if (2 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - busy) < (2 * awake - 1) * (time - begun)) crowded_ = time + kCrowded;
+    }
     signal.sleep(old, here.losses);
 }
 
@@ -227,8 +245,8 @@ void Pool::barrier(Region &region) {
 void Pool::sample(int64_t time) {
     const int64_t wall = time - here.losses.since, lost = here.losses.lost(time) + lost_.exchange(0);
     if (here.most > 1) {
-        if (lost * Governor::kPart <= wall) patience_ = std::min(kPatient, 2 * patience());
-        if (here.asked >= 0 && governor_.report(here.most, wall, lost, time)) patience_ = kImpatient;
+        if (lost * Governor::kPart > wall && lost > kBrief) crowded_ = time + kCrowded;
+        if (here.asked >= 0) governor_.report(here.most, wall, lost, time);
     }
     here.losses.begin(time);
     here.most = 1;
@@ -271,10 +289,10 @@ void Pool::work(int seat) {
 
 // Wait until there is something to do. Time that is lost here is nobody's loss.
 uint32_t Pool::idle(uint32_t seen, bool served) {
-    if (bell_.read() != seen || (served && bell_.spin(seen, std::min(kIdle, patience())))) return bell_.read();
+    if (bell_.read() != seen || (served && bell_.spin(seen, kIdle))) return bell_.read();
     const int64_t time = now();
     lost_ += here.losses.lost(time);
-    if (!served || !bell_.spin(seen, patience() - kIdle))
+    if (!served || !bell_.spin(seen, patience(time) - kIdle))
         while (bell_.read() == seen) bell_.sleep(seen, here.losses);
     here.losses.begin(now());
     return bell_.read();
@@ -306,6 +324,7 @@ void Pool::forget() {
     region_.arrived = 0;
     started_ = 1;
     lost_ = 0;
+    others_ = Others();
     here.region = nullptr, here.number = 0, here.count = 1, here.depth = 0;
     pthread_mutex_init(&critical, nullptr);
     taken_.clear();

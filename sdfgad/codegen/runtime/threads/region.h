@@ -32,7 +32,7 @@ struct Region {
 
     void (*run)(void *) = nullptr;
     void *data = nullptr;
-    int count = 1;
+    std::atomic<int> count{1};
     Kind kind = kTogether;
     bool looped = false;  // a loop has been set before it begins
     bool exact = false;

@@ -21,10 +21,18 @@ public:
         if (site.run != run) site = {run};
         return site;
     }
-    // Whether it is better off on one thread.
-    static bool better_alone(Site &site, bool asleep) {
+    // Whether it is better off on one thread. asleep: threads would have to be woken first. That pays as well for regions
+    // that soon follow each other: each of them adds what it would have gained.
+    bool better_alone(Site &site, bool asleep, int64_t time) {
         const int64_t shared = site.shared[asleep];
+        if (time - last_ > kSoon) gain_ = 0;
+        last_ = time;
         if (shared == 0 || shared > kShort[asleep]) return false;
+        if (asleep) gain_ += std::max<int64_t>(0, site.alone - (site.shared[0] > 0 ? site.shared[0] : site.alone / 2));
+        if (gain_ > kWaking) {
+            gain_ = 0;
+            return false;
+        }
         const bool alone = site.alone <= shared;
         return ++site.turn % kRetry == 0 ? !alone : alone;
     }
@@ -36,9 +44,11 @@ public:
 
     static constexpr int64_t kShort[2] = {20'000, 200'000};  // longer ones are shared without asking
     static constexpr uint32_t kRetry = 256;                  // what looked worse is tried again every so many times
+    static constexpr int64_t kSoon = 500'000, kWaking = 20'000;  // between regions that follow each other; to be gained
 
 private:
     Site sites_[1024];
+    int64_t last_ = 0, gain_ = 0;
 };
 
 }  // namespace sg

@@ -45,6 +45,7 @@ struct alignas(64) Signal {
     uint32_t read() const { return value.load(std::memory_order_acquire); }
     // Spin for so long; whether the value is another one now.
     bool spin(uint32_t old, int64_t nanoseconds) const {
+        if (nanoseconds <= 0) return read() != old;
         for (int64_t tries = 1, begun = 0; read() == old; tries++) {
             rest();
             if (tries % 32) continue;

@@ -14,6 +14,7 @@ import numpy as np
 
 from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
+from sdfgad.buffers import reusable
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
@@ -28,6 +29,8 @@ from sdfgad.prospects import plans_on_front
 from sdfgad.references import of_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
+from sdfgad.thresholds import thresholds
+from sdfgad.tracebacks import shortened
 from sdfgad.translations import once, valid
 
 _DEVICES = ("cpu",)
@@ -92,31 +95,32 @@ class GradFunction:
         return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, self._value)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=self._value)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, self._value)
-        return self._given(derivative, bound, self._value)(tree, grads)
+        return self._called(args, keywords, self._value) if found is UNLIKE else found
 
-    def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def value_and_grad(self, *args: Any, **keywords: Any) -> Any:
         """`(value, gradient)` of one call."""
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, True)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=True)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, True)
-        return self._given(derivative, bound, True)(tree, grads)
+        return self._called(args, keywords, True) if found is UNLIKE else found
 
+    @shortened
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
+        """What a call gives that is not like the one before."""
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=value)
+        tree, grads = derivative.run(bound, self._donate)
+        self._remember(derivative, bound, value)
+        return self._given(derivative, bound, value)(tree, grads)
+
+    @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         return self._derivative(bound, value=self._value).plan
 
+    @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
         bound = self._bind(args, keywords)
@@ -126,6 +130,7 @@ class GradFunction:
         usage = derivative.measured(bound, self._donate)
         return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
 
+    @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
         bound = bind(self.fn, args, keywords)
@@ -139,10 +144,11 @@ class GradFunction:
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
         with self._lock:
-            return valid(self._known.setdefault((bound.signature, value), []), lambda: self._derive(bound, value))
+            found = self._known.setdefault((bound.signature, value, thresholds()), [])
+            return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
-        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
+        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
                     self._plan, self._pins, self._spill)
         return derive(self.fn, bound, wish, self._source)
@@ -235,6 +241,7 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     return make if fn is None else make(fn)
 
 
+@shortened
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
          recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
@@ -249,6 +256,7 @@ def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None
     return made.plan(*args, **keywords)
 
 
+@shortened
 def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
            reduce: str | None = None, device: str = "cpu", store: Names = (), recompute: Names = (),
            snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
@@ -262,6 +270,7 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     return made.pareto(*args, points=points, **keywords)
 
 
+@shortened
 def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
         memory_limit: Any = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
@@ -275,7 +284,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
-    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))
+    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
     derivative = once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish, source or ""))
     base: Primal = once(fn, ("primal", bound.signature, repr(output)),
                         lambda: primal(fn, bound, output, source or ""))
@@ -291,6 +300,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     return out, pullback
 
 
+@shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
         output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sdfgad.arguments import bind
 from sdfgad.pipeline import Primal, primal
 from sdfgad.references import as_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
+from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
 
@@ -25,9 +26,13 @@ class Compiled:
         self._repeat: Repeat | None = None
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
         found = UNLIKE if self._repeat is None else self._repeat(args, keywords)
-        if found is not UNLIKE:
-            return found
+        return self._called(args, keywords) if found is UNLIKE else found
+
+    @shortened
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """What a call gives that is not like the one before."""
         bound = bind(self.fn, args, keywords)
         code = valid(self._known.setdefault(bound.signature, []),
                      lambda: primal(self.fn, bound, source=self._source))

@@ -43,6 +43,8 @@ class Settings:
     log: str = "warning"
     check: str = "off"
     """What happens when the measured peak is above the predicted one."""
+    progress: bool | None = None
+    """Whether a line on stderr tells about what takes longer than a second; None: where stderr is a terminal."""
     debug_nans: bool = False
     """Fill fresh buffers with NaN and report where the first NaN of a gradient appears."""
     verify: bool = False
@@ -109,6 +111,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "solver_time_limit": (_seconds, "a number of seconds above 0"),
     "log": (_log_level, f"one of {', '.join(LOG_LEVELS)}"),
     "check": (_check_mode, f"one of {', '.join(CHECK_MODES)}"),
+    "progress": (_flag, "true or false"),
     "debug_nans": (_flag, "true or false"),
     "verify": (_flag, "true or false"),
 })

@@ -17,7 +17,7 @@ from typing import Any
 import sdfgad
 from sdfgad.checkpoint import highs
 from sdfgad.codegen import blas
-from sdfgad.codegen.cache import cache, key_of, publish
+from sdfgad.codegen.cache import cache, check_folder, key_of, publish
 from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.config import Origin, origins
 from sdfgad.errors import SdfgadError, ToolchainError
@@ -144,6 +144,7 @@ def _solver() -> tuple[str, str, str]:
 
 
 def _cache() -> tuple[str, str, str]:
+    check_folder()
     publish(key_of("doctor"), lambda folder: (folder / "written").touch())
     info = cache.info()
     return "pass", f"{info.path}: {info.entries} entries, {format_bytes(info.bytes)}", ""

@@ -14,6 +14,7 @@ from sdfgad.config import verifying
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.verify import DERIVED, OPTIMISED, PREPARED
 from sdfgad.reverse.storage import views_of
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clear_behind import clear_behind
 from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.clear_rest import clear_rest
@@ -32,7 +33,7 @@ from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen
 from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
-from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from sdfgad.transform.fusion.name_versions import name_versions
 from sdfgad.transform.fusion.part_versions import part_versions
 from sdfgad.transform.fusion.shared_values import share_values
@@ -89,8 +90,6 @@ from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 from sdfgad.transform.sums.turn_sums import turn_sums
 
-SMALL_MAP = 64
-"""Points of rows that are joined last: what they would hide from other passes is settled by then."""
 Pass: TypeAlias = Callable[..., Program]
 
 
@@ -182,18 +181,28 @@ def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:
 
 
 def _join_small_rows(program: Program, keep: tuple[str, ...]) -> Program:
-    return join_pointwise(program, keep, Limits(points=SMALL_MAP, rows=True))
+    return join_pointwise(program, keep, thresholds().small_rows)
+
+
+def applied(one: Pass, program: Program, keep: tuple[str, ...], *given: Any) -> Program:
+    """The program after a pass that has to be `given` more, which watchers see like the others."""
+    made = one(program, *given)
+    for watch in _watchers.get():
+        watch(Application(one.__name__, program, made, frozenset(keep)))
+    return made
 
 
 def _through(program: Program, keep: Any, *passes: Pass, stage: str = OPTIMISED, **options: Any) -> Program:
-    """The program after these passes, one after the other."""
+    """The program after these passes, one after the other. What is cheap to look at is looked at when all are done."""
     thorough = verifying()
     for one in passes:
         before, program = program, one(program, *((keep,) if _asks_what_is_kept(one) else ()), **options)
         for watch in _watchers.get():
             watch(Application(one.__name__, before, program, frozenset(keep), stage))
-        if program is not before:
-            verify(program, one.__name__, stage, thorough)
+        if thorough and program is not before:
+            verify(program, one.__name__, stage)
+    if not thorough:
+        verify(program, f"one of {passes[0].__name__} to {passes[-1].__name__}", stage, thorough=False)
     return program
 
 

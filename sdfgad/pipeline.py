@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy as np
 from sdfgad.analysis.verify import verify
 from sdfgad.arguments import Bound, about, as_called, as_input
 from sdfgad.buffers import room
+from sdfgad.callers import warn
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
@@ -29,6 +29,7 @@ from sdfgad.memory import format_bytes
 from sdfgad.passes import optimise, prepare_program
 from sdfgad.places import Places, places
 from sdfgad.planning import Choice, Emission, Finished
+from sdfgad.progress import progress
 from sdfgad.prospects import told
 from sdfgad.recall import Found, recalled
 from sdfgad.recipe import Recipe, arrays_of, kept_arrays, seen
@@ -36,6 +37,7 @@ from sdfgad.repeat import Memory, Once, Repeat, repeat_of
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.thresholds import thresholds
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, is_number, resolve_outputs
 
@@ -70,7 +72,7 @@ class Derivative:
 
     def compiled(self) -> Executable:
         if self._code is None:
-            self._code = build(self.program, self.keep, self._loose)
+            self._code = build(self.program, self.keep, self._loose, "the gradient of ")
             if self.wish.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
                 self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
@@ -189,8 +191,7 @@ class Derivative:
         made = self.made.gradients[self.parsed.traced[name]]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
-        warnings.warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning,
-                      stacklevel=4)
+        warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = np.asarray(bound.leaves[name])
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 
@@ -202,17 +203,23 @@ def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
     return parsed
 
 
+def called(fn: Callable[..., Any]) -> str:
+    """A function's name, for people."""
+    return getattr(fn, "__name__", "a function")
+
+
 def derive(fn: Callable[..., Any], bound: Bound, wish: Wish, source: str = "") -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet.
 
     source: here and below the text of functions whose own is nowhere.
     """
-    parsed = _parsed(fn, bound, source)
-    parsed, outputs = resolve_outputs(parsed, wish)
-    recipe = Recipe(parsed, outputs, wish)
-    choice = recipe.choice()
-    found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
-    plan = told(plan, choice, found, about(fn, bound, wish.wrt))
+    with progress(f"planning the gradient of {called(fn)}"):
+        parsed = _parsed(fn, bound, source)
+        parsed, outputs = resolve_outputs(parsed, wish)
+        recipe = Recipe(parsed, outputs, wish)
+        choice = recipe.choice()
+        found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
+        plan = told(plan, choice, found, about(fn, bound, wish.wrt))
     return Derivative(parsed, found, recipe.outputs, plan, wish, choice)
 
 
@@ -238,14 +245,17 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
     return found, plan
 
 
-def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset()) -> Executable:
-    """Compile a program, or load it from the cache. loose: what may differ in its last digits."""
+def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset(),
+          what: str = "") -> Executable:
+    """Compile a program, or load it from the cache. loose: what may differ in its last digits. what: it is of the
+    function it is named after, for people who wait."""
     started = time.perf_counter()
     if verifying():
         verify(program, "everything")
     constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
-    key = key_of(program_text(program), results, constants)
-    code = compile_program(program, results=results, key=key, loose=loose)
+    key = key_of(program_text(program), results, constants, repr(thresholds()))
+    with progress(f"compiling {what}{program.name}"):
+        code = compile_program(program, results=results, key=key, loose=loose)
     _log.info("%s compiled or loaded in %.2f s", program.name, time.perf_counter() - started)
     return code
 
@@ -331,7 +341,8 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
                                          program.constants)
     names = {n: arguments[parsed.traced[n]] for n in wrt}
-    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched))
+    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
+                             what="the derivative of "))
 
 
 def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:

@@ -16,7 +16,7 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
-from sdfgad.passes import optimise, prepare_program, tidy
+from sdfgad.passes import applied, optimise, prepare_program, tidy
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
@@ -49,7 +49,8 @@ class Recipe:
         is what the function returns."""
         program = prepare_program(self.parsed.program, self.outputs)
         reduced = self.wish.reduce or self.wish.output is not None
-        return record_copies(program.but(returns=tuple(self.outputs)) if reduced else program, self.request)
+        program = program.but(returns=tuple(self.outputs)) if reduced else program
+        return applied(record_copies, program, seen(program, self.outputs), self.request)
 
     @cached_property
     def code(self) -> str:
@@ -77,7 +78,8 @@ class Recipe:
         return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
-        whole = share_factors(tidy(made.program, kept_arrays(made, made.program)), self.normal.arrays)
+        keep = kept_arrays(made, made.program)
+        whole = applied(share_factors, tidy(made.program, keep), keep, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())
         held = held_by(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)

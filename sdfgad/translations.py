@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sdfgad.pipeline import Derivative, Primal, Pushforward
 from sdfgad.rules import registry
+from sdfgad.thresholds import thresholds
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
 
@@ -17,8 +18,9 @@ def _known(fn: Callable[..., Any]) -> dict[Any, Any]:
 
 
 def once(fn: Callable[..., Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What `make` gives, made once per function, key and rule book, and again when its surroundings have changed."""
-    return valid(_known(fn).setdefault((*key, registry.version()), []), make)
+    """What `make` gives, made once per function, key, rule book and thresholds, and again when its surroundings have
+    changed."""
+    return valid(_known(fn).setdefault((*key, registry.version(), thresholds()), []), make)
 
 
 MAX_SURROUNDINGS = 8

@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
-    "errors": 0, "names": 0, "cores": 0, "config": 0, "memory": 0, "files": 0, "trees": 0, "arrays": 0,
+    "errors": 0, "names": 0, "callers": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0, "files": 0, "trees": 0,
+    "arrays": 0, "thresholds": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
@@ -24,7 +25,8 @@ LAYERS = {
     "codegen": 7,
     "api": 8, "testing": 8, "passes": 8, "pipeline": 8, "planning": 8, "spill": 8, "wish": 8, "recall": 8, "recipe": 8,
     "prospects": 8, "pins": 8, "arguments": 8, "directions": 8, "results": 8,
-    "buffers": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
+    "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
+    "tracebacks": 8, "progress": 8,
     "measure": 8, "fallback": 8,
     "cli": 9, "doctor": 9, "target": 9, "__main__": 9,
 }

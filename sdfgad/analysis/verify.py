@@ -26,7 +26,7 @@ def verify(program: Program, after: str, stage: str = OPTIMISED, thorough: bool 
 
 def every_fault(program: Program, stage: str = OPTIMISED, thorough: bool = True) -> Iterator[Fault]:
     """All rules that a program breaks; which elements it touches is only asked of one that is well formed."""
-    found = list(faults(program, stage))
+    found = faults(program, stage)
     yield from found
     if thorough and not found:
         yield from access_faults(program)

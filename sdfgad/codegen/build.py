@@ -16,8 +16,9 @@ from sdfgad.errors import ToolchainError
 SOURCE, OBJECT, LIBRARY, META = "program.cpp", "program.o", "program.so", "program.json"
 # No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects
 # are branch-free and vectorise without it.
+# Integers wrap around, as NumPy's do.
 # No built-in sine and cosine: see `sin` in sdfgad.h.
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
          "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
          "-w")
 # gcc 12 copies short rows in pieces of 16 bytes where its vectors have 32. A vector that is loaded from two pieces just

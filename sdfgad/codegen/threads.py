@@ -26,26 +26,31 @@ def threads_text() -> str:
 
 def link_flags() -> tuple[str, ...]:
     """For a program: what the compiler's OpenMP calls, and no OpenMP runtime beside it."""
-    return str(_folder(os.fspath(cache.path)) / CALLS), "-pthread", "-Wl,-z,defs"
+    if "clang" in find_compiler().version:
+        return str(_made("openmp.cpp", CALLS, ("-c", "-fopenmp"))), "-fopenmp"
+    return str(_made("openmp.cpp", CALLS, ("-c",))), "-pthread", "-Wl,-z,defs"
 
 
-@lru_cache(maxsize=4)
-def _folder(root: str) -> Path:
+def _made(source: str, name: str, how: tuple[str, ...]) -> Path:
+    return _compiled(os.fspath(cache.path), source, name, how)
+
+
+@lru_cache(maxsize=8)
+def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
+    """The file in the cache folder `root`."""
     del root
     text = "".join(file.read_text() for file in sorted(SOURCES.iterdir()))
-    return publish(key_of("threads", text, FLAGS, *environment()), _build)
 
+    def build(folder: Path) -> None:
+        run((find_compiler().path, *FLAGS, *how, str(SOURCES / source), "-o", str(folder / name)), code="SG505")
 
-def _build(folder: Path) -> None:
-    compiler = find_compiler().path
-    run((compiler, *FLAGS, "-shared", str(SOURCES / "pool.cpp"), "-o", str(folder / POOL)), code="SG505")
-    run((compiler, *FLAGS, "-c", str(SOURCES / "openmp.cpp"), "-o", str(folder / CALLS)), code="SG505")
+    return publish(key_of("threads", source, text, FLAGS, *environment()), build) / name
 
 
 @lru_cache(maxsize=1)
 def pool() -> ctypes.CDLL:
-    """The threads themselves: one set of them in a process, whatever cache folder it uses."""
-    library = ctypes.CDLL(str(_folder(os.fspath(cache.path)) / POOL))
+    """The threads themselves: one set of them in a process, whatever cache folders it uses."""
+    library = ctypes.CDLL(str(_made("pool.cpp", POOL, ("-shared",))))
     library.sg_threads.restype = ctypes.c_void_p
     library.sg_quota(core_quota())
     return library

@@ -314,6 +314,7 @@ def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[V
 
 def _run(ctx: Context, frame: Frame) -> Value:
     source, here = ctx.builder.source, ctx.here
+    frame.called_from = here if ctx.frames else None
     ctx.frames.append(frame)
     try:
         ctx.execute(ctx, frame.code.body)

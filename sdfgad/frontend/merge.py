@@ -11,10 +11,10 @@ from sdfgad.frontend.context import Context, Frame
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.sharing import READ_ONLY
+from sdfgad.frontend.structures import is_tree, mapped
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Shape, Value, ViewValue, is_number, references
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
-from sdfgad.trees import assembled, is_named
 
 _SAMPLES: Mapping[str, complex] = MappingProxyType({"b": False, "i": 0, "f": 0.0, "c": 0j})
 
@@ -152,10 +152,9 @@ def _seen(ctx: Context, container: str, name: str, names: Mapping[str, Value]) -
 
 
 def in_container(ctx: Context, value: Value, label: str) -> Value:
-    """Run-time integers, also those in tuples, copied out of the loop variables they are made of."""
-    if isinstance(value, tuple):
-        items = {k: in_container(ctx, v, f"{label}_{k}") for k, v in enumerate(value)}
-        return assembled(type(value) if is_named(type(value)) else tuple, items)
+    """Run-time integers, also those in containers, copied out of the loop variables they are made of."""
+    if is_tree(value):
+        return mapped(value, lambda v: in_container(ctx, v, label), len(ctx.builder.regions))
     if not isinstance(value, IntValue):
         return value
     kind = kind_of(value)

@@ -1,38 +1,78 @@
 """Scalar expressions: what one element of a statement computes. Immutable, hashed, shared freely."""
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TypeAlias
+from functools import lru_cache
+from operator import is_
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from sdfgad.ir.index import Elem, Ix
 
 DType: TypeAlias = np.dtype
+_DIGEST = 16
+"""Bytes that stand for the structure of a node: two structures share them once in 2**64 programs of 2**32 nodes."""
 
 
-@dataclass(frozen=True, eq=False)
 class _Node:
-    @cached_property
-    def key(self) -> tuple:
-        raise NotImplementedError
+    """Its hash is made with the node, from those of its operands: no question about a node ever goes down its tree."""
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.key)
-
-    @property
-    def size(self) -> int:
-        """How many nodes it has when it is written out, shared ones as often as they are used."""
-        return 1
+    __match_args__: ClassVar[tuple[str, ...]]
+    _hash: int
+    dtype: DType
+    size = 1
+    """How many nodes it has when it is written out, shared ones as often as they are used."""
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._hash == other._hash and self.key == other.key)
+        return self is other or (type(self) is type(other) and self._hash == other._hash and self._same(other))
+
+    def _same(self, other: Any) -> bool:
+        """Whether another node of the same class and hash is equal."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """By what it is made of: hashes of texts are good in one process only."""
+        return type(self), tuple(getattr(self, name) for name in self.__match_args__)
+
+    @property
+    def digest(self) -> bytes:
+        """What nodes of one structure share and others do not, in any process."""
+        found: bytes | None = self.__dict__.get("_digest")
+        return _digest_of(self) if found is None else found
+
+    def _own_digest(self) -> bytes:
+        """The digest, when those of the operands are there."""
+        raise NotImplementedError
+
+
+def _digest_of(root: _Node) -> bytes:
+    """Merkle: A digital signature based on a conventional encryption function (CRYPTO 1987). What is shared is looked
+    at once, and nothing recurses: expressions may be deep."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [a for a in node.args if "_digest" not in a.__dict__] if isinstance(node, Call) else []
+        if missing:
+            stack += missing
+        else:
+            stack.pop()
+            node.__dict__.setdefault("_digest", node._own_digest())
+    return root.digest
+
+
+def _hashed(*parts: str | bytes) -> bytes:
+    made = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        made.update(len(data).to_bytes(4, "little"))
+        made.update(data)
+    return made.digest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +82,14 @@ class Const(_Node):
     value: bool | int | float | complex
     dtype: DType
 
-    @cached_property
-    def key(self) -> tuple:
-        return (repr(self.value), self.dtype.str)
+    def __post_init__(self) -> None:
+        self.__dict__["_hash"] = hash(("const", repr(self.value), self.dtype))
+
+    def _same(self, other: Any) -> bool:
+        return bool(self.dtype == other.dtype and repr(self.value) == repr(other.value))
+
+    def _own_digest(self) -> bytes:
+        return _hashed("const", repr(self.value), self.dtype.str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +99,14 @@ class Index(_Node):
     ix: Ix
     dtype: DType
 
-    @cached_property
-    def key(self) -> tuple:
-        return (self.ix, self.dtype.str)
+    def __post_init__(self) -> None:
+        self.__dict__["_hash"] = hash(("index", self.ix, self.dtype))
+
+    def _same(self, other: Any) -> bool:
+        return bool(self.dtype == other.dtype and self.ix == other.ix)
+
+    def _own_digest(self) -> bytes:
+        return _hashed("index", str(self.ix), self.dtype.str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +117,14 @@ class Load(_Node):
     index: tuple[Ix, ...]
     dtype: DType
 
-    @cached_property
-    def key(self) -> tuple:
-        return (self.array, self.index, self.dtype.str)
+    def __post_init__(self) -> None:
+        self.__dict__["_hash"] = hash((self.array, self.index, self.dtype))
+
+    def _same(self, other: Any) -> bool:
+        return bool(self.array == other.array and self.dtype == other.dtype and self.index == other.index)
+
+    def _own_digest(self) -> bytes:
+        return _hashed("load", self.array, self.dtype.str, *map(str, self.index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +134,14 @@ class Local(_Node):
     name: str
     dtype: DType
 
-    @cached_property
-    def key(self) -> tuple:
-        return (self.name, self.dtype.str)
+    def __post_init__(self) -> None:
+        self.__dict__["_hash"] = hash((self.name, self.dtype))
+
+    def _same(self, other: Any) -> bool:
+        return bool(self.name == other.name and self.dtype == other.dtype)
+
+    def _own_digest(self) -> bytes:
+        return _hashed("local", self.name, self.dtype.str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +152,17 @@ class Call(_Node):
     args: tuple[Expr, ...]
     dtype: DType
 
-    @cached_property
-    def key(self) -> tuple:
-        return (self.fn, self.args, self.dtype.str)
+    def __post_init__(self) -> None:
+        self.__dict__["_hash"] = hash((self.fn, self.args, self.dtype))
+        self.__dict__["size"] = 1 + sum([a.size for a in self.args])
 
-    @cached_property
-    def size(self) -> int:
-        return 1 + sum(a.size for a in self.args)
+    def _same(self, other: Any) -> bool:
+        if self.fn != other.fn or self.dtype != other.dtype or len(self.args) != len(other.args):
+            return False
+        return all(map(is_, self.args, other.args)) or self.digest == other.digest
+
+    def _own_digest(self) -> bytes:
+        return _hashed("call", self.fn, self.dtype.str, *(a.digest for a in self.args))
 
 
 Expr: TypeAlias = Const | Index | Load | Local | Call
@@ -126,37 +190,30 @@ def certain(node: Expr) -> tuple[Expr, ...]:
 
 def walk(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]] = operands) -> Iterator[Expr]:
     """Each distinct node once that is reached through `parts`, operands before the nodes that use them."""
-    seen: set[Expr] = set()
-    found: list[Expr] = []
-
-    def visit(node: Expr) -> None:
-        if node not in seen:
-            seen.add(node)
-            for part in parts(node):
-                visit(part)
-            found.append(node)
-
-    visit(expr)
+    found: dict[Expr, None] = {}
+    stack = [expr]
+    while stack:
+        node = stack[-1]
+        missing = [] if node in found else [p for p in parts(node) if p not in found]
+        if missing:
+            stack += reversed(missing)
+        else:
+            found[stack.pop()] = None
     return iter(found)
 
 
 def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
     """Rebuild bottom up; `replace` sees each node after its operands and returns None to keep it."""
     memo: dict[Expr, Expr] = {}
-
-    def visit(node: Expr) -> Expr:
-        if node in memo:
-            return memo[node]
+    for node in walk(expr):
         new = node
         if isinstance(node, Call):
-            args = tuple(visit(a) for a in node.args)
-            if any(a is not b for a, b in zip(args, node.args, strict=True)):
+            args = tuple([memo[a] for a in node.args])
+            if not all(map(is_, args, node.args)):
                 new = Call(node.fn, args, node.dtype)
         replaced = replace(new)
         memo[node] = new if replaced is None else replaced
-        return memo[node]
-
-    return visit(expr)
+    return memo[expr]
 
 
 def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:

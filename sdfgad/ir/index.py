@@ -5,14 +5,19 @@ Division, remainder, minimum, maximum and elements read from an integer array ar
 """
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import TypeAlias, Union
 
+from sdfgad.ir.intervals import Bounds as Bounds
+from sdfgad.ir.intervals import known_of, product
+
 Like: TypeAlias = Union["Ix", int, str]
-Bounds: TypeAlias = tuple[int | None, int | None]
+LONGEST_TEXT = 1 << 12
+"""Characters. Indices that share parts may be exponentially longer than what is stored: a digest stands for those."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,16 @@ class Ix:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ix) and self._hash == other._hash and self.terms == other.terms
+        return self is other or (isinstance(other, Ix) and self._hash == other._hash and (
+            self.terms == other.terms if self._plain else self._text == other._text))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Ix, (self.terms,)
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether there are only symbols in it: what is inside other atoms may be shared, and is compared once."""
+        return all(isinstance(a, str) for m, _ in self.terms for a in m)
 
     @cached_property
     def const(self) -> int | None:
@@ -132,7 +146,7 @@ class Ix:
         for m, c in self.terms:
             part: Bounds = (c, c)
             for atom in m:
-                part = _interval_product(part, _atom_bounds(atom, env))
+                part = product(part, _atom_bounds(atom, env))
             low = None if low is None or part[0] is None else low + part[0]
             high = None if high is None or part[1] is None else high + part[1]
         return low, high
@@ -152,13 +166,18 @@ class Ix:
             total += c
         return total
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         text = ""
         for m, c in self.terms:
             body = "*".join(str(a) for a in m)
             factor = str(abs(c)) if not body else body if abs(c) == 1 else f"{abs(c)}*{body}"
             text += (" - " if c < 0 else " + ") + factor
-        return (text[3:] if text.startswith(" + ") else "-" + text[3:]) if text else "0"
+        text = (text[3:] if text.startswith(" + ") else "-" + text[3:]) if text else "0"
+        return text if len(text) <= LONGEST_TEXT else f"<{hashlib.sha256(text.encode()).hexdigest()}>"
+
+    def __str__(self) -> str:
+        return self._text
 
     __repr__ = __str__
 
@@ -350,33 +369,14 @@ def _atom_bounds(atom: Atom, env: Mapping[str, Bounds]) -> Bounds:
         return (None, None)
     (alo, ahi), (blo, bhi) = (p.bounds(env) for p in atom.parts)
     if isinstance(atom, Min):
-        return (None if alo is None or blo is None else min(alo, blo), _known(min, ahi, bhi))
+        return (None if alo is None or blo is None else min(alo, blo), known_of(min, ahi, bhi))
     if isinstance(atom, Max):
-        return (_known(max, alo, blo), None if ahi is None or bhi is None else max(ahi, bhi))
+        return (known_of(max, alo, blo), None if ahi is None or bhi is None else max(ahi, bhi))
     if blo is None or blo <= 0 or blo != bhi:
         return (None, None)
     if isinstance(atom, Mod):
         return (0, blo - 1)
     return (None if alo is None else alo // blo, None if ahi is None else ahi // blo)
-
-
-def _known(pick: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else pick(a, b)
-
-
-def _interval_product(a: Bounds, b: Bounds) -> Bounds:
-    if a == (0, 0) or b == (0, 0):
-        return (0, 0)
-    if a[0] is not None and a[0] == a[1]:
-        a, b = b, a
-    if b[0] is not None and b[0] == b[1]:
-        scaled = (None if a[0] is None else a[0] * b[0], None if a[1] is None else a[1] * b[0])
-        return scaled if b[0] >= 0 else (scaled[1], scaled[0])
-    if None in a or None in b:
-        nonnegative = a[0] is not None and b[0] is not None and a[0] >= 0 and b[0] >= 0
-        return (a[0] * b[0] if nonnegative else None, None)  # type: ignore[operator]
-    corners = [x * y for x in a for y in b]  # type: ignore[operator]
-    return min(corners), max(corners)
 
 
 def _decide(atom: Atom, env: Mapping[str, Bounds]) -> Ix | None:

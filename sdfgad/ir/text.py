@@ -1,10 +1,11 @@
 """The printed form of a program, for people, golden files and error excerpts."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, operands, walk
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
 
 _INFIX = MappingProxyType({
@@ -12,21 +13,40 @@ _INFIX = MappingProxyType({
     "ne": "!=", "and": "and", "or": "or", "pow": "**"})
 
 
+LARGEST = 1 << 10
+"""Nodes that are written out. Larger expressions name what they share: `f(%1, %1) where %1 = ...`."""
+
+
 def expr_text(e: Expr) -> str:
     """A scalar expression in Python-like notation."""
+    names = {} if e.size <= LARGEST else {n: f"%{k}" for k, n in enumerate(_shared(e), start=1)}
+    texts: dict[Expr, str] = {}
+    where: list[str] = []
+    for node in walk(e):
+        texts[node] = _call_text(node, [texts[a] for a in node.args]) if isinstance(node, Call) else _leaf_text(node)
+        if node in names:
+            where.append(f"{names[node]} = {texts[node]}")
+            texts[node] = names[node]
+    return texts[e] + (f" where {', '.join(where)}" if where else "")
+
+
+def _shared(e: Expr) -> list[Expr]:
+    """The calls in an expression that are operands of more than one."""
+    uses = Counter(a for n in walk(e) for a in operands(n))
+    return [n for n in walk(e) if isinstance(n, Call) and uses[n] > 1]
+
+
+def _leaf_text(e: Const | Index | Load | Local) -> str:
     if isinstance(e, Const):
         return repr(e.value)
     if isinstance(e, Index):
         return f"({e.ix})"
     if isinstance(e, Load):
         return e.array + (f"[{', '.join(map(str, e.index))}]" if e.index else "")
-    if isinstance(e, Local):
-        return e.name
-    return _call_text(e)
+    return e.name
 
 
-def _call_text(e: Call) -> str:
-    args = [expr_text(a) for a in e.args]
+def _call_text(e: Call, args: list[str]) -> str:
     if e.fn in _INFIX:
         return f"({args[0]} {_INFIX[e.fn]} {args[1]})"
     name = e.dtype.name if e.fn == "cast" else e.fn

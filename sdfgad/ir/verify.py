@@ -34,28 +34,23 @@ SOURCE, PREPARED, DERIVED, OPTIMISED = STAGES = ("source", "prepared", "derived"
 ROLES = ("argument", "constant", "transient", "tape", "disk")
 
 
-def faults(program: Program, stage: str = OPTIMISED) -> Iterator[Fault]:
+def faults(program: Program, stage: str = OPTIMISED) -> list[Fault]:
     """What a program breaks of what any look at its statements, one by one, can tell."""
-    yield from _array_faults(program, stage)
-    yield from _Walk(program, stage).block(program.body, frozenset())
-    yield from _tape_faults(program)
-    yield from _identity_faults(program)
+    work = _Walk(program.arrays, stage)
+    work.block(program.body, frozenset())
+    return [*_array_faults(program, stage), *work.found]
 
 
 def _array_faults(program: Program, stage: str) -> Iterator[Fault]:
     for name, array in program.arrays.items():
-        if array.name != name:
-            yield Fault("names", f"the array {array.name!r} is listed as {name!r}")
-        if array.role not in ROLES:
-            yield Fault("roles", f"{name} has the role {array.role!r}")
-        if any(n < 0 for n in array.shape):
-            yield Fault("shapes", f"{name} has the shape {array.shape}")
-        if array.role in ("tape", "disk") and STAGES.index(stage) < STAGES.index(DERIVED):
-            yield Fault("stage", f"{name} is a {array.role} in a {stage} program")
-        if array.packing is not None and stage != OPTIMISED:
-            yield Fault("stage", f"{name} is packed in a {stage} program")
-        if array.packing is not None and len(array.packing.bounds) != len(array.shape):
-            yield Fault("shapes", f"{name}, {array.shape}, is packed in {len(array.packing.bounds)} dimensions")
+        if array.__dict__.get("_verified") != (name, stage):
+            found = list(_faults_of(name, array, stage))
+            yield from found
+            if not found:
+                # Arrays never change either.
+                object.__setattr__(array, "_verified", (name, stage))
+        if array.role == "constant" and name not in program.constants:
+            yield Fault("constants", f"nobody says what is in {name}")
     yield from _constant_faults(program)
     for name in (*program.arguments, *program.watched):
         if name not in program.arrays:
@@ -65,12 +60,25 @@ def _array_faults(program: Program, stage: str) -> Iterator[Fault]:
             yield Fault("roles", f"the argument {name} has the role {program.arrays[name].role!r}")
 
 
+def _faults_of(name: str, array: Array, stage: str) -> Iterator[Fault]:
+    if array.name != name:
+        yield Fault("names", f"the array {array.name!r} is listed as {name!r}")
+    if array.role not in ROLES:
+        yield Fault("roles", f"{name} has the role {array.role!r}")
+    if any(n < 0 for n in array.shape):
+        yield Fault("shapes", f"{name} has the shape {array.shape}")
+    if array.role in ("tape", "disk") and STAGES.index(stage) < STAGES.index(DERIVED):
+        yield Fault("stage", f"{name} is a {array.role} in a {stage} program")
+    if array.packing is not None and stage != OPTIMISED:
+        yield Fault("stage", f"{name} is packed in a {stage} program")
+    if array.packing is not None and len(array.packing.bounds) != len(array.shape):
+        yield Fault("shapes", f"{name}, {array.shape}, is packed in {len(array.packing.bounds)} dimensions")
+
+
 def _constant_faults(program: Program) -> Iterator[Fault]:
-    for name, array in program.arrays.items():
-        value = program.constants.get(name)
-        if array.role == "constant" and value is None:
-            yield Fault("constants", f"nobody says what is in {name}")
-        elif value is not None and array.role == "constant" and value.shape != array.shape:
+    for name, value in program.constants.items():
+        array = program.arrays.get(name)
+        if array is not None and array.role == "constant" and value.shape != array.shape:
             yield Fault("constants", f"{name} has the shape {array.shape}, its value {value.shape}")
     for name in program.live:
         if name not in program.constants:
@@ -78,47 +86,68 @@ def _constant_faults(program: Program) -> Iterator[Fault]:
 
 
 class _Walk:
-    """One pass over the statements; `stage` decides what may appear."""
+    """One pass over the statements. stage: decides what may appear. found: what is wrong."""
 
-    def __init__(self, program: Program, stage: str) -> None:
-        self.program, self.arrays, self.stage = program, program.arrays, stage
+    def __init__(self, arrays: Mapping[str, Array], stage: str) -> None:
+        self.arrays, self.stage = arrays, stage
+        self.found: list[Fault] = []
+        self.seen: set[int] = set()
+        self.pushed: set[str] = set()
+        self.popped: set[str] = set()
 
-    def block(self, block: Block, scope: frozenset[str]) -> Iterator[Fault]:
+    def block(self, block: Block, scope: frozenset[str]) -> None:
         for k, stmt in enumerate(block):
-            yield from self.statement(stmt, scope)
+            self.statement(stmt, scope)
+            if isinstance(stmt, (Map, Lib)):
+                continue
+            if isinstance(stmt, (Push, Pop)):
+                self.entry(stmt)
+            inside = scope | {stmt.range.var} if isinstance(stmt, Loop) else scope
+            for inner in children(stmt):
+                self.block(inner, inside)
             if isinstance(stmt, (Loop, While)):
-                yield from _counting_faults(stmt, block[:k])
+                self.found += _counting_faults(stmt, block[:k])
 
-    def statement(self, stmt: Stmt, scope: frozenset[str]) -> Iterator[Fault]:
-        yield from self._symbols(stmt, scope)
-        yield from self._types(stmt)
-        inside = scope | {r.var for r in own_ranges(stmt)} if isinstance(stmt, Loop) else scope
-        for inner in children(stmt):
-            yield from self.block(inner, inside)
-
-    def _symbols(self, stmt: Stmt, scope: frozenset[str]) -> Iterator[Fault]:
+    def statement(self, stmt: Stmt, scope: frozenset[str]) -> None:
         free, bound = _symbols_of(stmt)
         if not scope.isdisjoint(bound):
-            yield Fault("shadowing", f"{listed(scope & bound)} stands for something around this already", stmt)
+            self.fault("shadowing", f"{listed(scope & bound)} stands for something around this already", stmt)
         if not free <= scope:
-            yield Fault("symbols", f"nobody says what {listed(free - scope)} is", stmt)
+            self.fault("symbols", f"nobody says what {listed(free - scope)} is", stmt)
+        # What is known of a statement is looked up by its identity.
+        if id(stmt) in self.seen:
+            self.fault("identity", "one statement stands at two places", stmt)
+        self.seen.add(id(stmt))
+        known = stmt.__dict__.get("_verified")
+        if known is None or known[0] != self.stage or any(self.arrays.get(a.name) is not a for a in known[1]):
+            self.types(stmt)
 
-    def _types(self, stmt: Stmt) -> Iterator[Fault]:
+    def types(self, stmt: Stmt) -> None:
         """What does not depend on the place of a statement, once for each statement and the arrays that it names."""
         names = reads(stmt) | writes(stmt)
         missing = names - self.arrays.keys()
         if missing:
-            yield Fault("names", f"there is no array {listed(missing)}", stmt)
-            return
-        key = (self.stage, *(self.arrays[n] for n in sorted(names)))
-        known = stmt.__dict__.get("_verified")
-        if known is not None and len(known) == len(key) and all(a is b for a, b in zip(known, key, strict=True)):
+            self.fault("names", f"there is no array {listed(missing)}", stmt)
             return
         found = list(_statement_faults(stmt, self.arrays, self.stage))
-        yield from found
+        self.found += found
         if not found:
             # Statements never change, and most passes leave most of them as they are.
-            object.__setattr__(stmt, "_verified", key)
+            object.__setattr__(stmt, "_verified", (self.stage, tuple(self.arrays[n] for n in names)))
+
+    def entry(self, stmt: Push | Pop) -> None:
+        """What is taken off a tape has been put there."""
+        if isinstance(stmt, Push):
+            self.pushed.add(stmt.tape)
+            if stmt.tape in self.popped:
+                self.fault("tapes", f"{stmt.tape} is pushed to after something was taken off it", stmt)
+        else:
+            self.popped.add(stmt.tape)
+            if stmt.tape not in self.pushed:
+                self.fault("tapes", f"nothing has been pushed to {stmt.tape}", stmt)
+
+    def fault(self, rule: str, what: str, stmt: Stmt) -> None:
+        self.found.append(Fault(rule, what, stmt))
 
 
 def _symbols_of(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
@@ -212,27 +241,3 @@ def _counting_faults(stmt: Loop | While, before: Block) -> Iterator[Fault]:
         yield Fault("counting", f"no iteration counts in {trips}", stmt)
     if not any(trips in writes(s) for s in statements(before)):
         yield Fault("counting", f"{trips} counts from nowhere", stmt)
-
-
-def _tape_faults(program: Program) -> Iterator[Fault]:
-    """What is taken off a tape has been put there."""
-    pushed: set[str] = set()
-    popped: dict[str, Stmt] = {}
-    for stmt in statements(program.body):
-        if isinstance(stmt, Push):
-            pushed.add(stmt.tape)
-            if stmt.tape in popped:
-                yield Fault("tapes", f"{stmt.tape} is pushed to after something was taken off it", stmt)
-        elif isinstance(stmt, Pop):
-            popped.setdefault(stmt.tape, stmt)
-            if stmt.tape not in pushed:
-                yield Fault("tapes", f"nothing has been pushed to {stmt.tape}", stmt)
-
-
-def _identity_faults(program: Program) -> Iterator[Fault]:
-    """What is known of a statement is looked up by its identity: it stands at one place."""
-    seen: set[int] = set()
-    for stmt in statements(program.body):
-        if id(stmt) in seen:
-            yield Fault("identity", "one statement stands at two places", stmt)
-        seen.add(id(stmt))

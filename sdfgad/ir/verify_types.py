@@ -87,7 +87,7 @@ class Types:
                 yield from self.access(node.array, node.index, node.dtype, "loaded from")
             elif isinstance(node, Index):
                 yield from self.indices((node.ix,))
-            elif isinstance(node, Local) and bound.get(node.name) != node.dtype:
+            elif isinstance(node, Local) and (node.name not in bound or bound[node.name] != node.dtype):
                 yield self.fault("locals", f"no value {node.name} of dtype {node.dtype} is bound here")
             elif isinstance(node, Call):
                 yield from self.call(node)
@@ -110,8 +110,6 @@ class Types:
     def view(self, view: View) -> Iterator[Fault]:
         yield from self.access(view.array, view.index, view.dtype, "seen in")
         yield from self.indices(view.shape)
-        if any(s.startswith("_") for n in view.shape for s in n.symbols):
-            yield self.fault("shapes", f"the extents of a view of {view.array} depend on its positions")
 
     def lib(self, stmt: Lib) -> Iterator[Fault]:
         for view in (*stmt.outs, *stmt.ins):

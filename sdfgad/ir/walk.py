@@ -7,6 +7,7 @@ from dataclasses import replace
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
+from sdfgad.names import fresh
 
 
 def children(stmt: Stmt) -> tuple[Block, ...]:
@@ -119,10 +120,10 @@ def _writes(stmt: Stmt) -> frozenset[str]:
     return frozenset({stmt.tape}) if isinstance(stmt, (Push, Pop)) else frozenset()
 
 
-def conflicts(first: Stmt, other: Stmt) -> set[str]:
+def conflicts(first: Stmt, other: Stmt) -> frozenset[str]:
     """The arrays that one of two statements writes and the other one touches; without any they may change places."""
-    mine, others = all_writes((first,)), all_writes((other,))
-    return (mine & (others | all_reads((other,)))) | (others & all_reads((first,)))
+    (mine_read, mine), (others_read, others) = within(first), within(other)
+    return (mine & others) | (mine & others_read) | (others & mine_read)
 
 
 def in_terms_of(domain: tuple[Range, ...], stmt: Map) -> Map | None:
@@ -186,8 +187,33 @@ def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
 
 
 def rename_symbols(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
-    """Substitute symbols (loop variables of enclosing loops) throughout a block."""
-    return tuple(map_stmt_indices(s, lambda i: i.subs(names)) for s in block)
+    """Substitute symbols (loop variables of enclosing loops) throughout a block.
+
+    Variables of the block that would capture a symbol of what is put in get other names (Church's alpha conversion).
+    """
+    return tuple(map_stmt_indices(s, lambda i: i.subs(names)) for s in _out_of_the_way(block, names))
+
+
+def _out_of_the_way(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
+    """The block with other variables in place of those that what is put in for `names` speaks of."""
+    brought = {s for name, i in names.items() for s in ix(i).symbols - {name}} - names.keys()
+    bound = all_variables(block)
+    if brought.isdisjoint(bound):
+        return block
+    taken = bound | brought | names.keys()
+    others = {var: fresh(var, taken) for var in sorted(brought & bound)}
+    return rebuild(block, lambda s: (_rebound(s, others),))
+
+
+def _rebound(stmt: Stmt, others: Mapping[str, str]) -> Stmt:
+    """A statement that binds variables under other names."""
+    own = {r.var: others[r.var] for r in own_ranges(stmt) if r.var in others}
+    if not own:
+        return stmt
+    stmt = map_stmt_indices(stmt, lambda i: i.subs(own))
+    ranges = tuple(replace(r, var=own.get(r.var, r.var)) for r in own_ranges(stmt))
+    return replace(stmt, domain=ranges) if isinstance(stmt, Map) else replace(stmt, range=ranges[0]) \
+        if isinstance(stmt, Loop) else stmt
 
 
 def change_view(view: View, change: Callable[[Ix], Ix]) -> View:

@@ -103,14 +103,21 @@ class Schedule:
     # Segments.
 
     def _forward_segments(self, bodies: Bodies) -> Block:
+        if not self.state.saved:
+            return self.plain(bodies.plain())
+        if self.room == 1:
+            return self.plain((*self.state.save(self._iteration), *bodies.plain()))
         inner = replace(self.loop, range=self._segment(), body=bodies.plain())
         return (Loop(self._parts(), (*self.state.save(ix(self._counter)), inner), self.loop.source),)
 
     def _backward_segments(self, bodies: Bodies, undone: Block) -> Block:
-        again = replace(self.loop, range=self._segment(), body=bodies.recording())
+        if self.room == 1:
+            again = (*self.state.restore(self._iteration), *bodies.recording())
+            return (replace(self.loop, range=backwards(self.loop.range), body=(*again, *undone)),)
+        segment = replace(self.loop, range=self._segment(), body=bodies.recording())
         undo = replace(self.loop, range=backwards(self._segment()), body=undone)
         restored = self.state.restore(ix(self._counter))
-        return (Loop(backwards(self._parts()), (*restored, again, undo), self.loop.source),)
+        return (Loop(backwards(self._parts()), (*restored, segment, undo), self.loop.source),)
 
     def _parts(self) -> Range:
         r = self.loop.range

@@ -70,11 +70,17 @@ def along_a_line(c, w, d):
     return np.sum(q * q)
 
 
-@pytest.mark.parametrize("function", [row_after, rows_before, columns_elements_triangles,
-                                      along_a_line], ids=lambda f: f.__name__)
-def test_every_call_gives_the_same(function: Callable[..., float]) -> None:
+PROGRAMS = (row_after, rows_before, columns_elements_triangles, along_a_line)
+
+
+def sample() -> tuple[np.ndarray, ...]:
     random = np.random.default_rng(3)
-    arguments = random.random((N, N)) * 0.1, random.random(STEPS), random.random((N, N))
+    return random.random((N, N)) * 0.1, random.random(STEPS), random.random((N, N))
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_every_call_gives_the_same(function: Callable[..., float]) -> None:
+    arguments = sample()
     gradient = sdfgad.grad(function, wrt=("c", "d"))
     with sdfgad.config(num_threads=1):
         expected = [np.array(gradient(*arguments)[n]) for n in ("c", "d")]

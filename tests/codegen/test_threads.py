@@ -156,14 +156,14 @@ def test_few_threads_at_first_where_the_machine_is_busy(machine: Machine) -> Non
 
 
 def test_short_regions_stay_alone(regions: ctypes.CDLL) -> None:
-    def alone(*times: int) -> int:
-        return int(regions.alone(1000, *map(ctypes.c_int64, times)))
+    def alone(on_one: int, on_all: int, asleep: bool = False) -> int:
+        return int(regions.alone(1000, ctypes.c_int64(on_one), ctypes.c_int64(on_all), asleep))
 
-    assert alone(500, 900, 0) > 950, "sharing takes longer"
-    assert alone(5000, 3000, 0) < 50, "sharing is worth it, and alone is tried rarely"
-    assert alone(400_000, 200_000, 0) == 0, "a long region is never tried alone"
-    assert alone(3000, 3000, 5000) > 950, "less than it takes to wake threads"
-    assert alone(400_000, 200_000, 5000) == 0
+    assert alone(500, 900) > 950, "sharing takes longer"
+    assert alone(5000, 3000) < 20, "sharing is worth it, and alone is tried rarely"
+    assert alone(400_000, 200_000) == 0, "a long region is never tried alone"
+    assert alone(20_000, 30_000, True) > 950, "less than it takes to wake threads"
+    assert alone(800_000, 500_000, True) == 0
 
 
 @pytest.mark.parametrize("text, cores", [

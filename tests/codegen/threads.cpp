@@ -85,15 +85,15 @@ bool report(sg::Governor *g, int threads, int64_t wall, int64_t lost, int64_t no
 }
 void begin(sg::Governor *g, int taken, int cores, int64_t now) { g->begin(taken, cores, now); }
 
-// How many of so many runs of a region are on one thread, with what they take there, shared, and to wake threads.
-int alone(int runs, int64_t on_one, int64_t on_all, int64_t waking) {
+// How many of so many runs of a region are on one thread, with what they take there and shared.
+int alone(int runs, int64_t on_one, int64_t on_all, bool asleep) {
     static sg::Sites sites;
     sg::Sites::Site &site = sites.at(nullptr);
     site = {};
     int found = 0;
     for (int k = 0; k < runs; k++) {
-        const bool one = sg::Sites::better_alone(site, waking);
-        sg::Sites::note(site, one ? on_one : on_all, one ? 1 : 2);
+        const bool one = sg::Sites::better_alone(site, asleep);
+        sg::Sites::note(site, one ? on_one : on_all, one, asleep);
         found += one;
     }
     return found;

@@ -40,6 +40,13 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 #define SG_BRANCH asm volatile("")
 #endif
 
+// Part of a long function, which the compiler looks at on its own.
+#if defined(__clang__)
+#define SG_PIECE __attribute__((noinline))
+#else
+#define SG_PIECE __attribute__((noinline, noclone))
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
@@ -448,6 +455,21 @@ inline float cos(float x) { return ::cosf(x); }
 template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
 template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
 
+// A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++ says
+// nothing of these. Short integers are the low bits of long ones.
+template <class To, class From> inline To whole(From x) {
+    if constexpr (sizeof(To) < 4) return static_cast<To>(whole<int32_t>(x));
+    else if constexpr (std::is_same_v<To, uint32_t>) return static_cast<To>(whole<int64_t>(x));
+    else if constexpr (std::is_same_v<To, uint64_t>) {
+        constexpr From half = From(uint64_t(1) << 63);
+        return x < half ? To(whole<int64_t>(x)) : To(whole<int64_t>(From(x - half))) ^ (To(1) << 63);
+    } else {
+        constexpr To lowest = std::numeric_limits<To>::lowest();
+        // The next smaller double may still have a fraction only.
+        const bool fits = (sizeof(To) < sizeof(From) ? x > From(lowest) - 1 : x >= From(lowest)) && x < -From(lowest);
+        return pick<To>(fits, static_cast<To>(pick<From>(fits, x, From(0))), lowest);
+    }
+}
 template <class To, class From> inline To cast(From x) {
     if constexpr (std::is_same_v<To, From>) return x;
     else if constexpr (std::is_same_v<To, bool>) return x != From(0);
@@ -455,7 +477,8 @@ template <class To, class From> inline To cast(From x) {
         using R = typename To::value_type;
         if constexpr (is_complex<From>) return To(R(x.real()), R(x.imag()));
         else return To(R(x), R(0));
-    } else if constexpr (is_complex<From>) return To(x.real());
+    } else if constexpr (is_complex<From>) return cast<To>(x.real());
+    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return whole<To>(x);
     else return static_cast<To>(x);
 }
 

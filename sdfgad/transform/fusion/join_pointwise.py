@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import other_slice, points, stride, touches
+from sdfgad.analysis.rows import other_slice, points, stride, touched, touches
 from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
@@ -20,27 +20,16 @@ from sdfgad.ir.walk import (
     rebuild_blocks,
     with_children,
 )
+from sdfgad.thresholds import JoinLimits, thresholds
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.fusion.forward_values import forward_values, own_names
 from sdfgad.transform.fusion.own_lines import OwnLines, Pair, add_together, collects
 
 _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
+_Place: TypeAlias = tuple[str, tuple[Ix, ...]]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """points: of a map, from which a pass over them counts. rows: only maps over one range count. arrays: with other
-    elements at each point of a row, that a processor can follow at once. far: most statements between two maps. stride:
-    the longest way from neighbour to neighbour that caches do not mind."""
-
-    points: int = 512
-    rows: bool = False
-    arrays: int = 30
-    far: int = 60
-    stride: int = 4
-
-
-def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+def join_pointwise(program: Program, keep: Iterable[str], limits: JoinLimits | None = None) -> Program:
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
@@ -49,7 +38,7 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None 
     nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
     apart then.
     """
-    joiner = _Joiner(program.arrays, limits or Limits())
+    joiner = _Joiner(program.arrays, limits or thresholds().joining)
     body = joiner.blocks(program.body, False)
     joiner.readers = True
     body = joiner.blocks(body, False)
@@ -71,10 +60,11 @@ def _without_lost_arrays(program: Program) -> Program:
 class _Joiner:
     """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
 
-    def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
+    def __init__(self, arrays: Mapping[str, Array], limits: JoinLimits) -> None:
         self.arrays = dict(arrays)
         self.limits = limits
         self.readers = False
+        self._nearby: dict[int, tuple[Map, frozenset[str]]] = {}
 
     def blocks(self, block: Block, parallel: bool) -> Block:
         """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
@@ -124,8 +114,11 @@ class _Joiner:
     def _alike(self, first: Map, second: Map) -> Map | None:
         """The second map in terms of the first, where they agree on the points and the order of loops and share data.
         """
-        moved = _in_terms_of(first.domain, second)
-        if moved is None or self._near(first).isdisjoint(self._near(moved)) or not _shares(first, moved, self.readers):
+        if touched(first)[0].isdisjoint(touched(second)[0]):
+            return None  # nor do they share work, which is made of what they read
+        moved = second if first.domain == second.domain else _in_terms_of(first.domain, second)
+        if moved is None or not _shares(first, moved, self.readers) or \
+                self._near(first).isdisjoint(self._near(moved)):
             return None
         return moved
 
@@ -143,19 +136,20 @@ class _Joiner:
         return (*pair.before, forward_values(both, self.arrays), *pair.after)
 
     def _near(self, stmt: Map) -> frozenset[str]:
-        """The variables along which every access stays near the one before."""
-        return _near(stmt, tuple(self.arrays[t.array] for t in touches(stmt)), self.limits.stride)
+        """The variables along which every access stays near the one before. Arrays keep their shapes meanwhile."""
+        known = self._nearby.get(id(stmt))
+        if known is None or known[0] is not stmt:
+            known = self._nearby[id(stmt)] = (stmt, _near(stmt, self.arrays, self.limits.stride))
+        return known[1]
 
 
 # Programs that are compared while planning differ in a few statements: the same questions come again and again.
-_REMEMBERED = 1 << 12
-_in_terms_of = lru_cache(maxsize=_REMEMBERED)(in_terms_of)
+_in_terms_of = lru_cache(maxsize=1 << 12)(in_terms_of)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _near(stmt: Map, arrays: tuple[Array, ...], most: int) -> frozenset[str]:
-    """The variables along which every access, to these arrays in turn, goes no further than `most` elements."""
-    places = [(a, t.index) for a, t in zip(arrays, touches(stmt), strict=True)]
+def _near(stmt: Map, arrays: Mapping[str, Array], most: int) -> frozenset[str]:
+    """The variables along which every access goes no further than `most` elements."""
+    places = [(arrays[t.array], t.index) for t in touches(stmt)]
     steps = {r.var: [stride(a, index, r.var) for a, index in places] for r in stmt.domain}
     return frozenset(v for v, found in steps.items() if all(s is not None and abs(s) <= most for s in found))
 
@@ -184,18 +178,42 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         all(len(places[n]) == 1 for n in written & first & second)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@dataclass(frozen=True)
+class _Shared:
+    """What a map may have in common with others. sums: whether it collects sums, alone: and does nothing else. touched:
+    array and index of every access; places: of those that hit another element at each point, written: and write it.
+    work: what it computes anew at every point."""
+
+    sums: bool
+    alone: bool
+    touched: frozenset[_Place]
+    places: frozenset[_Place]
+    written: frozenset[_Place]
+    work: frozenset[Expr]
+
+
+def _shared(stmt: Map) -> _Shared:
+    """Kept with the map: it is compared with many."""
+    known: _Shared | None = stmt.__dict__.get("_shared")
+    if known is None:
+        sums = [collects(stmt, p) for p in stmt.body if isinstance(p, Store)]
+        places = {(t.array, t.index) for t in touches(stmt) if is_pointwise(stmt.domain, t.index)}
+        written = {(t.array, t.index) for t in touches(stmt) if t.written}
+        known = _Shared(any(sums), all(sums), frozenset((t.array, t.index) for t in touches(stmt)), frozenset(places),
+                        frozenset(places & written), frozenset(_work(stmt)))
+        object.__setattr__(stmt, "_shared", known)
+    return known
+
+
 def _shares(first: Map, second: Map, readers: bool) -> bool:
     """Whether both touch one element at every point, another one at each; without `readers` sums have to add what was
     written there."""
-    alone = [all(collects(m, p) for p in m.body if isinstance(p, Store)) for m in (first, second)]
-    work = readers and not _work(first).isdisjoint(_work(second))
-    if all(alone) or alone[0] and not work:
+    one, other = _shared(first), _shared(second)
+    work = readers and not one.work.isdisjoint(other.work)
+    if one.alone and (other.alone or not work):
         return False  # sums alone run in tiles
-    sums = any(collects(second, p) for p in second.body if isinstance(p, Store)) and not work
-    here = {(t.array, t.index) for t in touches(first)
-            if is_pointwise(first.domain, t.index) and (t.written or not sums)}
-    return work or any((t.array, t.index) in here for t in touches(second))
+    here = one.written if other.sums and not work else one.places
+    return work or not here.isdisjoint(other.touched)
 
 
 def _work(stmt: Map) -> set[Expr]:

@@ -30,6 +30,7 @@ from sdfgad.ir.walk import (
     writes,
 )
 from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import as_maps
 from sdfgad.transform.normal.temporaries import Body, Scope, settle, without_own_ends
 from sdfgad.transform.sums.wide_sums import version_wide_sums
@@ -50,8 +51,6 @@ def parallelise(program: Program, seen: Iterable[str]) -> Program:
     return work.program(body) if work.changed else program
 
 
-MOST_STATEMENTS = 40
-"""A longer loop body is left alone: the time to compare its statements grows with the square of their number."""
 
 
 class _Paralleliser:
@@ -98,7 +97,7 @@ class _Paralleliser:
                             and n not in self.seen and here[n] == self.readers[n])
         scope = Scope(self.arrays, private, inside)
         body = settle([m for found in maps for m in found or ()], scope)
-        if len(body) > MOST_STATEMENTS:
+        if len(body) > thresholds().parallel_statements:
             return None
         made = self.split(body, inside)
         return self.split_with_versions(body, scope) if made is None else made

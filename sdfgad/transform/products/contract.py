@@ -13,11 +13,9 @@ from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_variables, children, rename_symbols, with_children
 from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.products.operands import Box, Operands
 from sdfgad.transform.products.products import Summand, inlined, single, terms, untangled, variables_of
-
-SMALL_PRODUCT, SMALL_EXTENT = 1 << 15, 8
-"""Products of fewer multiplications, or thinner than this, stay loops."""
 
 
 def contract(program: Program) -> Program:
@@ -108,7 +106,9 @@ class _Contraction:
         env = interval_env(path)
         size = {v: extent_bound(Range(v, b.low, b.high), env) or 0 for v, b in known.items()}
         kept = [max(g, key=lambda v: size[v]) for g in (groups.rows, groups.summed, groups.columns)]
-        if prod(size[v] for v in kept) < SMALL_PRODUCT or min(size[v] for v in kept) < SMALL_EXTENT:
+        least = thresholds()
+        if prod(size[v] for v in kept) < least.contracted_product or \
+                min(size[v] for v in kept) < least.contracted_extent:
             return None
         peeled = next((v for v in sum_.variables if v not in kept), None)
         if peeled is not None:

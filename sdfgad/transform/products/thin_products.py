@@ -10,11 +10,9 @@ from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import rebuild
 from sdfgad.names import variables
+from sdfgad.thresholds import thresholds
 
-MOST_TERMS = 4
 _KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
-LEAST_ELEMENTS = 1 << 12
-"""Smaller results stay in the cache between statements."""
 
 
 def write_out_products(program: Program) -> Program:
@@ -33,7 +31,8 @@ def _written_out(stmt: Stmt) -> Map | None:
     terms = a.shape[-1].const
     elements = [n.const or 0 for n in out.shape]
     plain = out.dtype.kind in "fc" and stmt.attrs.keys() <= _KNOWN
-    if terms is None or not 1 <= terms <= MOST_TERMS or prod(elements) < LEAST_ELEMENTS or not plain:
+    worth = plain and prod(elements) >= thresholds().thin_elements
+    if terms is None or not 1 <= terms <= thresholds().thin_terms or not worth:
         return None
     counters = variables("w")
     parts = [_parts(out, k, counters) for k in range(len(out.shape))]

@@ -12,12 +12,11 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Behind, Block, If, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import rename_symbols
 from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.fusion.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 Names = Mapping[str, str]
-AHEAD = 2
-"""Blocks that a group has done more than the next one, before that one begins another block."""
 LINE = 64
 """Bytes of a line of the cache, which threads that look at different numbers should not share."""
 
@@ -108,7 +107,7 @@ class Writer:
             body = (_where(group, nest.groups, fewer, body),)
         private = tuple(dict.fromkeys(n for names in copies for n in names.values()))
         progress = self._progress(nest, groups)
-        behind = Behind(ix(group), AHEAD, progress)
+        behind = Behind(ix(group), thresholds().blocks_ahead, progress)
         inner = Loop(Range(block, ix(0), ix(nest.blocks)), body, behind=behind)
         none = Map((Range(group, ix(1), groups.stop + 1),), (_set(progress, ix(group), 0),))
         everything = Map((), (_set(progress, ix(0), nest.blocks),))

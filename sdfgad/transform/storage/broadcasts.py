@@ -18,12 +18,9 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
 from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.sums.smaller_nests import smaller_nest
 
-LARGEST_FORM = 8
-"""Nodes of a value that is computed again wherever it is read."""
-LARGEST_NUMBER = 16
-"""The same for a value that is one number everywhere: a loop over elements has it at hand."""
 _PLAIN = frozenset(("mul", "add", "sub", "neg", "conj", "select"))
 _SOLVES = frozenset(("solve", "trsolve"))
 
@@ -248,7 +245,8 @@ def _small(form: Expr, array: Array, counters: Collection[str]) -> bool:
     plain = all(i.const is not None or i in named for n in nodes if isinstance(n, Load) for i in n.index)
     known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes)
     used = symbols_of(form) & axes
-    return plain and known and len(nodes) <= (LARGEST_FORM if used else LARGEST_NUMBER) and len(used) < len(axes)
+    most = thresholds().broadcast_nodes if used else thresholds().broadcast_number
+    return plain and known and len(nodes) <= most and len(used) < len(axes)
 
 
 def _reduces(stmt: Map, store: Store) -> bool:

@@ -24,17 +24,13 @@ from sdfgad.ir.walk import (
     writes,
 )
 from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.sums.symmetric import matrices_of_its_own
-from sdfgad.transform.sums.triangles import LONG_ROW
-
-LINE_BYTES = 1 << 14
-"""Of all lines together: every row goes through all of them, and a derivative through as many again, which is what the
-smallest cache of usual processors holds."""
 
 _BODY, _HALF = variable("k"), variable("h")
 
 
-def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG_ROW) -> Program:
+def pair_by_distance(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
     """map i = 0:n, j = i + 1:n: t[i, j] = f(x[i], x[j]) ; map i = 0:n, j = i + 1:n: s[i] += g(t[i, j], x[j]) ;
     map i = 0:n, j = i + 1:n: s[j] += g(+-t[i, j], x[i])
     ->   map h = 0:2, k = 0:n: l[n * h + k] = x[k] ; map k = 0:n + n / 2: b[k] = 0 ;
@@ -48,6 +44,7 @@ def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG
     the same both ways but for the sign, and sums that are the same both ways or come in both. seen: arrays that
     somebody reads after the program.
     """
+    long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_above_diagonal(s, long_row) for s in statements(program.body)):
         return program
     users = matrices_of_its_own(program, seen)
@@ -167,7 +164,7 @@ def _by_distance(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, 
         alike = _fitting({k: p for k, p in pairs.items() if p.stmt.domain[0].trips == count}, users)
         rows = _Rows(count or 0, dict(arrays))
         made = rows.placed(block, alike)
-        if alike and rows.bytes <= LINE_BYTES:
+        if alike and rows.bytes <= thresholds().pair_lines:
             arrays.update(rows.arrays)
             return _by_distance(list(made), users, arrays, long_row)
     return tuple(block)

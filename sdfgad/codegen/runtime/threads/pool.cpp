@@ -5,14 +5,13 @@
 // time and sleeps after that, no share waits for a thread that is not there, and where threads lose time to others fewer
 // of them are used.
 #include "governor.h"
+#include "others.h"
 #include "region.h"
 #include "sites.h"
 #include "table.h"
 #include "waits.h"
 
 #include <csignal>
-#include <cstdio>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -24,8 +23,8 @@ constexpr int64_t kPatient = 1'000'000, kImpatient = 4'000;      // nanoseconds 
 constexpr int64_t kGap = 50'000, kSample = 500'000;              // between regions of one sample; of a sample
 constexpr int64_t kIdle = 20'000;                                // after which a thread without work looks at its clock
 constexpr int64_t kMuster = 200'000;                             // until a thread that has been called is there
-constexpr int64_t kWaking = 5'000;                               // to wake threads, until that has been measured
 constexpr int64_t kLook = 100'000'000;                           // between two looks at the cores that may be used
+constexpr double kSpare = 0.3;                                   // of a core that others may use, and it counts as free
 constexpr size_t kStack = size_t(8) << 20;
 
 // Where a thread is. A region of one thread has no `region`.
@@ -46,21 +45,12 @@ struct alignas(64) Seat {
     int number = 0;                    // of its thread in a region whose threads are together
 };
 
-// How many threads run on the machine at this moment, this one aside; 0 where nobody knows.
-int others_running() {
-    char text[128] = {};
-    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
-    int running = 1;
-    return length > 0 && std::sscanf(text, "%*f %*f %*f %d/", &running) == 1 ? std::max(0, running - 1) : 0;
-}
-
 class Pool {
 public:
     void parallel(void (*run)(void *), void *data, int threads, Kind kind, const int64_t *loop);
     void barrier(Region &region);
     int most(int asked);
+    int room();
     void quota(int cores) { quota_ = cores; }
     void forget();
 
@@ -69,7 +59,6 @@ public:
 private:
     void alone(void (*run)(void *), void *data, const int64_t *loop);
     void shared(void (*run)(void *), void *data, int count, Kind kind, const int64_t *loop, int64_t begun);
-    void ring(int64_t begun);
     void together(uint64_t epoch);
     void apart(uint64_t epoch);
     void serve(uint64_t epoch, int count, int seat);
@@ -93,9 +82,9 @@ private:
     // All that follows belongs to the thread that has the pool.
     uint64_t epoch_ = 0;
     int started_ = 1;
-    int64_t waking_ = kWaking;
     Sites sites_;
     Governor governor_;
+    Others others_;
     std::atomic<int> quota_{kMost}, cores_{0};
     std::atomic<int64_t> looked_{0};
 };
@@ -114,21 +103,32 @@ int Pool::most(int asked) {
     return asked == 0 ? cores : std::min(asked, cores);
 }
 
+// Threads for a library that starts its own ones, which spin: only on cores that nobody else needs.
+int Pool::room() {
+    const int count = here.depth > 0 ? 1 : most(here.asked);
+    if (count == 1 || here.asked < 0 || taken_.test_and_set(std::memory_order_acquire)) return here.asked < 0 ? count : 1;
+    const int64_t time = now();
+    const double free = double(sysconf(_SC_NPROCESSORS_ONLN)) - others_.cores(time);
+    const int found = std::max(1, std::min(governor_.limit(count, time), int(free + kSpare)));
+    taken_.clear(std::memory_order_release);
+    return found;
+}
+
 void Pool::parallel(void (*run)(void *), void *data, int threads, Kind kind, const int64_t *loop) {
     if (threads == 1 || here.depth > 0 || here.asked == 1) return alone(run, data, loop);
     int count = most(here.asked);
     if (threads > 0) count = std::min(count, threads);
     if (count == 1 || taken_.test_and_set(std::memory_order_acquire)) return alone(run, data, loop);
     const int64_t begun = now();
-    if (epoch_ == 0) governor_.begin(others_running(), count, begun), epoch_ = 1;
+    if (epoch_ == 0) governor_.begin(Others::running(), count, begun), epoch_ = 1;
     const bool exact = here.asked < 0, asleep = bell_.sleepers.load() > 0;
     count = start(exact ? count : governor_.limit(count, begun));
     if (count > 1) {
         Sites::Site &site = sites_.at(run);
-        if (!exact && Sites::better_alone(site, asleep ? waking_ : 0)) count = 1;
-        if (count == 1) alone(run, data, loop);
+        const bool single = !exact && Sites::better_alone(site, asleep);
+        if (single) alone(run, data, loop);
         else shared(run, data, count, kind, loop, begun);
-        if (count == 1 || !asleep) Sites::note(site, now() - begun, count);
+        Sites::note(site, now() - begun, single, asleep);
         taken_.clear(std::memory_order_release);
     } else {
         taken_.clear(std::memory_order_release);
@@ -141,21 +141,13 @@ void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const i
     region_.begin(run, data, count, kind, here.asked < 0);
     if (loop != nullptr) region_.loop_ahead(loop[0], loop[1], loop[2], loop[3]);
     call_.store(++epoch_ << 16 | uint64_t(count));
-    ring(begun);
+    bell_.change();
     if (kind == kTogether) together(epoch_);
     else apart(epoch_);
     join();
     here.last = now();
     here.most = std::max(here.most, region_.count);
     if (here.last - here.losses.since >= kSample) sample(here.last);
-}
-
-// Say that there is something to do; how long it takes to wake those that sleep is known afterwards.
-void Pool::ring(int64_t begun) {
-    bell_.value.fetch_add(1);
-    if (bell_.sleepers.load() == 0) return;
-    bell_.wake();
-    waking_ = std::min(now() - begun, waking_ + waking_ / 64);
 }
 
 void Pool::alone(void (*run)(void *), void *data, const int64_t *loop) {
@@ -343,14 +335,15 @@ void lock() { pthread_mutex_lock(&pool.critical); }
 void unlock() { pthread_mutex_unlock(&pool.critical); }
 int number() { return here.number; }
 int count() { return here.count; }
-int most() { return pool.most(here.asked); }
+int most() { return here.depth > 0 ? 1 : pool.most(here.asked); }
+int room() { return pool.room(); }
 int ask(int threads) {
     const int before = here.asked;
     here.asked = threads;
     return before;
 }
 
-const Threads table = {parallel, loop_start, loop_next, loop_end, barrier, lock, unlock, number, count, most, ask};
+const Threads table = {parallel, loop_start, loop_next, loop_end, barrier, lock, unlock, number, count, most, room, ask};
 __attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, [] { pool.forget(); }); }
 
 }  // namespace

@@ -10,9 +10,9 @@ class Sites {
 public:
     struct Site {
         void (*run)(void *) = nullptr;
-        int64_t alone = 0, shared = 0;  // on one thread; on several of them that were awake; 0: not known
+        int64_t alone = 0;          // on one thread; 0: not known
+        int64_t shared[2] = {};     // on several threads that were awake, and that had to be woken
         uint32_t turn = 0;
-        int threads = 1;
     };
 
     Site &at(void (*run)(void *)) {
@@ -21,25 +21,21 @@ public:
         if (site.run != run) site = {run};
         return site;
     }
-    // Whether it is better off on one thread. `waking`: nanoseconds until sleeping threads are there, 0 if they are.
-    static bool better_alone(Site &site, int64_t waking) {
-        if (waking > 0) {
-            const int64_t time = site.alone > 0 ? site.alone : site.shared * site.threads;
-            return time > 0 && time < kWorth * waking;
-        }
-        if (site.shared == 0 || site.shared > kShort) return false;
-        const bool alone = site.alone == 0 || site.alone <= site.shared;
+    // Whether it is better off on one thread.
+    static bool better_alone(Site &site, bool asleep) {
+        const int64_t shared = site.shared[asleep];
+        if (shared == 0 || shared > kShort[asleep]) return false;
+        const bool alone = site.alone <= shared;
         return ++site.turn % kRetry == 0 ? !alone : alone;
     }
-    static void note(Site &site, int64_t time, int threads) {
-        int64_t &known = threads > 1 ? site.shared : site.alone;
-        known = known == 0 || time < known ? time : known + (time - known) / 4;
-        if (threads > 1) site.threads = threads;
+    // What takes longer than before counts step by step: it may have been somebody else's fault.
+    static void note(Site &site, int64_t time, bool alone, bool asleep) {
+        int64_t &known = alone ? site.alone : site.shared[asleep];
+        known = known == 0 || time < known ? time : known + std::min(time - known, known) / 4;
     }
 
-    static constexpr int64_t kWorth = 4;        // a region is worth waking threads that takes so many times as long
-    static constexpr int64_t kShort = 20'000;   // longer ones are shared without asking
-    static constexpr uint32_t kRetry = 64;      // what looked worse is tried again every so many times
+    static constexpr int64_t kShort[2] = {20'000, 200'000};  // longer ones are shared without asking
+    static constexpr uint32_t kRetry = 256;                  // what looked worse is tried again every so many times
 
 private:
     Site sites_[1024];

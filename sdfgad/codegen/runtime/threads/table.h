@@ -20,6 +20,7 @@ struct Threads {
     int (*number)();       // of this thread in its region
     int (*count)();        // of the threads of the region
     int (*most)();         // threads that a region may have which this thread begins
+    int (*room)();         // threads that a library may start at this moment
     int (*ask)(int most);  // sets that, negative: exactly so many, 0: one a core; gives what was asked before
 };
 

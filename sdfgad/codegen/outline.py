@@ -1,0 +1,213 @@
+"""Large programs as many functions: compilers take more than twice as long for a function that is twice as long.
+
+Works on the text of a function, one statement or brace per line. Blocks move into functions of their own, unchanged; a
+name that is declared around a block becomes a parameter, or is declared once more where that is the same at any place.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+WORTH_IT = 1 << 17
+"""Characters of a program that is cut up; in shorter ones the compiler sees everything at once, as fast."""
+LONG = 1 << 12
+"""Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
+SHORT = 1 << 9
+"""Characters that are not worth a call."""
+_NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+_DECLARED = re.compile(r"^\s*(?:const )?[\w:]+(?:<[\w:, ]*>)?[\s*&]+(?:__restrict__ |const )?(\w+)\s*"
+                       r"(?:=[^=]|\{\}|;|\[)")
+_PLAIN = re.compile(r"^\s*(?:const )?(?:u?int\d+_t|int|size_t|bool|float|double|long long|dace::complex\d+)\b|\*")
+_COUNTER = re.compile(r"\bfor \((?:const )?(?:int64_t|int|long long|auto|size_t) (\w+) =")
+_PARAMETER = re.compile(r"(\w+)\s*(?:,|\)$)")
+_STATE = re.compile(r"\((\w+) ?\* ?__state")
+_ANYWHERE = re.compile(r"= &?__state->sg_arena\.at<[\w:]+>\(\d+\)(?:\[0\])?;$")
+_LEAVES = re.compile(r"\b(?:return|goto|break|continue)\b|#pragma omp (?:parallel|critical|single|master|sections)")
+_NOT_NAMES = frozenset(("return", "else", "delete", "goto", "using", "typedef"))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Lines up to an opening brace, what is inside, and the line with the closing one. more: what follows it belongs to
+    it, as after `} else {`."""
+
+    head: tuple[str, ...]
+    inside: tuple[_Item, ...]
+    end: str
+
+    @property
+    def loops(self) -> bool:
+        return self.head[-1].lstrip().startswith(("for ", "while "))
+
+
+_Item = str | _Nest
+
+
+class _Unclear(Exception):
+    """Text that is not one statement or brace per line."""
+
+
+def outline(code: str, opening: str) -> str:
+    """The code, with the long function that begins with the line `opening` (its parameters included) as several.
+
+    for t { {A} {B} ... }   ->   void piece_1(state, t) { {A} {B} } ; for t { piece_1(state, t); ... }
+    """
+    start = code.find(opening)
+    lines = code[start:].splitlines()
+    state = _STATE.search(lines[0])
+    if start < 0 or state is None or len(code) < WORTH_IT:
+        return code
+    try:
+        end = _end(lines)
+        items = _items(iter(lines[2:end]))
+    except _Unclear:
+        return code
+    scope = dict.fromkeys(_PARAMETER.findall(lines[0]), "")
+    cutter = _Cutter(opening.split("(")[0].split()[-1], state[1])
+    body = list(cutter.cut(items, scope))
+    rest = lines[end:]
+    return "\n".join([code[:start].rstrip("\n"), *cutter.functions, *lines[:2], *body, *rest, ""])
+
+
+def _end(lines: list[str]) -> int:
+    """The line that closes a function whose second line opens it."""
+    if lines[1].strip() != "{":
+        raise _Unclear
+    depth = 0
+    for k, line in enumerate(lines[1:], start=1):
+        depth += line.count("{") - line.count("}")
+        if depth == 0:
+            return k
+    raise _Unclear
+
+
+def _items(lines: Iterator[str], closing: list[str] | None = None) -> tuple[_Item, ...]:
+    """Statements and nests up to the brace that closes them, whose line goes to `closing`."""
+    found: list[_Item] = []
+    head: list[str] = []
+    for line in lines:
+        text = line.strip()
+        change = line.count("{") - line.count("}")
+        if text.startswith("}") and change <= 0:
+            if closing is None or (change == 0 and not text.endswith("{")) or change < -1:
+                raise _Unclear
+            closing.append(line)
+            return tuple(found + list(head))
+        if change == 0 and text.startswith("#pragma"):
+            head.append(line)
+        elif change == 0:
+            found += [*head, line] if text else head
+            head = []
+        elif change == 1:
+            found.append(_nest((*head, line), lines))
+            head = []
+        else:
+            raise _Unclear
+    if closing is not None:
+        raise _Unclear
+    return tuple(found + list(head))
+
+
+def _nest(head: tuple[str, ...], lines: Iterator[str]) -> _Nest:
+    end: list[str] = []
+    inside = _items(lines, end)
+    if end[0].rstrip().endswith("{"):  # `} else {`: both parts are one
+        rest: list[str] = []
+        other = _items(lines, rest)
+        if rest[0].rstrip().endswith("{"):
+            raise _Unclear
+        return _Nest(head, (*inside, end[0], *_flat(other)), rest[0])
+    return _Nest(head, inside, end[0])
+
+
+def _flat(items: Iterable[_Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, str):
+            yield item
+        else:
+            yield from item.head
+            yield from _flat(item.inside)
+            yield item.end
+
+
+class _Cutter:
+    """functions: what has been moved out. stem: what their names begin with. state: the type of what `__state` points
+    at, which has templates."""
+
+    def __init__(self, stem: str, state: str) -> None:
+        self.stem = stem
+        self.state = state
+        self.functions: list[str] = []
+
+    def cut(self, items: Iterable[_Item], scope: Mapping[str, str]) -> Iterator[str]:
+        """The lines of a block, with what is long in it moved out. scope: the names around, with the lines that declare
+        them; a counter or a parameter has none."""
+        scope = dict(scope)
+        group: list[str] = []
+        for item in items:
+            text = [item] if isinstance(item, str) else list(_flat((item,)))
+            size = sum(map(len, text))
+            movable = isinstance(item, _Nest) and size <= LONG and _stays_inside(item, text)
+            if group and (not movable or sum(map(len, group)) + size > LONG):
+                yield from self._moved(group, scope)
+                group = []
+            if movable:
+                group += text
+            elif isinstance(item, str):
+                _declare(item, scope)
+                yield item
+            elif size <= LONG:
+                yield from text
+            else:
+                yield from item.head
+                inner = dict(scope)
+                inner.update(dict.fromkeys(_COUNTER.findall(item.head[-1]), ""))
+                yield from self.cut(item.inside, inner)
+                yield item.end
+        yield from self._moved(group, scope)
+
+    def _moved(self, text: list[str], scope: Mapping[str, str]) -> Iterator[str]:
+        """A call of a new function that does what the text does; the text itself where that is short."""
+        whole = "\n".join(text)
+        if len(whole) < SHORT:
+            yield from text
+            return
+        used = dict.fromkeys(n for n in _NAME.findall(whole) if n in scope)
+        again = [n for n in used if _ANYWHERE.search(scope[n])]
+        passed = [n for n in used if n not in again]
+        if again and "__state" not in passed:
+            passed.insert(0, "__state")
+        name = f"{self.stem}_piece_{len(self.functions) + 1}"
+        kinds = {n: "auto " if _is_value(scope[n]) and not _changes(n, whole) else "auto &" for n in passed}
+        parameters = ", ".join(f"{kinds[n]}{n}" if n != "__state" else f"{self.state} *{n}" for n in passed)
+        # A block of its own: a name may be declared anew in it.
+        self.functions.append("\n".join([f"SG_PIECE static void {name}({parameters})", "{",
+                                         *(scope[n] for n in again), "{", whole, "}", "}"]))
+        yield f"{name}({', '.join(passed)});"
+
+
+def _stays_inside(item: _Nest, text: list[str]) -> bool:
+    """Whether control enters a nest at its beginning and leaves it at its end, and it starts no threads."""
+    if any(line.lstrip().startswith("#pragma omp") and "simd" not in line for line in item.head[:-1]):
+        return False
+    found = {m for line in text for m in _LEAVES.findall(line)}
+    return not found or (item.loops and found <= {"break", "continue"})
+
+
+def _declare(line: str, scope: dict[str, str]) -> None:
+    match = _DECLARED.match(line)
+    if match and line.split()[0] not in _NOT_NAMES:
+        scope[match[1]] = line.strip()
+
+
+def _is_value(declaration: str) -> bool:
+    """Whether a copy of what is declared there is as good as itself, as long as neither changes."""
+    return not declaration or _PLAIN.search(declaration.split("=")[0]) is not None
+
+
+def _changes(name: str, text: str) -> bool:
+    """Whether the text may give a name another value: assigns to it, passes it on as it is, or takes its address."""
+    sets = (rf"&{name}\b", rf"\b{name} (?:[-+*/%|&^]|<<|>>)?=(?!=)", rf"\b{name}(?:\+\+|--)", rf"(?:\+\+|--){name}\b",
+            rf"reduction\([^)]*\b{name}\b", rf"[(,] ?{name}[,)](?=.*;$)")
+    return any(re.search(pattern, text, re.MULTILINE) for pattern in sets)

@@ -14,9 +14,8 @@ from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.reverse.gather import Term
+from sdfgad.thresholds import thresholds
 
-LEAST_SAVED = 24
-"""Operations per point from which on it is worth the memory: a value kept is written once and read by each neighbour."""
 _KEPT = 4
 """Operations that writing a value and reading it again count for; what costs no more is computed where it is needed."""
 
@@ -30,15 +29,15 @@ def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh, path: tuple[Rang
     share. The maps that fill the new arrays come first. Nothing changes where that saves little, and nothing is
     evaluated ahead that reads what the terms do not read anyway.
     """
-    gathered = _gathered(stmt, terms)
+    gathered, least = _gathered(stmt, terms), thresholds().kept_terms
     before = _cost_apart(gathered)
-    if len(gathered) < 2 or before - _cost(gathered) < LEAST_SAVED:
+    if len(gathered) < 2 or before - _cost(gathered) < least:
         return [], list(terms)
     shared = _shared(gathered, {r.var for r in stmt.domain})
     for chosen in (shared, list(dict.fromkeys(gathered))):
         extents = _extents(stmt, path)
         after = _cost(chosen) + _KEPT * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
-        if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= LEAST_SAVED:
+        if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= least:
             return _kept(stmt, terms, chosen, extents, fresh)
     return [], list(terms)
 

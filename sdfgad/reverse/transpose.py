@@ -21,6 +21,7 @@ from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, V
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
+from sdfgad.reverse.shared_terms import keep_shared, position
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
@@ -70,7 +71,7 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
         return _scatter_from_copy(stmt, store, terms, scope)
     prepared = factor_out(stmt, store, other) if store.op is None and not same else None
     first, other = ([prepared[0]], prepared[1]) if prepared else ([], other)
-    out, together = _spread(stmt, store, other)
+    out, together = _spread(stmt, store, other, scope)
     if store.op is None:
         keep = same[0].expr if same else algebra.zero(store.expr.dtype)
         if not (same and keep == Load(store.array, store.index, store.expr.dtype)):
@@ -78,12 +79,14 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
     return [*first, *out, *([Map(stmt.domain, tuple(together), stmt.source)] if together else [])]
 
 
-def _spread(stmt: Map, store: Store, terms: list[Term]) -> tuple[list[Stmt], list[Store]]:
+def _spread(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> tuple[list[Stmt], list[Store]]:
     """Statements of their own for terms whose iterations collide, and stores that can share one map."""
+    collected = collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms)
+    first, collected = keep_shared(stmt, collected, scope.fresh, scope.path)
     groups: dict[str, list[Term]] = {}
-    for t in collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms):
+    for t in collected:
         groups.setdefault(t.array, []).append(t)
-    out: list[Stmt] = []
+    out: list[Stmt] = [*first]
     together: list[Store] = []
     for array, group in groups.items():
         if len(group) == 1 and is_pointwise(stmt.domain, group[0].index):
@@ -110,11 +113,11 @@ def _scatter_from_copy(stmt: Map, store: Store, terms: list[Term], scope: Scope)
     """Move the cotangent to an array of its own first: right whatever the terms reach."""
     extents = tuple(_most_trips(r, (*scope.path, *stmt.domain), stmt) for r in stmt.domain)
     held = scope.fresh("lin", extents, store.expr.dtype)
-    at = tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)
+    at = position(stmt)
     g, copy = Load(store.array, store.index, store.expr.dtype), Load(held.name, at, held.dtype)
     clear_own = Store(store.array, store.index, algebra.zero(held.dtype))
     moved = [Term(t.array, t.index, rewrite(t.expr, lambda n: copy if n == g else None)) for t in terms]
-    out, together = _spread(stmt, replace(store, array=held.name, index=at), moved)
+    out, together = _spread(stmt, replace(store, array=held.name, index=at), moved, scope)
     tail = [Map(stmt.domain, tuple(together), stmt.source)] if together else []
     return [Map(stmt.domain, (Store(held.name, at, g), clear_own), stmt.source), *out, *tail]
 

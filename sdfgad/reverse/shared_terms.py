@@ -1,0 +1,116 @@
+"""What a point gives to several of its neighbours is computed once, at the point, before the neighbours collect it."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sdfgad.analysis.access import extent_bound, interval_env
+from sdfgad.analysis.cost import WEIGHTS
+from sdfgad.analysis.cover import is_pointwise
+from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Map, Range, Store
+from sdfgad.reverse.gather import Term
+from sdfgad.thresholds import thresholds
+
+_KEPT = 4
+"""Operations that writing a value and reading it again count for; what costs no more is computed where it is needed."""
+
+Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
+
+
+def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh, path: tuple[Range, ...]) -> tuple[list[Map], list[Term]]:
+    """y[i - 1] += a[i] * f(i) ; y[i] += b[i] * f(i)   ->   lin[i] = f(i) ; y[i - 1] += a[i] * lin[i] ; ...
+
+    For terms that neighbours collect: each of them would compute `f` again, which as a scatter all terms of a point
+    share. The maps that fill the new arrays come first. Nothing changes where that saves little, and nothing is
+    evaluated ahead that reads what the terms do not read anyway.
+    """
+    gathered, least = _gathered(stmt, terms), thresholds().kept_terms
+    before = _cost_apart(gathered)
+    if len(gathered) < 2 or before - _cost(gathered) < least:
+        return [], list(terms)
+    shared = _shared(gathered, {r.var for r in stmt.domain})
+    for chosen in (shared, list(dict.fromkeys(gathered))):
+        extents = _extents(stmt, path)
+        after = _cost(chosen) + _KEPT * len(chosen) + _cost_apart([_cut(e, chosen) for e in gathered])
+        if chosen and extents is not None and len(chosen) <= len(gathered) and before - after >= least:
+            return _kept(stmt, terms, chosen, extents, fresh)
+    return [], list(terms)
+
+
+def _gathered(stmt: Map, terms: Sequence[Term]) -> list[Expr]:
+    """What neighbours collect: terms of arrays to which a point adds more than once."""
+    count = Counter(t.array for t in terms)
+    return [t.expr for t in terms if count[t.array] > 1 or not is_pointwise(stmt.domain, t.index)]
+
+
+def _cost(exprs: Iterable[Expr]) -> int:
+    """Operations of expressions that share what they have in common."""
+    seen: set[Expr] = set()
+    for e in exprs:
+        seen.update(walk(e, lambda n: () if n in seen else operands(n)))
+    return sum(WEIGHTS.get(n.fn, 1) for n in seen if isinstance(n, Call))
+
+
+def _cost_apart(exprs: Iterable[Expr]) -> int:
+    return sum(_cost([e]) for e in exprs)
+
+
+def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
+    """The largest parts that more than one expression contains, that change from point to point and that may be
+    computed wherever the expressions are."""
+    count = Counter(n for e in dict.fromkeys(exprs) for n in walk(e) if isinstance(n, Call))
+    ahead = {n for e in exprs for n in walk(e, certain) if isinstance(n, Load)}
+    found: dict[Expr, None] = {}
+
+    def visit(n: Expr) -> None:
+        if count[n] > 1 and n.dtype.kind in "fc" and _cost([n]) > _KEPT and _changes(n, names) and \
+                ahead.issuperset(m for m in walk(n, certain) if isinstance(m, Load)):
+            found[n] = None
+        elif n not in passed:
+            passed.add(n)
+            for part in operands(n):
+                visit(part)
+
+    passed: set[Expr] = set()
+    for e in exprs:
+        visit(e)
+    return list(found)
+
+
+def _changes(e: Expr, names: set[str]) -> bool:
+    return any(isinstance(n, Load) and any(i.symbols & names for i in n.index) for n in walk(e))
+
+
+def _cut(e: Expr, chosen: Sequence[Expr]) -> Expr:
+    """The expression with a load in place of each chosen part."""
+    return _put(e, {c: Load(f"kept{k}", (), c.dtype) for k, c in enumerate(chosen)})
+
+
+def _put(e: Expr, places: dict[Expr, Load]) -> Expr:
+    if e in places:
+        return places[e]
+    return e if not isinstance(e, Call) else rewrite(e, places.get)
+
+
+def _extents(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
+    env = interval_env((*path, *stmt.domain))
+    found = [extent_bound(r, env) for r in stmt.domain]
+    return tuple(n for n in found if n is not None) if None not in found else None
+
+
+def _kept(stmt: Map, terms: Sequence[Term], chosen: Sequence[Expr], extents: tuple[int, ...],
+          fresh: Fresh) -> tuple[list[Map], list[Term]]:
+    at = position(stmt)
+    places = {c: Load(fresh("lin", extents, c.dtype).name, at, c.dtype) for c in chosen}
+    stores = tuple(Store(held.array, at, c) for c, held in places.items())
+    return [Map(stmt.domain, stores, stmt.source)], [replace(t, expr=_put(t.expr, places)) for t in terms]
+
+
+def position(stmt: Map) -> tuple[Ix, ...]:
+    """Where a point of the domain lies in an array with room for all of them."""
+    return tuple(((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step) for r in stmt.domain)

@@ -22,7 +22,8 @@ _KEPT = 4
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 
 
-def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh, path: tuple[Range, ...]) -> tuple[list[Map], list[Term]]:
+def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh,
+                path: tuple[Range, ...]) -> tuple[list[Map], list[Term]]:
     """y[i - 1] += a[i] * f(i) ; y[i] += b[i] * f(i)   ->   lin[i] = f(i) ; y[i - 1] += a[i] * lin[i] ; ...
 
     For terms that neighbours collect: each of them would compute `f` again, which as a scatter all terms of a point
@@ -63,7 +64,7 @@ def _cost_apart(exprs: Iterable[Expr]) -> int:
 def _shared(exprs: Sequence[Expr], names: set[str]) -> list[Expr]:
     """The largest parts that more than one expression contains, that change from point to point and that may be
     computed wherever the expressions are."""
-    count = Counter(n for e in dict.fromkeys(exprs) for n in walk(e) if isinstance(n, Call))
+    count: Counter[Expr] = Counter(n for e in dict.fromkeys(exprs) for n in walk(e) if isinstance(n, Call))
     ahead = {n for e in exprs for n in walk(e, certain) if isinstance(n, Load)}
     found: dict[Expr, None] = {}
 

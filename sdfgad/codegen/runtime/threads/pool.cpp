@@ -221,7 +221,7 @@ void Pool::join() {
 // Wait for a thread that works. Where the threads of the region, which work or spin, have used less time than has passed
 // for them, one has no core: it may get this one.
 void Pool::hold(Signal &signal, uint32_t old) {
-    if (signal.spin(old, kImpatient)) return;
+    if (signal.spin(old, now() < crowded_ ? kImpatient : kGlance)) return;
     const int64_t begun = now(), busy = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     for (int64_t time = begun; time >= crowded_ && time - begun < kPatient;) {
         if (signal.spin(old, kGlance)) return;

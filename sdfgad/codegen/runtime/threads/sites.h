@@ -33,17 +33,18 @@ public:
             gain_ = 0;
             return false;
         }
-        const bool alone = site.alone <= shared;
-        return ++site.turn % kRetry == 0 ? !alone : alone;
+        // Data that has been in the caches of several threads is dear to one of them: it has to be clearly better.
+        const bool alone = site.alone * 4 <= shared * 3;
+        return ++site.turn % (alone ? kRetryShared : kRetryAlone) == 0 ? !alone : alone;
     }
     // What takes longer than before counts step by step: it may have been somebody else's fault.
     static void note(Site &site, int64_t time, bool alone, bool asleep) {
         int64_t &known = alone ? site.alone : site.shared[asleep];
-        known = known == 0 || time < known ? time : known + std::min(time - known, known) / 4;
+        known = known == 0 || time < known ? time : known + std::min(time - known, known) / 16;
     }
 
     static constexpr int64_t kShort[2] = {20'000, 200'000};  // longer ones are shared without asking
-    static constexpr uint32_t kRetry = 256;                  // what looked worse is tried again every so many times
+    static constexpr uint32_t kRetryShared = 32, kRetryAlone = 256;  // what looked worse is tried again so rarely
     static constexpr int64_t kSoon = 500'000, kWaking = 20'000;  // between regions that follow each other; to be gained
 
 private:

@@ -288,6 +288,23 @@ class Thresholds:
     """Iterations in which a condition is looked at."""
     gathered_pieces: int = 64
     """More boxes of cells with different terms than this are not worth their code."""
+    tile_reuse: float = _from(4.0, least=0.0)
+    """Uses per element touched from which on a tile pays; below it, memory sets the pace."""
+    team_waits: int = _from(2, least=1 << 20)
+    """So often threads of a team may wait for each other in the time that it takes to start them and to have them all
+    back."""
+    team_share: int = _from(1 << 14, least=1)
+    """Operations from which on the threads of a team share what one of them could do."""
+    lines_per_fork: int = _from(256, least=1 << 20)
+    """Lines from another core in the time that pays for a parallel region."""
+    second_body: int = _from(1 << 13, least=1)
+    """Work of a map that is worth a second body without its guards, or with reciprocals."""
+    block_work: int = _from(4096, least=1)
+    """Operations of a map within a block of a band from which on its loops cost little beside."""
+    library_product: int = _from(4096, least=1)
+    """Matrix products of so few multiplications are loops, and no calls of BLAS."""
+    parallel_work: int = _from(1 << 16, least=1)
+    """Elementary operations from which on a map is worth the fork of a parallel region."""
 
 
 LEAST = Thresholds(**{one.name: one.metadata["least"] for one in fields(Thresholds) if "least" in one.metadata})

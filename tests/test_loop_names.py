@@ -13,9 +13,8 @@ import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
-from sdfgad.transform.products import contract, product_sums, streams
-from sdfgad.transform.recurrences import block_loops
 from tests.support.oracle import program_gradient
+from tests.support.thresholds import change
 
 NAMES = ("i", "j", "t", "k", "h", "z1", "border", "counter", "row", "column", "here", "strip", "block", "_0", "_1",
          "d0", "c0", "e1", "m0", "w0", "b0", "g0", "s0", "p0", "h0", "i0", "j0", "k0", "r0", "row0", "block0", "slot0",
@@ -53,11 +52,8 @@ def outcome(fn: Callable[..., Any]) -> tuple[Any, ...]:
 @pytest.fixture
 def everything_fires(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes from which on passes do something are small here."""
-    monkeypatch.setattr(product_sums, "LEAST_WORK", 1)
-    monkeypatch.setattr(streams, "LEAST_BYTES", 1)
-    monkeypatch.setattr(contract, "SMALL_PRODUCT", 1)
-    monkeypatch.setattr(contract, "SMALL_EXTENT", 1)
-    monkeypatch.setattr(block_loops, "FEWEST_ITERATIONS", 1)
+    change(monkeypatch, summed_product=1, streamed_matrix=1, contracted_product=1, contracted_extent=1,
+           blocked_iterations=1)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from sdfgad.analysis.chances import chance
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.walk import children, reads, writes
+from sdfgad.thresholds import thresholds
 
 UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have; one that may end early, at most."""
@@ -22,8 +23,6 @@ NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 23
 """Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
 STREAM_BYTES = 2 * CACHE_BYTES
 """Records of more bytes have left every cache when they are read again."""
-WORTH_SHARING = 1 << 16
-"""A map is worth the fork of a parallel region from this many elementary operations on."""
 FEW_POINTS = 8
 """A map over fewer points has nothing to do at once."""
 WEIGHTS: Mapping[str, int] = MappingProxyType({
@@ -96,7 +95,7 @@ def seconds_of(block: Block, arrays: Mapping[str, Array], clock: Clock, path: tu
 
 def _shared(loop: Loop, arrays: Mapping[str, Array], path: tuple[Range, ...]) -> bool:
     """Whether the threads share its iterations."""
-    return loop.parallel and _work_of((loop,), arrays, path).operations >= WORTH_SHARING
+    return loop.parallel and _work_of((loop,), arrays, path).operations >= thresholds().parallel_work
 
 
 def _work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...],
@@ -148,7 +147,7 @@ def _map(stmt: Map, arrays: Mapping[str, Array], points: float, warm: frozenset[
              + _traffic({p.array: points * p.expr.dtype.itemsize for p in stores}, arrays, warm).times(2))
     if points < FEW_POINTS:
         return moved + Work(scalar=done, statements=1)
-    if done < WORTH_SHARING:
+    if done < thresholds().parallel_work:
         return moved + Work(vector=done, statements=1)
     return moved + Work(shared=done, statements=1, forks=1)
 

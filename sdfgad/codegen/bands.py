@@ -14,14 +14,13 @@ from sdfgad.codegen.loop_heads import guarded, guarded_range, head_of
 from sdfgad.codegen.parallel import MOST_BLOCKS
 from sdfgad.codegen.row_blocks import block_rows
 from sdfgad.codegen.row_order import MOST_GLUED, Rowed, in_rows, origins_of, tied
-from sdfgad.codegen.schedule import PARALLEL_WORK, Extent, Group, Item, Kernel, Region
+from sdfgad.codegen.schedule import Extent, Group, Item, Kernel, Region
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Block, Loop, Map, Range
 from sdfgad.ir.walk import all_writes, conflicts, writes
+from sdfgad.thresholds import thresholds
 
-WORTH_A_BLOCK = 4096
-"""Operations of a map within a block from which on its loops cost little beside."""
 FEWEST_BLOCKS = 8
 UNEVEN = 1.5
 """The row with most work may have so many times that of all rows on average."""
@@ -230,7 +229,7 @@ class _Run:
         first = max((r for r in self.joints if r < middle), default=rows.start) - rows.start
         last = rows.stop - min((r for r in self.joints if r >= middle), default=rows.stop)
         inner = range(rows.start + first, rows.stop - last)
-        worth = int(work / (WORTH_A_BLOCK * len(self.taken)))
+        worth = int(work / (thresholds().block_work * len(self.taken)))
         most = min(MOST_BLOCKS, len(inner), max(FEWEST_BLOCKS, worth))
         fits = first + last <= 2 * MOST_GLUED and most >= FEWEST_BLOCKS
         return _Blocks(inner, first, last, most - most % FEWEST_BLOCKS) if fits else None
@@ -267,7 +266,7 @@ def _even(maps: list[Rowed]) -> bool:
     """Whether all rows have about as much work, as soon as there is enough for threads at all."""
     most = max(sum(m.work / len(m.rows) for m in maps if row in m.rows) for row in {m.rows.start for m in maps})
     total = sum(m.work for m in maps)
-    return total < PARALLEL_WORK or most * len(_span(maps)) <= UNEVEN * total
+    return total < thresholds().parallel_work or most * len(_span(maps)) <= UNEVEN * total
 
 
 def _span(maps: Iterable[Rowed]) -> range:

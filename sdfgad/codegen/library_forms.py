@@ -22,9 +22,8 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, axis
 from sdfgad.ir.walk import children, with_children
 from sdfgad.names import fresh, variable, variable_of
+from sdfgad.thresholds import thresholds
 
-SMALL_PRODUCT = 4096
-"""Matrix products of so few multiplications are loops."""
 _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.bool_)
 
 
@@ -108,7 +107,7 @@ def _usable(frame: Frame, view: View) -> bool:
 def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
-    if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= SMALL_PRODUCT:
+    if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= thresholds().library_product:
         return _product_loops(stmt)
     before: list[Stmt] = []
     ins = []

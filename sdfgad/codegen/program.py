@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen import schedule
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
@@ -24,6 +23,7 @@ from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
+from sdfgad.thresholds import thresholds
 
 _NO_LIMIT = 2**63 - 1
 OWN = 1 << 16
@@ -42,7 +42,7 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     added to what tells programs apart.
     """
     results = tuple(results)
-    full = key_of("program", key, fingerprint(program), results, sorted(loose), schedule.PARALLEL_WORK, FLAGS,
+    full = key_of("program", key, fingerprint(program), results, sorted(loose), repr(thresholds()), FLAGS,
                   runtime_text(), *environment())
     found = entry(full)
     if found is not None:

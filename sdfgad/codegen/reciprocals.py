@@ -11,11 +11,12 @@ from sdfgad.analysis.rounding import rewrite_rounded, roundable
 from sdfgad.codegen.cost import map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.schedule import Group, Item, Kernel, kernel_frame
-from sdfgad.codegen.unguarded import WORTH_A_COPY, same_everywhere
+from sdfgad.codegen.unguarded import same_everywhere
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, walk
 from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, with_children
+from sdfgad.thresholds import thresholds
 
 
 class Reciprocals:
@@ -62,7 +63,7 @@ class Reciprocals:
         return with_children(stmt, blocks) if blocks else stmt
 
     def _map(self, frame: Frame, stmt: Map) -> Stmt:
-        if map_work(stmt, frame.bounds) < WORTH_A_COPY or not any(_quotients(p.expr) for p in stmt.body):
+        if map_work(stmt, frame.bounds) < thresholds().second_body or not any(_quotients(p.expr) for p in stmt.body):
             return stmt
         divisors: dict[Expr, None] = {}
         made = replace(stmt, body=tuple(self._part(stmt, p, divisors) for p in stmt.body))

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sdfgad.analysis.cost import WORTH_SHARING
 from sdfgad.codegen.cost import block_work, map_work
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.parallel import share
@@ -19,8 +18,8 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, own_ranges, statements
 from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
 
-PARALLEL_WORK = WORTH_SHARING
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
 
@@ -120,15 +119,16 @@ class Scheduler:
         for stmt in statements(block):
             if isinstance(stmt, Loop):
                 frame = frame.inside([stmt.range])
-            if isinstance(stmt, Map) and stmt.domain and map_work(stmt, frame.bounds) >= PARALLEL_WORK:
+            if isinstance(stmt, Map) and stmt.domain and map_work(stmt, frame.bounds) >= thresholds().parallel_work:
                 return True
-            if isinstance(stmt, Loop) and stmt.parallel and block_work((stmt,), frame.bounds) >= PARALLEL_WORK:
+            worth = thresholds().parallel_work
+            if isinstance(stmt, Loop) and stmt.parallel and block_work((stmt,), frame.bounds) >= worth:
                 return True
         return False
 
     def _rows(self, frame: Frame, stmt: Loop) -> list[Item]:
         """A parallel loop, and those that make up its whole body, as one kernel."""
-        if block_work((stmt,), frame.bounds) < PARALLEL_WORK:
+        if block_work((stmt,), frame.bounds) < thresholds().parallel_work:
             return [Group((stmt,))]
         ranges, body, private = [stmt.range], stmt.body, stmt.private
         while len(body) == 1 and isinstance(inner := body[0], Loop) and inner.parallel and not private:
@@ -148,7 +148,7 @@ class Scheduler:
         return tuple(extents), tuple(setup)
 
     def _map(self, frame: Frame, stmt: Map) -> list[Item]:
-        if not stmt.domain or map_work(stmt, frame.bounds) < PARALLEL_WORK:
+        if not stmt.domain or map_work(stmt, frame.bounds) < thresholds().parallel_work:
             return [Group((stmt,))]
         shared = share(stmt, frame, self.fresh)
         if shared is None:

@@ -10,11 +10,8 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, pieces, private_arrays
 from sdfgad.ir.program import If, Lib, Loop, Pop, Push
 from sdfgad.ir.walk import all_reads, all_writes, statements
+from sdfgad.thresholds import thresholds
 
-WAITS_A_FORK = 2
-"""So often threads may wait for each other in the time that it takes to start them and to have them all back."""
-WORTH_A_SHARE = 1 << 14
-"""Operations from which on the threads of a team share what one of them could do."""
 STACK = 1 << 20
 """Bytes of arrays of all kernels on the stack of a thread, which might not share any."""
 ENTRIES = 16
@@ -45,7 +42,7 @@ def _shared(item: Item, frame: Frame, fresh: Callable[[str], str], team: bool) -
     if isinstance(item, Region):
         inner, team = _inside(item, frame), team or item.team
         return replace(item, parts=tuple(tuple(_shared(i, inner, fresh, team) for i in part) for part in item.parts))
-    made = one_band(item.body, frame, fresh, WORTH_A_SHARE) if team and isinstance(item, Group) else None
+    made = one_band(item.body, frame, fresh, thresholds().team_share) if team and isinstance(item, Group) else None
     return item if made is None else made
 
 
@@ -105,4 +102,4 @@ class _Count:
 def _pays(item: Region, frame: Frame) -> bool:
     count = _Count()
     count.region(item, frame, 1.0)
-    return count.waits <= WAITS_A_FORK * count.forks
+    return count.waits <= thresholds().team_waits * count.forks

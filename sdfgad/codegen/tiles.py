@@ -21,9 +21,8 @@ from sdfgad.codegen.toolchain import vector_bytes, vector_registers
 from sdfgad.ir.expr import Expr, Load, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Range, Store
+from sdfgad.thresholds import thresholds
 
-LEAST_REUSE = 4.0
-"""Uses per element touched from which on a tile pays; below it, memory sets the pace."""
 LATENCY, PER_CYCLE = 4, 2
 """Cycles until a sum can be added to again; additions, and loads, begun per cycle."""
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
@@ -81,7 +80,7 @@ def plan_tile(frame: Frame, stmt: Map) -> Tile | None:
     """The cheapest tile for a map that is one sum of products; None when there is none or none pays."""
     frame, stmt = told_apart(frame, replace(stmt, domain=tuple(r.upwards for r in stmt.domain)))
     found = _sum_of(frame, stmt)
-    if found is None or _reuse(frame, found) < LEAST_REUSE:
+    if found is None or _reuse(frame, found) < thresholds().tile_reuse:
         return None
     choices = [(cost, k, tile) for k, (cost, tile) in enumerate(_choices(frame, found))]
     return min(choices, default=(0.0, 0, None), key=lambda c: c[:2])[2]

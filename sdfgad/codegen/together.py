@@ -6,14 +6,11 @@ from dataclasses import replace
 from math import prod
 
 from sdfgad.analysis.cost import NEAR_BYTES
-from sdfgad.codegen import schedule
 from sdfgad.codegen.handover import Caches, Facts, Middle, enter, facts
 from sdfgad.codegen.schedule import Group, Item, Kernel, Region, pieces
 from sdfgad.ir.program import Array, If, Loop, Map, Store
 from sdfgad.ir.walk import statements
-
-LINES_A_FORK = 256
-"""Lines from another core in the time that pays for a parallel region."""
+from sdfgad.thresholds import thresholds
 
 
 def keep_together(items: tuple[Item, ...], arrays: Mapping[str, Array]) -> tuple[Item, ...]:
@@ -59,7 +56,7 @@ class _Settler:
         if first.bytes > NEAR_BYTES:
             return False
         later.items(item.parts[0], middle)
-        return later.lines * schedule.PARALLEL_WORK / LINES_A_FORK > later.saved
+        return later.lines * thresholds().parallel_work / thresholds().lines_per_fork > later.saved
 
     def facts(self, item: Group | Kernel, middle: Middle) -> Facts:
         if id(item) not in self.known:
@@ -92,7 +89,7 @@ class _Run:
                 self.most[t.array] = max(self.most.get(t.array, 0.0), sum(t.bytes))
             self.lines += times * self.caches.run(found)
             if isinstance(item, Kernel):
-                self.saved += times * (found.work - schedule.PARALLEL_WORK) / 2
+                self.saved += times * (found.work - thresholds().parallel_work) / 2
 
     def region(self, item: Region, middle: Middle, times: float) -> None:
         """A loop as its first iteration, and all others like the second one."""

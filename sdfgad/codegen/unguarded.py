@@ -14,9 +14,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, rewrite, walk
 from sdfgad.ir.program import If, Map, Stmt
 from sdfgad.ir.walk import expr_reads, writes
-
-WORTH_A_COPY = 1 << 13
-"""Operations of a map from which on it is worth standing there twice."""
+from sdfgad.thresholds import thresholds
 
 
 def without_guards(frame: Frame, stmt: Map) -> Stmt:
@@ -26,7 +24,7 @@ def without_guards(frame: Frame, stmt: Map) -> Stmt:
     For numbers that are the same at all points of the map. The result is the same but for the sign of a zero, which
     simplifications of sums do not keep either.
     """
-    if map_work(stmt, frame.bounds) < WORTH_A_COPY:
+    if map_work(stmt, frame.bounds) < thresholds().second_body:
         return stmt
     factors: dict[Expr, None] = {}
     same = same_everywhere(stmt)

@@ -13,7 +13,6 @@ import pytest
 import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.codegen import footprint as footprints
-from sdfgad.codegen import schedule
 from sdfgad.codegen.arena import LINE, Arena, pack
 from sdfgad.codegen.footprint import Footprint, footprint
 from sdfgad.codegen.generate import source
@@ -24,9 +23,11 @@ from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
 from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.thresholds import Thresholds
 from tests.codegen.build_programs import B1, C16, F4, F8, I8, add, index, load, mapped, num, program, span, store
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program, views_of
+from tests.support.thresholds import change
 
 # Places.
 
@@ -133,9 +134,9 @@ def share(found: Footprint, a: str, b: str) -> bool:
     return max(first.start, second.start) < min(first.stop, second.stop)
 
 
-@pytest.fixture(params=[0, schedule.PARALLEL_WORK], ids=["kernels", "groups"], autouse=True)
+@pytest.fixture(params=[0, Thresholds().parallel_work], ids=["kernels", "groups"], autouse=True)
 def work(request, monkeypatch) -> Iterator[None]:
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", request.param)
+    change(monkeypatch, parallel_work=request.param)
     yield
 
 

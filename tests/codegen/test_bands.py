@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdfgad.codegen import bands, schedule
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.row_order import Rowed, in_rows, tied
@@ -13,6 +12,7 @@ from sdfgad.codegen.schedule import Item, Kernel, Region
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 N = 24
 ROW, COLUMN = span("i", N), span("j", N)
@@ -22,8 +22,7 @@ INNER = [span("i", 1, N - 1), span("j", 1, N - 1)]
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter takes its time for what is worth threads."""
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 512)
+    change(monkeypatch, parallel_work=512)
 
 
 def build(*body: Stmt) -> Program:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen import bands, schedule
 from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.schedule import Group, Item, Region, pieces
 from sdfgad.ir.expr import call
@@ -11,6 +10,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Program, Stmt
 from sdfgad.ir.walk import writes
 from tests.codegen.build_programs import F8, add, agree, compare, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 N = 24
 FIXED = call("div", num(1.0), load("s"))
@@ -19,8 +19,7 @@ CHANGED = call("div", num(1.0), load("c"))
 
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 512)
+    change(monkeypatch, parallel_work=512)
 
 
 def scaled(*factors: call) -> list[Stmt]:

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen import bands, schedule, together
+from sdfgad.codegen import together
 from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.schedule import Group, Kernel, Region
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Range, Stmt
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 N = 24
 ROW, COLUMN = span("i", N), span("j", N)
@@ -17,8 +18,7 @@ INNER = [span("i", 1, N - 1), COLUMN]
 
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 512)
+    change(monkeypatch, parallel_work=512)
 
 
 SIDE = mapped([ROW], store("z", ["i", 1], mul(load("z", "i", 0), num(0.5)), "+"), store("z", ["i", 0], num(0.0)))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdfgad.codegen import schedule
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -13,11 +12,12 @@ from sdfgad.codegen.parallel import share
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program
 from tests.codegen.build_programs import B1, F8, add, compare, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 
 @pytest.fixture
 def everything_parallel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    change(monkeypatch, parallel_work=0)
     yield
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import schedule
 from sdfgad.codegen.cpp import literal
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.errors import UsageError
@@ -32,6 +31,7 @@ from tests.codegen.build_programs import (
     span,
     store,
 )
+from tests.support.thresholds import change
 
 N = 300
 
@@ -106,7 +106,7 @@ def test_max_propagates_nan(shared: bool) -> None:
 
 
 def test_same_bits_at_every_thread_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    change(monkeypatch, parallel_work=0)
     executable = agree(reductions("+"), tolerance=1e-10)
     matrix, results = np.random.default_rng(1).random((70, 130)), []
     for count in (1, 2, 3):

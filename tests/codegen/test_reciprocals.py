@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen import reciprocals
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
@@ -14,6 +13,7 @@ from sdfgad.ir import interpret
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import If, Loop, Map, Program
 from tests.codegen.build_programs import F4, F8, add, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 Y = np.array([0.0, -0.0, 1.0, -2.5, 49.0, 1e-3, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e308, 3.7e-308])
 N = len(Y)
@@ -23,7 +23,7 @@ HERE, H = load("y", "i"), load("h")
 
 @pytest.fixture(autouse=True)
 def _everything_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reciprocals, "WORTH_A_COPY", 0)
+    change(monkeypatch, second_body=0)
 
 
 def over(value: Expr, divisor: Expr = H) -> Expr:
@@ -142,7 +142,7 @@ def test_a_number_that_the_map_changes_stays() -> None:
 
 
 def test_small_maps_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reciprocals, "WORTH_A_COPY", 1000)
+    change(monkeypatch, second_body=1000)
     before = build(over(HERE))
     assert changed(before) == before
 

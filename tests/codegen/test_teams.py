@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pytest
 
-from sdfgad.codegen import bands, schedule
-from sdfgad.codegen import teams as teams_of_loops
 from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -33,6 +31,7 @@ from tests.codegen.build_programs import (
     store,
 )
 from tests.support.oracle import sample
+from tests.support.thresholds import change
 
 N = 19
 CALLS, THREADS = 25, (1, 2, 4, 8)
@@ -40,8 +39,7 @@ CALLS, THREADS = 25, (1, 2, 4, 8)
 
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 512)
+    change(monkeypatch, parallel_work=512)
 
 
 def build(*body: Stmt, rows: int = N) -> Program:
@@ -106,7 +104,7 @@ def test_threads_wait_for_each_other_and_for_what_one_of_them_does() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 64, 67])
 @pytest.mark.parametrize("step", [1, -1])
 def test_few_rows_and_odd_numbers_of_them(rows: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 1)
+    change(monkeypatch, parallel_work=1)
     team_of(build(Loop(span("t", 9), (across("y", "x", rows, step), across("x", "y", rows, step), SCALAR)), rows=rows))
 
 
@@ -137,7 +135,7 @@ def test_triangles() -> None:
 @pytest.mark.parametrize("limit", [0, 1, 2, 5])
 def test_branches(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the two is taken, by all threads; it may change what it was chosen by."""
-    monkeypatch.setattr(teams_of_loops, "WAITS_A_FORK", 9)
+    change(monkeypatch, team_waits=9)
     turn = mapped([], store("s", [], mul(load("s"), num(-1.0))))
     branch = If(compare("lt", load("s"), num(0.0)), (turn, THERE, BACK), (turn, BACK, THERE))
     outer = Loop(span("t", 20), (If(compare("lt", index("t"), index(limit)), (THERE,), ()), THERE, branch, BACK))
@@ -200,7 +198,7 @@ def test_rare_kernels_have_no_team() -> None:
 
 def in_team(monkeypatch: pytest.MonkeyPatch, least: int, *body: Stmt) -> list[type]:
     """What a loop is made of that a team runs, where so many operations are worth a share."""
-    monkeypatch.setattr(teams_of_loops, "WORTH_A_SHARE", least)
+    change(monkeypatch, team_share=least)
     made = build(Loop(span("t", 5), body))
     assert len(team_of(made)) == 1
     (region,) = (i for i in scheduled(made).items if isinstance(i, Region))

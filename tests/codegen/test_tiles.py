@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import parallel, schedule, tiles
+from sdfgad.codegen import parallel, tiles
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -14,6 +14,7 @@ from sdfgad.ir.index import elem, ix, maximum, minimum
 from sdfgad.ir.program import Map, Program
 from sdfgad.transform.sums.collect import collect_sums
 from tests.codegen.build_programs import F4, F8, I8, add, agree, compare, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 # Images, height, width, filter, channels in, channels out: extents 1, odd ones, more than one vector.
 SIZES = ((2, 5, 6, 3, 2, 7, F4), (1, 4, 9, 2, 3, 16, F8), (3, 3, 3, 2, 1, 6, F4), (1, 1, 1, 1, 1, 2, F8),
@@ -24,8 +25,8 @@ KINDS = ("forward", "weights", "input")
 @pytest.fixture(params=[False, True], ids=["sequential", "parallel"])
 def tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sum that can be a tile is one, in one thread or in many."""
-    monkeypatch.setattr(tiles, "LEAST_REUSE", 0.0)
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0 if request.param else 1 << 60)
+    change(monkeypatch, tile_reuse=0.0)
+    change(monkeypatch, parallel_work=0 if request.param else 1 << 60)
 
 
 def convolution(kind: str, n: int, height: int, width: int, k: int, c: int, d: int, dtype: np.dtype) -> Program:
@@ -168,8 +169,8 @@ def test_a_choice_that_guards_an_index_is_no_tile(tiled: None) -> None:
 @pytest.mark.parametrize(("value", "target"), [("sum", "i"), ("count", "i"), ("spread", "k")])
 def test_blocks_of_long_ranges_and_strips(size: int, value: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few targets or many: every block has its part of the long range, whole vectors or not."""
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
-    monkeypatch.setattr(tiles, "LEAST_REUSE", 0.0)
+    change(monkeypatch, parallel_work=0)
+    change(monkeypatch, tile_reuse=0.0)
     monkeypatch.setattr(parallel, "WIDE_BLOCK", 4)
     monkeypatch.setattr(parallel, "MOST_BLOCKS", 16)
     monkeypatch.setattr(tiles, "_STRIP_BYTES", 1 << 10)

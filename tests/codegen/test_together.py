@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdfgad.codegen import bands, schedule, together
+from sdfgad.codegen import together
 from sdfgad.codegen.footprint import scheduled
 from sdfgad.codegen.handover import ALL, ANY, LINE, ONE, Caches, Facts, Owner, Touched, apart, facts
 from sdfgad.codegen.schedule import Extent, Group, Kernel, pieces
@@ -30,6 +30,7 @@ from tests.codegen.build_programs import (
     span,
     store,
 )
+from tests.support.thresholds import change
 
 N = 24
 ROWS, COLUMNS = Owner("parts", 0, (6, 12, 18)), Owner("parts", 1, (6, 12, 18))
@@ -38,9 +39,8 @@ ROWS, COLUMNS = Owner("parts", 0, (6, 12, 18)), Owner("parts", 1, (6, 12, 18))
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter takes its time for what is worth threads."""
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 512)
-    monkeypatch.setattr(together, "LINES_A_FORK", 8)
+    change(monkeypatch, parallel_work=512)
+    change(monkeypatch, lines_per_fork=8)
 
 
 def build(*body: Stmt, dtype: np.dtype = F8, size: int = N) -> Program:
@@ -109,7 +109,7 @@ def test_only_the_loop_that_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     made = build(again(over("i", "z", heavy("z")), Loop(span("s", 2), ACROSS)))
     assert kernels(made) == 1
     agree(made)
-    monkeypatch.setattr(together, "LINES_A_FORK", 1 << 20)
+    change(monkeypatch, lines_per_fork=1 << 20)
     assert kernels(made) == 3
 
 
@@ -134,8 +134,7 @@ def test_more_than_a_cache_is_in_memory_anyway(bytes_: int, count: int, monkeypa
 
 
 def test_lines_cost_nothing_where_forks_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bands, schedule):
-        monkeypatch.setattr(module, "PARALLEL_WORK", 0)
+    change(monkeypatch, parallel_work=0)
     assert kernels(build(again(*ACROSS))) >= 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import unguarded
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
@@ -14,6 +13,7 @@ from sdfgad.ir import interpret
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import If, Map, Program
 from tests.codegen.build_programs import B1, F4, F8, add, compare, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 Y = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e308])
 N = len(Y)
@@ -23,7 +23,7 @@ K, HERE = load("k"), load("y", "i")
 
 @pytest.fixture(autouse=True)
 def _everything_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unguarded, "WORTH_A_COPY", 0)
+    change(monkeypatch, second_body=0)
 
 
 def neg(e: Expr) -> Expr:
@@ -124,7 +124,7 @@ def test_a_number_of_another_precision_stays() -> None:
 
 
 def test_small_maps_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unguarded, "WORTH_A_COPY", 1000)
+    change(monkeypatch, second_body=1000)
     before = build(guarded(mul(K, HERE)))
     assert changed(before) == before
 

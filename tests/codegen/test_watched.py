@@ -11,7 +11,7 @@ from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load as kernel_of
 from npbench_suite.kernel import names
 from sdfgad.arguments import bind
-from sdfgad.codegen import nests, schedule, tile_loops
+from sdfgad.codegen import nests, tile_loops
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.pipeline import Wish, derive
@@ -19,6 +19,7 @@ from tests.codegen.build_programs import F8, load, mapped, mul, program, span, s
 from tests.codegen.test_row_updates import PROGRAMS, sample
 from tests.programs.row_updates import written
 from tests.programs.running import load as program_of
+from tests.support.thresholds import change
 from tests.support.watched import Found, unavailable, watch, watch_gradient
 
 N = 64
@@ -32,7 +33,7 @@ GRADIENTS = [name for name in names() if kernel_of(name).gradient != "none" and 
 def everything_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     if unavailable():
         pytest.skip(unavailable())
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    change(monkeypatch, parallel_work=0)
 
 
 def own_rows() -> Program:

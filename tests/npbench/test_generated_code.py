@@ -9,10 +9,10 @@ import pytest
 from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load, names
 from sdfgad.arguments import bind
-from sdfgad.codegen import schedule
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
 from sdfgad.pipeline import Derivative, Wish, derive
+from tests.support.thresholds import change
 
 # Its arrays shrink with the data.
 REFUSED = "mandelbrot2"
@@ -32,7 +32,7 @@ def gradient_of(name: str) -> Derivative:
 def test_no_atomics(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With everything in parallel that can be, at sizes at which it is. Not even a sum into elements that data choose
     needs one: there each block of terms has a copy of its own."""
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
+    change(monkeypatch, parallel_work=0)
     kernel = load(name)
     bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("S")))
     made = derive(kernel.program, bound, Wish(wanted(kernel), kernel.output, "sum"))

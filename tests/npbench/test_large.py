@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,20 @@ pytestmark = pytest.mark.slow
 
 # Its arrays shrink with the data.
 REFUSED = "mandelbrot2"
-# Rounding decides every digit of their gradients at these data: neither mode has anything to agree on.
-CHAOTIC = ("nbody", "adi", "durbin", "mandelbrot1")
+# With the benchmark's data rounding decides every digit of these gradients: bodies that meet, points that stay inside
+# for ever, waves that cancel before they grow, a matrix that is nearly singular. These data are as large, and tame.
+TAME: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = MappingProxyType({
+    "nbody": lambda made: {"softening": 1.0},
+    "mandelbrot1": lambda made: {"maxiter": 10},
+    "adi": lambda made: {"u": np.random.default_rng(3).uniform(0.0, 1.0, made["u"].shape)},
+    "durbin": lambda made: {"r": 0.4 * 0.9 ** np.arange(float(made["r"].size))},
+})
 
 
 def arguments(kernel: Kernel, preset: str) -> dict[str, Any]:
     made = kernel.initialize(**kernel.sizes(preset))
+    if kernel.name in TAME:
+        made = made | TAME[kernel.name](made)
     return {name: value.astype(WIDER.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
             for name, value in made.items()}
 
@@ -33,7 +42,7 @@ def close(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float) ->
 
 
 @pytest.mark.parametrize("preset", ["S", "M"])
-@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one not in (REFUSED, *CHAOTIC)])
+@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one != REFUSED])
 def test_forward_and_reverse_mode_agree(name: str, preset: str) -> None:
     kernel = load(name)
     values = arguments(kernel, preset)
@@ -52,7 +61,7 @@ def test_forward_and_reverse_mode_agree(name: str, preset: str) -> None:
 
 
 @pytest.mark.parametrize("preset", ["S", "M"])
-@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one not in (REFUSED, *CHAOTIC)])
+@pytest.mark.parametrize("name", [one for one in DIFFERENTIABLE if one != REFUSED])
 def test_a_gradient_alone_with_its_value_and_on_one_thread(name: str, preset: str) -> None:
     kernel = load(name)
     values = arguments(kernel, preset)

@@ -1,18 +1,22 @@
-"""Many random programs: `python -m tests.programs --count 5000 --seed 0 [--size 40:70] [--compiled --threads 1,2,3]`.
+"""Many random programs: `python -m tests.programs --count 5000 --seed 0 [--size 40:70] [--least]`.
 
+With native code: `--compiled --threads 1,2,3`.
 Each has a number, which decides its text and its data. Those that are wrong or crash are kept with what was seen.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 
+from sdfgad.thresholds import VARIABLE
 from tests.programs.examine import Task, Verdict, examine
 from tests.programs.text import N
 
@@ -22,6 +26,8 @@ PROGRESS = 50
 
 def main() -> int:
     asked = _arguments()
+    if asked.least:
+        os.environ[VARIABLE] = "least"  # for the processes that are started, which read it when they begin
     low, high = asked.size
     tasks = [Task(n, low + n % (high - low + 1), asked.compiled, asked.threads, asked.thorough)
              for n in range(asked.seed, asked.seed + asked.count)]
@@ -45,7 +51,7 @@ def verdicts(tasks: list[Task], jobs: int) -> Iterator[Verdict]:
     """In the order in which they are found. When a process dies, what it was at is run again, each alone."""
     queue = list(reversed(tasks))
     while queue:
-        with ProcessPoolExecutor(jobs, max_tasks_per_child=PROGRESS) as pool:
+        with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=PROGRESS) as pool:
             running: dict[Future[Verdict], Task] = {}
             while queue or running:
                 while queue and len(running) < jobs + 1:
@@ -62,7 +68,7 @@ def verdicts(tasks: list[Task], jobs: int) -> Iterator[Verdict]:
 def _alone(tasks: list[Task]) -> Iterator[Verdict]:
     for task in tasks:
         try:
-            with ProcessPoolExecutor(1) as pool:
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 yield pool.submit(examine, task).result()
         except BrokenProcessPool:
             yield Verdict(task, "crash", "the process died")
@@ -97,6 +103,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--compiled", action="store_true", help="with native code rather than the reference semantics")
     parser.add_argument("--threads", type=_numbers, default=(), help="of compiled gradients: 1,2,3")
     parser.add_argument("--thorough", action="store_true", help="also with everything computed again, and taken back")
+    parser.add_argument("--least", action="store_true", help="with the least thresholds, for small programs")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--keep", type=Path, default=Path("failing_programs"), help="folder of those that fail")
     return parser.parse_args()

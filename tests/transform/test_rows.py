@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdfgad.codegen import schedule
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import call
@@ -18,6 +17,7 @@ from sdfgad.thresholds import RowLimits
 from sdfgad.transform.rows.rows import split_rows
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 EAGER = RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
 STRIPS = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, narrow=64)
@@ -166,7 +166,7 @@ def test_private_arrays_hold_nothing_at_the_start() -> None:
 @pytest.mark.parametrize("limits", [EAGER, STRIPS], ids=["rows", "strips"])
 @pytest.mark.parametrize("least", [1, 1 << 30], ids=["kernel", "alone"])
 def test_compiled(before: Program, limits: RowLimits, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
+    change(monkeypatch, parallel_work=least)
     executable = compile_program(split(before, limits))
     values = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}
     expected = {n: v.copy() for n, v in values.items()}

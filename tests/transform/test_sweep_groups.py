@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import schedule, teams
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
@@ -100,8 +99,8 @@ def test_a_group_one_block_behind_would_be_wrong(monkeypatch):
 @pytest.mark.parametrize("again", [1, 50], ids=["kernel", "team"])
 def test_neighbouring_groups_belong_to_different_threads(again, monkeypatch):
     """A thread that had them all would be behind itself alone, and the others would wait."""
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", 0)
-    monkeypatch.setattr(teams, "WAITS_A_FORK", 1 << 20)
+    change(monkeypatch, parallel_work=0)
+    change(monkeypatch, team_waits=1 << 20)
     before = wide(smooth(1))
     repeated = before.but(body=(loop(span("a", 0, again), *before.body),) if again > 1 else before.body)
     text = source(lower(jam_sweeps(repeated, repeated.arguments)))
@@ -120,7 +119,7 @@ def test_shorter_blocks_would_be_wrong(monkeypatch):
 @pytest.mark.parametrize("reach", [0, 1, 2])
 def test_native_code_gives_the_same_to_the_bit(least, reach, monkeypatch):
     """No expression leaves the compiler a choice of what to contract."""
-    monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
+    change(monkeypatch, parallel_work=least)
     line = span("d", 0, M)
     row = (one("v", (), at("x", I, 0)), each(line, put("r", ("d",), at("x", I, "d") * 0.5)), *smooth(reach),
            each(line, put("x", (I + 1, "d"), at("r", "d") * 0.1 + at("v"), "+")))

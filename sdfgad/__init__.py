@@ -1,23 +1,23 @@
 """Reverse-mode automatic differentiation of ordinary NumPy programs, compiled through SDFG dataflow graphs."""
 
-from __future__ import annotations
-
-import logging
-from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import types as _types
+import typing as _typing
 
 from sdfgad import errors as errors
 
 # Eager, so that `sdfgad.config` is the context manager: a later import of the submodule leaves the name alone.
 from sdfgad.config import config as config
+from sdfgad.logs import log_as_set as _log_as_set
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.errors import (
         AliasError,
+        CacheWarning,
         DtypeError,
         GradientMismatchError,
         InvariantError,
@@ -38,31 +38,33 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = (
-    "AliasError", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError", "OutOfBoundsError",
-    "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError", "ToolchainError",
-    "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads", "config",
-    "errors", "forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp",
+    "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
+    "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
+    "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
+    "config", "errors", "forward", "grad", "jvp", "pareto", "plan", "release", "spec", "stop_gradient",
+    "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
-_HOMES = MappingProxyType(
+_HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "Plan": "sdfgad.checkpoint.plan"}
+    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.buffers",
+       "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 
-logging.getLogger("sdfgad").addHandler(logging.NullHandler())
+_log_as_set()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sdfgad' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(_importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(set(__all__) | set(globals()))
+    return sorted(__all__)

@@ -1,7 +1,6 @@
 """The public verbs. Reads as the table of contents of the pipeline: bind, derive, compile, call."""
 from __future__ import annotations
 
-import copy
 import functools
 import threading
 import time
@@ -9,14 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, bind, check_aliases, resolve_wrt
+from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
+from sdfgad.buffers import reusable
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
+from sdfgad.compiled import Compiled
 from sdfgad.config import settings
 from sdfgad.directions import seeds_of, tangents_of
 from sdfgad.errors import UnsupportedError, UsageError
@@ -25,12 +26,14 @@ from sdfgad.memory import parse_bytes
 from sdfgad.pins import Names, pins_of
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
 from sdfgad.prospects import plans_on_front
+from sdfgad.references import of_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.results import Gradients
-from sdfgad.rules import registry
+from sdfgad.thresholds import thresholds
+from sdfgad.tracebacks import shortened
+from sdfgad.translations import once, valid
 
 _DEVICES = ("cpu",)
-_Made = TypeVar("_Made", Derivative, Primal, Pushforward)
 
 
 class GradFunction:
@@ -43,15 +46,19 @@ class GradFunction:
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
                  memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
                  value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = (),
-                 spill: str | PathLike[str] | None = None) -> None:
+                 spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
         _check_options(fn, reduce, device, plan)
+        self._options: dict[str, Any] = {
+            "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
+            "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
+            "snapshot": snapshot, "spill": spill, "source": source}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
-        self._limit, self._plan = memory_limit, plan
+        self._limit, self._plan, self._source = memory_limit, plan, source or ""
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self.of: GradFunction | None = None  # what it was made from for one object
@@ -75,38 +82,45 @@ class GradFunction:
         found: GradFunction = held.made
         return found
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self.of is not None:
+            return of_method(self, self._slot.removeprefix("_sdfgad_"))
+        return reduced(self, _again, self._options)
+
     def _bound(self, instance: Any) -> GradFunction:
-        made = copy.copy(self)
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
         made.of, made.fn = self, MethodType(self.fn, instance)
         made._known, made._repeats, made._lock = {}, {}, threading.Lock()
         return made
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, self._value)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=self._value)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, self._value)
-        return self._given(derivative, bound, self._value)(tree, grads)
+        return self._called(args, keywords, self._value) if found is UNLIKE else found
 
-    def value_and_grad(self, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def value_and_grad(self, *args: Any, **keywords: Any) -> Any:
         """`(value, gradient)` of one call."""
+        __tracebackhide__ = True
         found = self._repeated(args, keywords, True)
-        if found is not UNLIKE:
-            return found
-        bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=True)
-        tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, True)
-        return self._given(derivative, bound, True)(tree, grads)
+        return self._called(args, keywords, True) if found is UNLIKE else found
 
+    @shortened
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
+        """What a call gives that is not like the one before."""
+        bound = self._bind(args, keywords)
+        derivative = self._derivative(bound, value=value)
+        tree, grads = derivative.run(bound, self._donate)
+        self._remember(derivative, bound, value)
+        return self._given(derivative, bound, value)(tree, grads)
+
+    @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         return self._derivative(bound, value=self._value).plan
 
+    @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
         bound = self._bind(args, keywords)
@@ -116,6 +130,7 @@ class GradFunction:
         usage = derivative.measured(bound, self._donate)
         return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
 
+    @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
         bound = bind(self.fn, args, keywords)
@@ -124,21 +139,19 @@ class GradFunction:
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
-        arrays = [(n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray)]
-        check_aliases(arrays)
-        if len(arrays) < len(bound.leaves):
-            _refuse_specs(bound)
+        _refuse_specs(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
         with self._lock:
-            return _valid(self._known.setdefault((bound.signature, value), []), lambda: self._derive(bound, value))
+            found = self._known.setdefault((bound.signature, value, thresholds()), [])
+            return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
-        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit)
+        limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
                     self._plan, self._pins, self._spill)
-        return derive(self.fn, bound, wish)
+        return derive(self.fn, bound, wish, self._source)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
@@ -179,33 +192,42 @@ class _Kept:
         return type(None), ()
 
 
+def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
+    """What was pickled or copied."""
+    return GradFunction(fn.fn if isinstance(fn, (GradFunction, Compiled)) else fn, **options)
+
+
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
          store: Names = (), recompute: Names = (), snapshot: Names = (),
-         spill: str | PathLike[str] | None = None) -> Any:
+         spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
-    wrt: names or positions of arguments; by default every floating or complex array. One name gives one array, several
-    a `Gradients`. output: what is differentiated: the return value, the name of an argument updated in place, the
-    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". memory_limit:
-    bytes, "4GB", "4GiB" or "80%". plan: one made before, followed to the letter. donate: arguments whose arrays may be
-    overwritten.
+    wrt: names or positions of arguments; by default every floating or complex array, or every float where no
+    argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
+    return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
+    other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
+    before, followed to the letter. donate: arguments whose arrays may be overwritten.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
     several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
     spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
-    call.
+    call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
+    of what `exec` runs; it is compared with what they run.
 
-    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The arrays of
-    a call are left alone but for those in donate; two of them that share memory are an AliasError. Raises
-    UnsupportedError for what cannot be differentiated, OutputError where it is not clear what is to be, UsageError for
-    other arguments that do not fit, MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of
-    another program, ToolchainError without a working compiler.
+    Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
+    arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
+    away, and that shares memory with another one or with an array from outside is an AliasError; arguments that are
+    only read may be one array, and each gets its own partial derivative. Raises UnsupportedError for what cannot be
+    differentiated, OutputError where it is not clear what is to be, UsageError for other arguments that do not fit,
+    MemoryLimitError when no plan keeps the limit, PlanNotExecutable for the plan of another program, ToolchainError
+    without a working compiler.
     """
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
-        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill}
+        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill,
+        "source": source}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
@@ -219,35 +241,38 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     return make if fn is None else make(fn)
 
 
+@shortened
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
          recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
-         **keywords: Any) -> Plan:
+         source: str | None = None, **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
 
     Options and errors as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`,
     `to_html`, `save`.
     """
     made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
-                        store=store, recompute=recompute, snapshot=snapshot, spill=spill)
+                        store=store, recompute=recompute, snapshot=snapshot, spill=spill, source=source)
     return made.plan(*args, **keywords)
 
 
+@shortened
 def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
            reduce: str | None = None, device: str = "cpu", store: Names = (), recompute: Names = (),
-           snapshot: Names = (), **keywords: Any) -> list[Plan]:
+           snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
     """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
 
     Arguments or specs and options as in `plan`. Each is executable as it is, `grad(fn, plan=p)`, and its predicted peak
     is that of its program; none is both smaller and faster than another.
     """
     made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, device=device, store=store, recompute=recompute,
-                        snapshot=snapshot)
+                        snapshot=snapshot, source=source)
     return made.pareto(*args, points=points, **keywords)
 
 
+@shortened
 def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
-        memory_limit: Any = None) -> tuple[Any, Callable[..., Any]]:
+        memory_limit: Any = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
     With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
@@ -257,12 +282,12 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     """
     _refuse_gradients(fn)
     bound = bind(fn, args, {})
-    check_aliases((n, v) for n, v in bound.leaves.items() if isinstance(v, np.ndarray))
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
-    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit))
-    derivative = _once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish))
-    base: Primal = _once(fn, ("primal", bound.signature, repr(output)), lambda: primal(fn, bound, output))
+    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
+    derivative = once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish, source or ""))
+    base: Primal = once(fn, ("primal", bound.signature, repr(output)),
+                        lambda: primal(fn, bound, output, source or ""))
     tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
     single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
@@ -275,43 +300,28 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     return out, pullback
 
 
+@shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, **keywords: Any) -> tuple[Any, Any]:
+        output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
 
-    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output: as in
-    `grad`, for functions that update an argument in place. keywords: arguments passed by name. Raises UsageError for
-    tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
+    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output,
+    source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
+    Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
     _refuse_gradients(fn)
     bound = bind(fn, tuple(args), keywords)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given)
-    code: Pushforward = _once(fn, ("jvp", bound.signature, names, repr(output)),
-                              lambda: pushforward(fn, bound, names, output))
+    code: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output)),
+                              lambda: pushforward(fn, bound, names, output, source or ""))
     return code.run(bound, given)
 
 
-def forward(fn: Callable[..., Any]) -> Callable[..., Any]:
+def forward(fn: Callable[..., Any], *, source: str | None = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
-    refuses the same (UnsupportedError)."""
-    fn = fn.fn if isinstance(fn, GradFunction) else fn
-    known: dict[Any, list[Primal]] = {}
-    repeats: dict[str, Repeat | None] = {}
-
-    @functools.wraps(fn)
-    def compiled(*args: Any, **keywords: Any) -> Any:
-        repeat = repeats.get("last")
-        found = UNLIKE if repeat is None else repeat(args, keywords)
-        if found is not UNLIKE:
-            return found
-        bound = bind(fn, args, keywords)
-        code = _valid(known.setdefault(bound.signature, []), lambda: primal(fn, bound))
-        value = code.run(bound, frozenset())[0]
-        repeats["last"] = code.repeats(lambda: code.repeat(fn, bound))
-        return value
-
-    return compiled
+    refuses the same (UnsupportedError). source: as in `grad`."""
+    return Compiled(fn.fn if isinstance(fn, GradFunction) else fn, source or "")
 
 
 def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
@@ -369,27 +379,3 @@ def _one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:
 def _snapshot(bound: Bound) -> Bound:
     leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
     return Bound(bound.values, leaves, bound.signature)
-
-
-@functools.lru_cache(maxsize=64)
-def _known(fn: Callable[..., Any]) -> dict[Any, Any]:
-    return {}
-
-
-def _once(fn: Callable[..., Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What `make` gives, made once per function, key and rule book, and again when its surroundings have changed."""
-    return _valid(_known(fn).setdefault((*key, registry.version()), []), make)
-
-
-MAX_SURROUNDINGS = 8
-"""Translations kept for the same arguments in other surroundings."""
-
-
-def _valid(found: list[_Made], make: Callable[[], _Made]) -> _Made:
-    """The one of `found` whose function would still be translated the same; else a new one, which joins them."""
-    for made in found:
-        if made.parsed.surroundings.unchanged():
-            return made
-    found.insert(0, make())
-    del found[MAX_SURROUNDINGS:]
-    return found[0]

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from math import prod
 from pathlib import Path
@@ -17,7 +17,7 @@ from sdfgad import __version__
 from sdfgad.arrays import Spec, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import thread_count
-from sdfgad.errors import AliasError, DtypeError, UsageError
+from sdfgad.errors import DtypeError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
 
@@ -40,10 +40,15 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
         except TypeError as error:
             raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
         bound.apply_defaults()
-        values = dict(bound.arguments)
+        values = {n: v for n, v in bound.arguments.items() if n not in _held(fn) or n in keywords}
     leaves: dict[str, Any] = {}
     signature = tuple([(name, _signature(name, value, leaves)) for name, value in values.items()])
     return Bound(values, leaves, signature)
+
+
+def _held(fn: Callable[..., Any]) -> Mapping[str, Any]:
+    """Arguments that a partial holds by name: they belong to the function, not to the call."""
+    return fn.keywords if isinstance(fn, partial) else {}
 
 
 def as_called(fn: Callable[..., Any], bound: Bound) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -94,10 +99,10 @@ class _Plain:
 
 @lru_cache(maxsize=256)
 def _plain(fn: Callable[..., Any]) -> _Plain | None:
-    """The parameters of a function, if none of them takes whatever is left over."""
+    """The parameters of a function, if none of them takes whatever is left over or is held by a partial."""
     found = _signature_of(fn).parameters
     kinds = [p.kind for p in found.values()]
-    if any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
+    if _held(fn) or any(p in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for p in kinds):
         return None
     by_name = frozenset(n for n, p in found.items() if p.kind is not inspect.Parameter.POSITIONAL_ONLY)
     defaults = {n: p.default for n, p in found.items() if p.default is not inspect.Parameter.empty}
@@ -163,10 +168,13 @@ def is_differentiable(value: Any) -> bool:
 
 
 def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
-    """Names of the leaves to differentiate: given by name or position, or every floating or complex array."""
+    """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
+    where there is no array at all."""
     parameters = list(bound.values)
     if wrt is None:
         found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
+        if not found and not any(hasattr(v, "shape") for v in bound.leaves.values()):
+            found = tuple(bound.leaves)
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {_told(bound)}")
@@ -182,7 +190,7 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
 def _parameter_name(fn: Callable[..., Any], entry: Any, parameters: list[str]) -> str:
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
         if not -len(parameters) <= entry < len(parameters):
-            raise UsageError(f"wrt={entry}: {fn.__name__} has {len(parameters)} arguments", code="SG204")
+            raise UsageError(f"wrt={entry}: the function has {len(parameters)} arguments", code="SG204")
         return parameters[entry]
     if not isinstance(entry, str) or entry not in parameters:
         raise UsageError(f"wrt={entry!r}: no argument of this name", code="SG204",
@@ -239,18 +247,6 @@ def _described(name: str, value: Any) -> Argument:
     kind = np.dtype(value.dtype) if hasattr(value, "dtype") else np.dtype(type(value))
     shape = tuple(int(n) for n in getattr(value, "shape", ()))
     return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
-
-
-def check_aliases(arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Refuse two array arguments that share memory: a gradient with respect to either would be ambiguous."""
-    seen = [(n, a, a.base is None and a.flags.owndata) for n, a in arrays if a.size]
-    if len(seen) < 2:
-        return
-    for k, (name, a, own) in enumerate(seen):
-        for other, b, also in seen[:k]:
-            # Two arrays with memory of their own are told apart at once, which is the usual case.
-            if not (own and also and a is not b) and np.may_share_memory(a, b) and np.shares_memory(a, b):
-                raise AliasError(f"arguments {other!r} and {name!r} share memory", help="pass a copy of one of them")
 
 
 def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:

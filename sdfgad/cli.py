@@ -155,7 +155,6 @@ def check(
 @group.command()
 @_target_options
 @click.option("--memory-limit", default="", help='For example 4GB, 4GiB or 80%.')
-@click.option("--device", default="", help="cpu (default) or gpu.")
 @click.option("--json", "json_file", default="", metavar="FILE|-", help="Write the plan as JSON; - is stdout.")
 @click.option("--html", "html_file", default="", metavar="FILE", help="Write one self-contained page.")
 @click.option("--pareto", "points", is_flag=False, flag_value="12", default="", metavar="[N]",
@@ -238,7 +237,7 @@ group.add_command(_Bench(
 @group.command()
 @click.option("--json", "as_json", is_flag=True, help="Print only JSON.")
 def doctor(as_json: bool) -> None:
-    """Check compiler, BLAS, solver, cache, memory, CUDA and MPI, and show the settings with their origin."""
+    """Check compiler, BLAS, solver, cache and memory, and show the settings with their origin."""
     report = import_module("sdfgad.doctor").examine()
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=2))

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from sdfgad.cores import usable_cores
 from sdfgad.errors import UsageError
 from sdfgad.memory import parse_bytes
 
@@ -34,14 +35,20 @@ class Settings:
     """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
     device: str = "cpu"
     num_threads: int | None = None
-    """None: OpenMP's own default."""
+    """The most threads of a call. None: as many as there are cores that this process may use."""
+    thread_guard: bool = True
+    """Fewer threads than that while other work takes the cores. False: always exactly as many."""
     solver_time_limit: float = 30.0
     """Seconds that one integer program may take."""
     log: str = "warning"
     check: str = "off"
     """What happens when the measured peak is above the predicted one."""
+    progress: bool | None = None
+    """Whether a line on stderr tells about what takes longer than a second; None: where stderr is a terminal."""
     debug_nans: bool = False
     """Fill fresh buffers with NaN and report where the first NaN of a gradient appears."""
+    verify: bool = False
+    """Look after every pass whether the program keeps all rules (`InvariantError`); slow, for reports of bugs."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +107,13 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "memory_limit": (_limit, "a number of bytes"),
     "device": (_text, "the name of a device"),
     "num_threads": (_count, "an integer of at least 1"),
+    "thread_guard": (_flag, "true or false"),
     "solver_time_limit": (_seconds, "a number of seconds above 0"),
     "log": (_log_level, f"one of {', '.join(LOG_LEVELS)}"),
     "check": (_check_mode, f"one of {', '.join(CHECK_MODES)}"),
+    "progress": (_flag, "true or false"),
     "debug_nans": (_flag, "true or false"),
+    "verify": (_flag, "true or false"),
 })
 _context: ContextVar[Mapping[str, Any]] = ContextVar("sdfgad_config", default=MappingProxyType({}))
 
@@ -133,11 +143,39 @@ def thread_count() -> int | None:
     return _outer_thread_count(os.environ.get("SDFGAD_NUM_THREADS")) if value is None else int(value)
 
 
+def asked_threads(count: int | None) -> int:
+    """What a compiled program is told: the most threads of a call, 0 for one a core; negative where it has to be
+    exactly so many."""
+    guard = _context.get().get("thread_guard")
+    if guard is None:
+        guard = _outer_guard(os.environ.get("SDFGAD_THREAD_GUARD"))
+    return count or 0 if guard else -(count or usable_cores())
+
+
+@lru_cache(maxsize=8)
+def _outer_guard(environment: str | None) -> bool:
+    """What environment and project files say; asked again when the variable changes."""
+    del environment
+    return settings().thread_guard
+
+
 @lru_cache(maxsize=8)
 def _outer_thread_count(environment: str | None) -> int | None:
     """What environment and project files say; asked again when the variable changes."""
     del environment
     return settings().num_threads
+
+
+def verifying() -> bool:
+    """Whether all rules are looked at after every pass; as cheap as `thread_count`."""
+    value = _context.get().get("verify")
+    return _outer_verifying(os.environ.get("SDFGAD_VERIFY")) if value is None else bool(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_verifying(environment: str | None) -> bool:
+    del environment
+    return settings().verify
 
 
 def origins(**arguments: Any) -> Mapping[str, Origin]:

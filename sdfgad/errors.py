@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from sdfgad.callers import is_users
+
 CODES: Mapping[str, str] = MappingProxyType({
     "SG101": "this construct is not supported",
     "SG102": "this Python code cannot be compiled",
@@ -24,19 +26,16 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG108": "this argument cannot be passed to a compiled function",
     "SG109": "this value is not an array, a number, a boolean, a string or None",
     "SG121": "this call goes into Python and has no derivative rule",
-    "SG122": "a derivative rule is missing",
     "SG123": "this statement cannot be differentiated",
     "SG130": "a function or operation has no derivative rule",
     "SG131": "a library operation on a block whose size changes at run time",
     "SG132": "the derivative of this factorisation is not supported",
     "SG133": "the derivative of a product accumulated in place is not supported",
     "SG134": "a minimum or maximum over a size known only at run time",
-    "SG135": "the derivative of this transform is not supported",
-    "SG151": "this program is not supported on the chosen device",
     "SG190": "this statement is not in a form that can be reversed",
     "SG201": "the output to differentiate is not a scalar or not clear",
     "SG202": "the dtype of this argument carries no gradient",
-    "SG203": "two array arguments share memory",
+    "SG203": "an argument that is updated shares memory with another array",
     "SG204": "no argument of this name",
     "SG205": "the arguments do not fit the function or the seed",
     "SG206": "this number of bytes cannot be read",
@@ -53,8 +52,6 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG402": "a NaN appeared in the gradient",
     "SG501": "no working C++ compiler",
     "SG502": "no BLAS library",
-    "SG503": "the CUDA toolkit or driver is missing or does not work",
-    "SG504": "MPI is missing or does not work",
     "SG505": "the generated code did not compile",
     "SG506": "the integer programming solver does not work",
     "SG507": "the cache folder cannot be used",
@@ -131,13 +128,18 @@ class SdfgadError(Exception):
 
 
 class UnsupportedError(SdfgadError, NotImplementedError):
-    """The program holds something that cannot be compiled or differentiated: SG1xx."""
+    """The program holds something that cannot be compiled or differentiated: SG1xx.
+
+    ``calls``: the calls that led to the line, from the function itself on. ``within``: the calls that lead from that
+    line to the place inside a library where it is.
+    """
 
     default_code = "SG101"
 
     def __init__(
         self, what: str = "", *, source: SourceLine | None = None, code: str = "", help: str = "",
-        others: tuple[UnsupportedError, ...] = (),
+        others: tuple[UnsupportedError, ...] = (), calls: tuple[SourceLine, ...] = (),
+        within: tuple[SourceLine, ...] = (),
     ) -> None:
         super().__init__(what, code=code, help=help)
         self.what = what
@@ -146,6 +148,8 @@ class UnsupportedError(SdfgadError, NotImplementedError):
         self.line = source.line if source else 0
         self.column = source.column if source else 0
         self.others = others
+        self.calls = calls
+        self.within = within
 
     def __str__(self) -> str:
         return "\n".join((self._own_text(), *(error._own_text() for error in self.others),
@@ -155,7 +159,9 @@ class UnsupportedError(SdfgadError, NotImplementedError):
         headline = f"[{self.code}] {CODES.get(self.code, 'not supported')}"
         if self.source is None:
             return "\n".join((f"{headline}: {self.what}" if self.what else headline, *self._help_lines()))
-        return "\n".join((headline, self.source.excerpt(self.what), *self._help_lines()))
+        what = f"{self.what}, in {self.within[-1].function}()" if self.within else self.what
+        return "\n".join((headline, *(f"  from {_told(place)}" for place in self.calls), self.source.excerpt(what),
+                          *(f"  to   {_told(place)}" for place in self.within), *self._help_lines()))
 
 
 class UsageError(SdfgadError, ValueError, TypeError):
@@ -177,7 +183,7 @@ class DtypeError(UsageError):
 
 
 class AliasError(UsageError):
-    """Two array arguments overlap in memory: SG203."""
+    """An argument that is updated overlaps in memory with another one or an array from outside: SG203."""
 
     default_code = "SG203"
 
@@ -244,7 +250,7 @@ class GradientMismatchError(SdfgadError, AssertionError):
 
 
 class ToolchainError(SdfgadError):
-    """Compiler, BLAS, CUDA, MPI, solver or cache folder: SG5xx. Shows the failing command and its last lines."""
+    """Compiler, BLAS, solver or cache folder: SG5xx. Shows the failing command and its last lines."""
 
     default_code = "SG501"
 
@@ -275,6 +281,10 @@ class UnusedArgumentWarning(UserWarning):
     """An argument named in ``wrt`` does not reach the output: its gradient is zero."""
 
 
+class CacheWarning(UserWarning):
+    """The cache folder cannot be written: what is compiled is kept for this process only: SG507."""
+
+
 class PeakWarning(UserWarning):
     """A call held more bytes than its plan predicted: SG303."""
 
@@ -282,6 +292,17 @@ class PeakWarning(UserWarning):
 def unsupported(source: SourceLine | None, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
     """The refusal of one construct at ``source``: ``raise unsupported(line, "a call of eval", "inline it")``."""
     return UnsupportedError(what, source=source, code=code, help=help)
+
+
+def unsupported_in_calls(places: Sequence[SourceLine], what: str, help: str, code: str) -> UnsupportedError:
+    """The refusal of what stands at the last of these places, each called from the one before.
+
+    What is shown is the last line that the user can rewrite.
+    """
+    last = next((k for k in range(len(places) - 1, -1, -1) if is_users(places[k].file)), len(places) - 1)
+    within = tuple(places[last + 1:])
+    return UnsupportedError(what, source=places[last], code=code, calls=tuple(places[:last]), within=within,
+                            help=_OF_A_LIBRARY if within else help)
 
 
 def unsupported_all(errors: Sequence[UnsupportedError]) -> UnsupportedError:
@@ -304,6 +325,14 @@ def explain(code: str) -> str:
     return f"{code.upper()}: {meaning}\n{_FAMILIES[code[2]]}"
 
 
+_OF_A_LIBRARY = "the library is not written for this: call it before and pass what it gives, or write it with NumPy"
+
+
+def _told(place: SourceLine) -> str:
+    """One line for a place that leads to another one."""
+    return f"{place}:  {place.text().strip()}"
+
+
 def _short_path(file: str) -> str:
     """Relative to the working folder when the file lies below it."""
     here = os.getcwd() + os.sep
@@ -318,5 +347,5 @@ def _characters(text: str, byte_offset: int) -> int:
 # Tracebacks show the public name `sdfgad.UnsupportedError`, which is also where pickle finds the class again.
 for _public in (SdfgadError, UnsupportedError, UsageError, OutputError, DtypeError, AliasError, OutOfBoundsError,
                 MemoryLimitError, PlanNotExecutable, SnapshotError, GradientMismatchError, ToolchainError,
-                InvariantError, UnusedArgumentWarning, PeakWarning):
+                InvariantError, UnusedArgumentWarning, CacheWarning, PeakWarning):
     _public.__module__ = "sdfgad"

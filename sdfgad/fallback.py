@@ -45,7 +45,7 @@ def _first(loop: OpenLoop, most: int) -> Mode | None:
         count = min(MOST_ONLINE, most) // 2 * 2
         return Mode(ONLINE, count) if count else None
     # Inside a loop of unknown length each of its iterations has snapshots of its own, on tapes.
-    count = min(loop.trips, most, isqrt(loop.trips) + 1 if loop.inside else most)
+    count = min(loop.trips, most, isqrt(loop.trips) + 1 if loop.inside and loop.state else most)
     return Mode(SEGMENTS, count) if count > 1 else None
 
 

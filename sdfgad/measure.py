@@ -8,13 +8,13 @@ them are kept that the call takes.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from sdfgad.callers import warn
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
 from sdfgad.config import settings
@@ -57,8 +57,9 @@ def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[
 
 
 def promised_bytes(predicted: Predicted, limit: int | None) -> int | None:
-    """The most a call may be measured at; None: a growable tape without a limit promises nothing."""
-    most = limit if predicted.unbounded else predicted.peak_bytes
+    """The most a call may be measured at; None: a growable tape without a bound and a limit promises nothing."""
+    bounds = [b for b in (limit, predicted.most_bytes) if b is not None]
+    most = min(bounds, default=None) if predicted.unbounded else predicted.peak_bytes
     return None if most is None else int(most * (1 + SLACK_SHARE)) + SLACK_BYTES
 
 
@@ -72,4 +73,4 @@ def check_peak(used: Usage, predicted: Predicted, limit: int | None) -> None:
     if mode == "error":
         raise MemoryLimitError(text, minimum_bytes=used.peak_bytes, limit_bytes=limit, code="SG303",
                                help="please report this; SDFGAD_CHECK=off returns the gradient all the same")
-    warnings.warn(f"[SG303] {text}", PeakWarning, stacklevel=4)
+    warn(f"[SG303] {text}", PeakWarning)

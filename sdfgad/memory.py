@@ -26,12 +26,15 @@ _NUMBER = re.compile(r"\s*(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(?
 _EXAMPLES = 'write an integer, "4GB" (4e9 bytes), "4GiB" (4 * 2**30 bytes), "4e9" or "80%" of what is available'
 
 
-def parse_bytes(limit: Any) -> int | None:
-    """``4_000_000_000``, ``"4GB"``, ``"4GiB"``, ``"4e9"`` or ``"80%"`` of the available memory as bytes."""
+def parse_bytes(limit: Any, reusable: int = 0) -> int | None:
+    """``4_000_000_000``, ``"4GB"``, ``"4GiB"``, ``"4e9"`` or ``"80%"`` of the available memory as bytes.
+
+    reusable: bytes that this process holds, and would use for what the limit is about.
+    """
     if limit is None:
         return None
     if isinstance(limit, str):
-        return _parse_text(limit)
+        return _parse_text(limit, reusable)
     if isinstance(limit, float) and limit.is_integer():
         limit = int(limit)
     if isinstance(limit, bool) or not hasattr(limit, "__index__"):
@@ -41,13 +44,13 @@ def parse_bytes(limit: Any) -> int | None:
     return number
 
 
-def _parse_text(text: str) -> int:
+def _parse_text(text: str, reusable: int) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise _unreadable(text)
     number, unit = Decimal(match["number"]), match["unit"].lower()
     if unit == "%":
-        return _share(number, text)
+        return _share(number, text, reusable)
     if unit in tuple(_PREFIXES):
         letter, digits = match["unit"].upper(), match["number"]
         raise UsageError(f"{text!r} can mean powers of 1000 or of 1024", code="SG206",
@@ -57,10 +60,10 @@ def _parse_text(text: str) -> int:
     return int(number * _UNITS[unit])
 
 
-def _share(percent: Decimal, text: str) -> int:
+def _share(percent: Decimal, text: str, reusable: int) -> int:
     if percent > 100:
         raise UsageError(f"{text!r} is more than what is available", code="SG206", help=_EXAMPLES)
-    return int(available_bytes() * percent / 100)
+    return int((available_bytes() + reusable) * percent / 100)
 
 
 def _unreadable(limit: object) -> UsageError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from itertools import count
 
 GRAD = "grad_"
@@ -24,9 +24,10 @@ _RESERVED = frozenset(
 )
 
 
-_LOOP = re.compile(r"k|row|column|here|strip|block|kept|_\d*|cell\d+|[cempw]\d+(_\d+)?|[a-z]+\d+_"
-                   r"|.+_(part|round|slot|again|back)")
-"""Variables of the loops that passes make up. An index moved into such a loop must not mean another variable there."""
+_MADE = re.compile(r"[a-z]+[0-9]+(_.*)?")
+"""The form of variables that are made up, which no user's variable has. One letter before the number: of maps. A word:
+of loops. So what is moved into a loop never means another variable there, and a map may be made of whatever names the
+loops around it."""
 
 
 def grad_of(name: str) -> str:
@@ -57,15 +58,42 @@ def safe(name: str) -> str:
 
 
 def loop_variable(name: str) -> str:
-    """A user's name for a loop variable, or a variant that no pass makes up: ``k`` -> ``u_k``."""
+    """A user's name for a loop variable, or a variant that nobody makes up: ``x1`` -> ``u_x1``, ``_0`` -> ``u__0``."""
     usable = safe(name)
-    return f"u_{usable}" if _LOOP.fullmatch(usable) else usable
+    plain = usable
+    while plain.startswith("u_"):
+        plain = plain.removeprefix("u_")
+    return f"u_{usable}" if is_made_up(plain) or plain.startswith("_") else usable
 
 
 def loop_name(variable: str) -> str:
-    """What the user called a loop variable: ``u_k`` -> ``k``."""
+    """What the user called a loop variable: ``u_x1`` -> ``x1``."""
     plain = variable.removeprefix("u_")
-    return plain if plain != variable and loop_variable(plain) == variable else variable
+    return plain if loop_variable(plain) == variable else variable
+
+
+def is_made_up(variable: str) -> bool:
+    """Whether a variable is none of the user's."""
+    return _MADE.fullmatch(variable) is not None
+
+
+def variable(stem: str, taken: Container[str] = ()) -> str:
+    """A made-up variable: ``c0``, or ``c1``, ``c2``, ... : the first that is not in ``taken``.
+
+    stem: a letter for a range of a map, which must differ from the others of its domain (``taken``); a word for that of
+    a loop, which must differ from all variables of the program.
+    """
+    return next(variables(stem, taken))
+
+
+def variables(stem: str, taken: Container[str] = ()) -> Iterator[str]:
+    """One such variable after the other, without end."""
+    return (name for k in count() if (name := f"{stem}{k}") not in taken)
+
+
+def variable_of(stem: str, variable: str) -> str:
+    """The loop variable ``stem`` that belongs to another loop's: ``part0_i``. One for each loop, as its variable is."""
+    return f"{stem}0_{variable}"
 
 
 def fresh(base: str, taken: Container[str]) -> str:

@@ -1,8 +1,20 @@
 """The passes that every program goes through, in their order."""
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from sdfgad.analysis.verify import verify
+from sdfgad.config import verifying
 from sdfgad.ir.program import Program, View
+from sdfgad.ir.verify import DERIVED, OPTIMISED, PREPARED
 from sdfgad.reverse.storage import views_of
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clear_behind import clear_behind
 from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.clear_rest import clear_rest
@@ -21,7 +33,7 @@ from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen
 from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
-from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from sdfgad.transform.fusion.name_versions import name_versions
 from sdfgad.transform.fusion.part_versions import part_versions
 from sdfgad.transform.fusion.shared_values import share_values
@@ -78,57 +90,123 @@ from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 from sdfgad.transform.sums.turn_sums import turn_sums
 
-SMALL_MAP = 64
-"""Points of rows that are joined last: what they would hide from other passes is settled by then."""
+Pass: TypeAlias = Callable[..., Program]
+
+
+@dataclass(frozen=True)
+class Application:
+    """One pass, applied once: `keep` names the arrays that somebody reads afterwards. stage: of `ir.verify.STAGES`."""
+
+    name: str
+    before: Program
+    after: Program
+    keep: frozenset[str]
+    stage: str = OPTIMISED
+
+    @property
+    def changed(self) -> bool:
+        return self.after is not self.before and self.after != self.before
+
+
+Watcher: TypeAlias = Callable[[Application], None]
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+
+
+@contextmanager
+def watching(watch: Watcher) -> Iterator[None]:
+    """Within, `watch` sees every pass that is applied, in the order of application."""
+    token = _watchers.set((*_watchers.get(), watch))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
 
 
 def prepare_program(program: Program, outputs: tuple[View, ...]) -> Program:
     """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))} | set(program.watched)
-    program = multiply_as_made(factorise_sums(bound_loops(tabulate(program, seen)), seen), seen)
-    program = inline_masks(fuse_pointwise(program, seen), seen)
-    program = number_scalars(parallelise(write_out_places(program, seen), seen), seen)
-    program = sum_in_place(write_out_places(program, seen), seen)
-    program = read_shifted(share_values(fuse_pointwise(program, seen), seen), seen)
-    program = pair_by_distance(halve_symmetric(narrow_triangles(part_versions(program, seen), seen), seen), seen)
-    return collapse_equal_rows(hoist_invariants(normalise(program), seen), seen)
+    return _through(
+        program, seen,
+        tabulate, bound_loops, factorise_sums, multiply_as_made,
+        fuse_pointwise, inline_masks, write_out_places, parallelise, number_scalars,
+        write_out_places, sum_in_place, fuse_pointwise, share_values, read_shifted,
+        part_versions, narrow_triangles, halve_symmetric, pair_by_distance,
+        normalise, hoist_invariants, collapse_equal_rows, stage=PREPARED)
 
 
 def tidy(program: Program, keep: tuple[str, ...]) -> Program:
     """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
-    program = fold_zeroing(write_out_products(remove_unread_stores(remove_dead_code(program, keep), keep)), keep)
-    program = remove_dead_code(remove_overwritten(propagate_broadcasts(program)), keep)
-    return optimise(write_ahead(program, keep), keep)
+    program = _through(
+        program, keep,
+        remove_dead_code, remove_unread_stores, write_out_products, fold_zeroing,
+        propagate_broadcasts, remove_overwritten, remove_dead_code, write_ahead, stage=DERIVED)
+    return optimise(program, keep)
 
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
-    program = name_versions(fuse_pointwise(write_out_products(tabulate(program, keep)), keep), keep)
-    program = contract(fold_scales(remove_dead_code(program, keep), keep))
-    program = stream_products(guard_masked_products(merge_products(program)))
-    program = sum_directly(remove_dead_code(propagate_broadcasts(program), keep), keep)
-    program = fuse_pointwise(sum_products(program, keep), keep)
-    program = clear_first(remove_dead_code(fold_zeroing(program, keep), keep))
-    program = collect_sums(merge_ragged(remove_dead_code(fold_zeroing(remove_overwritten(program), keep), keep)))
-    program = clear_behind(distribute_sweeps(tabulate_rows(program)), keep)
-    program = sum_to_copies(orient_temporaries(program, keep), keep)
-    rows = split_with_sums(program, keep)
-    whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p, keep), keep))
-    program = join_sums(split_with_sums(program, keep, whole=whole) if whole else rows)
-    program = join_lines(cut_wraps(join_pointwise(rising_stores(program), keep)), keep)
-    program = line_strips(remove_unseen_copies(read_kept(program), keep))
-    program = join_updates(turn_sums(read_restored(carry_lines(program), keep)))
-    program = share_quotients(divide_kept_powers(program))
-    program = line_up(clear_rest(drop_zeros(_take_turns(program, keep), keep)))
-    program = thin_tapes(jam_sweeps(carry_values(block_loops(pack(program, keep))), keep), keep)
-    program = line_up_records(narrow_choices(widen_decisions(program, keep)), keep)
-    program = cut_to_partners(share_additions(border_rows(assign_to_rows(program), keep)))
-    return join_pointwise(program, keep, Limits(points=SMALL_MAP, rows=True))
+    program = _through(
+        program, keep,
+        tabulate, write_out_products, fuse_pointwise, name_versions,
+        remove_dead_code, fold_scales, contract, merge_products, guard_masked_products, stream_products,
+        propagate_broadcasts, remove_dead_code, sum_directly, sum_products, fuse_pointwise,
+        fold_zeroing, remove_dead_code, clear_first,
+        remove_overwritten, fold_zeroing, remove_dead_code, merge_ragged, collect_sums,
+        tabulate_rows, distribute_sweeps, clear_behind, orient_temporaries, sum_to_copies)
+    program = _through(
+        _in_rows(program, keep), keep,
+        join_sums, rising_stores, join_pointwise, cut_wraps, join_lines,
+        read_kept, remove_unseen_copies, line_strips, carry_lines, read_restored, turn_sums, join_updates,
+        divide_kept_powers, share_quotients)
+    return _through(
+        _take_turns(program, keep), keep,
+        drop_zeros, clear_rest, line_up, pack, block_loops, carry_values, jam_sweeps, thin_tapes,
+        widen_decisions, narrow_choices, line_up_records,
+        assign_to_rows, border_rows, share_additions, cut_to_partners, _join_small_rows)
+
+
+def _in_rows(program: Program, keep: tuple[str, ...]) -> Program:
+    """Statements taken apart into rows that stay in the cache, but for loops that had better stay whole."""
+    rows = _through(program, keep, split_with_sums)
+    whole = loops_left_whole(program, rows, lambda p: _take_turns(_through(p, keep, join_pointwise), keep))
+    return _through(program, keep, split_with_sums, whole=whole) if whole else rows
 
 
 def _take_turns(program: Program, keep: tuple[str, ...]) -> Program:
     """Sums that begin with assignments, in few statements, and arrays that take turns in loops. From here on sums that
     an assignment begins no longer change places with others."""
-    program = remove_overwritten(assign_to_zeros(program))
-    pieces = sum_pieces(program)
-    return alternate(program if pieces is program else join_pointwise(pieces, keep), keep)
+    program = _through(program, keep, assign_to_zeros, remove_overwritten)
+    pieces = _through(program, keep, sum_pieces)
+    return _through(program if pieces is program else _through(pieces, keep, join_pointwise), keep, alternate)
+
+
+def _join_small_rows(program: Program, keep: tuple[str, ...]) -> Program:
+    return join_pointwise(program, keep, thresholds().small_rows)
+
+
+def applied(one: Pass, program: Program, keep: tuple[str, ...], *given: Any) -> Program:
+    """The program after a pass that has to be `given` more, which watchers see like the others."""
+    made = one(program, *given)
+    for watch in _watchers.get():
+        watch(Application(one.__name__, program, made, frozenset(keep)))
+    return made
+
+
+def _through(program: Program, keep: Any, *passes: Pass, stage: str = OPTIMISED, **options: Any) -> Program:
+    """The program after these passes, one after the other. What is cheap to look at is looked at when all are done."""
+    thorough = verifying()
+    for one in passes:
+        before, program = program, one(program, *((keep,) if _asks_what_is_kept(one) else ()), **options)
+        for watch in _watchers.get():
+            watch(Application(one.__name__, before, program, frozenset(keep), stage))
+        if thorough and program is not before:
+            verify(program, one.__name__, stage)
+    if not thorough:
+        verify(program, f"one of {passes[0].__name__} to {passes[-1].__name__}", stage, thorough=False)
+    return program
+
+
+@lru_cache(maxsize=256)
+def _asks_what_is_kept(one: Pass) -> bool:
+    """Whether a pass needs to know what somebody reads afterwards: it then has a second argument without a default."""
+    return [p.default is p.empty for p in inspect.signature(one).parameters.values()][1:2] == [True]

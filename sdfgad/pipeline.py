@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,22 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.analysis.verify import verify
 from sdfgad.arguments import Bound, about, as_called, as_input
 from sdfgad.buffers import room
+from sdfgad.callers import warn
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
-from sdfgad.config import thread_count
+from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
+from sdfgad.ir.verify import DERIVED, SOURCE
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
 from sdfgad.passes import optimise, prepare_program
 from sdfgad.places import Places, places
 from sdfgad.planning import Choice, Emission, Finished
+from sdfgad.progress import progress
 from sdfgad.prospects import told
 from sdfgad.recall import Found, recalled
 from sdfgad.recipe import Recipe, arrays_of, kept_arrays, seen
@@ -34,8 +37,9 @@ from sdfgad.repeat import Memory, Once, Repeat, repeat_of
 from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.thresholds import thresholds
 from sdfgad.trees import contents, mapped
-from sdfgad.wish import Wish, resolve_outputs
+from sdfgad.wish import Wish, is_number, resolve_outputs
 
 _log = getLogger("sdfgad")
 
@@ -68,7 +72,7 @@ class Derivative:
 
     def compiled(self) -> Executable:
         if self._code is None:
-            self._code = build(self.program, self.keep, self._loose)
+            self._code = build(self.program, self.keep, self._loose, "the gradient of ")
             if self.wish.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
                 self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
@@ -135,6 +139,7 @@ class Derivative:
 
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
+        self.parsed.check_sharing(bound.leaves, donate)
         while True:
             try:
                 return self._execute(bound, donate, seeds)
@@ -186,19 +191,35 @@ class Derivative:
         made = self.made.gradients[self.parsed.traced[name]]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
-        warnings.warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning,
-                      stacklevel=4)
+        warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = np.asarray(bound.leaves[name])
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 
 
-def derive(fn: Callable[..., Any], bound: Bound, wish: Wish) -> Derivative:
-    """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet."""
-    parsed = parse(fn, *as_called(fn, bound))
-    recipe = Recipe(parsed, resolve_outputs(parsed, wish), wish)
-    choice = recipe.choice()
-    found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
-    plan = told(plan, choice, found, about(fn, bound, wish.wrt))
+def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
+    """What the front end makes of a call."""
+    parsed = parse(fn, *as_called(fn, bound), source)
+    verify(parsed.program, "parse", SOURCE, verifying())
+    return parsed
+
+
+def called(fn: Callable[..., Any]) -> str:
+    """A function's name, for people."""
+    return getattr(fn, "__name__", "a function")
+
+
+def derive(fn: Callable[..., Any], bound: Bound, wish: Wish, source: str = "") -> Derivative:
+    """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet.
+
+    source: here and below the text of functions whose own is nowhere.
+    """
+    with progress(f"planning the gradient of {called(fn)}"):
+        parsed = _parsed(fn, bound, source)
+        parsed, outputs = resolve_outputs(parsed, wish)
+        recipe = Recipe(parsed, outputs, wish)
+        choice = recipe.choice()
+        found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
+        plan = told(plan, choice, found, about(fn, bound, wish.wrt))
     return Derivative(parsed, found, recipe.outputs, plan, wish, choice)
 
 
@@ -224,12 +245,17 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
     return found, plan
 
 
-def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset()) -> Executable:
-    """Compile a program, or load it from the cache. loose: what may differ in its last digits."""
+def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset(),
+          what: str = "") -> Executable:
+    """Compile a program, or load it from the cache. loose: what may differ in its last digits. what: it is of the
+    function it is named after, for people who wait."""
     started = time.perf_counter()
+    if verifying():
+        verify(program, "everything")
     constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
-    key = key_of(program_text(program), results, constants)
-    code = compile_program(program, results=results, key=key, loose=loose)
+    key = key_of(program_text(program), results, constants, repr(thresholds()))
+    with progress(f"compiling {what}{program.name}"):
+        code = compile_program(program, results=results, key=key, loose=loose)
     _log.info("%s compiled or loaded in %.2f s", program.name, time.perf_counter() - started)
     return code
 
@@ -254,6 +280,7 @@ class Primal:
         return places(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
+        self.parsed.check_sharing(bound.leaves, donate)
         memory = self._places.fill(bound, donate)
         _execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
@@ -265,10 +292,10 @@ class Primal:
         return repeat_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
 
 
-def primal(fn: Callable[..., Any], bound: Bound, output: Any = None) -> Primal:
+def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = parse(fn, *as_called(fn, bound))
-    outputs = () if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
+    parsed = _parsed(fn, bound, source)
+    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
@@ -292,6 +319,7 @@ class Pushforward:
         return places(self.program, self.parsed, keep, self.code.written)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        self.parsed.check_sharing(bound.leaves)
         memory = self._places.fill(bound, frozenset())
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
@@ -301,24 +329,27 @@ class Pushforward:
         return fill(self.program.returns, memory), fill(self.returns, memory)
 
 
-def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None) -> Pushforward:
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None,
+                source: str = "") -> Pushforward:
     """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
-    parsed = parse(fn, *as_called(fn, bound))
+    parsed = _parsed(fn, bound, source)
     program = parsed.program
     if output is not None:
-        views = resolve_outputs(parsed, Wish((), output, "sum"))
-        program = program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+        parsed, views = resolve_outputs(parsed, Wish((), output, "sum"))
+        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
     whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
                                          program.constants)
     names = {n: arguments[parsed.traced[n]] for n in wrt}
-    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched))
+    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
+                             what="the derivative of "))
 
 
 def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:
     """The tangent program, where its results lie, and in which arrays it takes the directions."""
     program = prepare_program(program, ())
     made = tangent(program, directions)
+    verify(made.program, "tangent", DERIVED, verifying())
     returns = _tangent_tree(program.returns, made.view)
     whole = optimise(made.program, arrays_of((program.returns, returns)) + program.watched)
     return Found((whole, returns, dict(made.arguments)))
@@ -328,7 +359,7 @@ def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
     if contents(tree) is not None:
         return mapped(lambda t: _tangent_tree(t, view), tree)
     if not isinstance(tree, View):
-        return 0.0 if isinstance(tree, float) else None
+        return 0.0 if is_number(tree) else None
     found = view(tree)
     shape = tuple(n.const or 0 for n in tree.shape)
     return np.zeros(shape, tree.dtype) if found is None else found

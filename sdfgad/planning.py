@@ -25,10 +25,12 @@ from sdfgad.checkpoint.verify import verify
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.fallback import smaller_modes
 from sdfgad.ir.program import Program
+from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.thresholds import thresholds
 
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""
@@ -39,6 +41,8 @@ WORTHWHILE = 0.02
 """Of the limit: so much more than the model has to see too much before a plan above its bound is tried."""
 CACHED_GAIN = 1.1
 """A loop goes in segments unasked where that is so many times faster, as the estimates have it."""
+SURE = 1.1
+"""A loop whose iterations are independent keeps the records of one of them unless storing all is that much faster."""
 NO_MODES: Mapping[str, Mode] = MappingProxyType({})
 NOBODY: frozenset[str] = frozenset()
 
@@ -174,13 +178,24 @@ class Choice:
     @cached_property
     def cached(self) -> Emission | None:
         """Everything stored, but loops whose records would stream through memory in segments; None unless that is
-        faster, by a margin for what the estimates do not know."""
+        faster, by a margin for what the estimates do not know. Without snapshots it may not be slower, by as much."""
         modes = cached_modes(self.question) if may_stream(self.stored.problem) and not self.spill else None
         if not modes:
             return None
-        found = self.emit(self.stored.recomputed, modes, self.stored.undone)
-        faster = CACHED_GAIN * found.seconds(self.machine) < self.stored.seconds(self.machine)
-        return found if faster else None
+        try:
+            found = self.emit(self.stored.recomputed, modes, self.stored.undone)
+        except PlanNotExecutable:
+            return None
+        gain = CACHED_GAIN if any(self.question.loop[name].state_bytes for name in modes) else 1 / SURE
+        return found if gain * found.seconds(self.machine) < self.stored.seconds(self.machine) else None
+
+    def _promising(self, found: Emission) -> bool:
+        """Whether the passes of a large program may be worth their time: it is estimated to be faster before them."""
+        raw, stored = found.made.program, self.stored.made.program
+        if sum(1 for _ in statements(raw.body)) < thresholds().large_program:
+            return True
+        first, second = (seconds_of(p.body, p.arrays, self.machine.seconds) for p in (raw, stored))
+        return CACHED_GAIN * first < second
 
     @cached_property
     def floor(self) -> Emission:

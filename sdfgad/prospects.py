@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import isqrt
+from itertools import chain, islice
 
 from sdfgad.analysis.cost import seconds_of
-from sdfgad.checkpoint.modes import SEGMENTS, STORE_ALL, Mode, price
-from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Moment, Outlook
+from sdfgad.checkpoint.modes import SEGMENTS, STORE_ALL, Mode, each, price
+from sdfgad.checkpoint.outlook import About, FrontPoint, LoopRow, Outlook
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
@@ -20,11 +19,20 @@ from sdfgad.config import config, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
 from sdfgad.planning import Choice, Emission
 from sdfgad.reverse.problem import open_loops
+from sdfgad.timeline import timeline_of
 
 PATIENCE = 2.0
 """Seconds one question to the solver may take for a report."""
 HURRY = 4.0
 """Seconds after which a report does without further neighbours."""
+ALONE = "one by one, each starts from nothing"
+"""How independent iterations run."""
+POINTS = 12
+"""Of a whole front, at peaks spread evenly in ratio."""
+TRIED = 2
+"""Of these, the nearest ones that a report looks at before it names the end."""
+USEFUL = 0.01
+"""A point on the front is smaller than the one before it by that share, and faster than the one behind it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def outlook_of(found: Found, whole: tuple[FrontPoint, ...] | None = None) -> Out
     return Outlook(floor.emission.peak, forward_seconds(choice), found.seconds,
                    choice.stored.seconds(choice.machine), _extra_seconds(schedule),
                    (*_loop_rows(schedule), *_open_rows(found.emission, schedule)),
-                   tuple(_timeline(found)), beside, whole is not None)
+                   timeline_of(found.emission), beside, whole is not None)
 
 
 def _extra_seconds(schedule: SchedulePlan) -> dict[str, float]:
@@ -98,9 +106,9 @@ def front(choice: Choice, points: int) -> list[Found]:
     """Executable plans, none of which is both smaller and faster than another, from the fastest to the smallest."""
     schedules = Planner(choice.question).front(Bounds(), max(points - 1, 2)) if choice.question.items else []
     found = [f for s in schedules if (f := _emitted(choice, s)) is not None]
-    found += [] if choice.pins else [_as_found(choice, choice.stored)]
+    found += [] if choice.pins else [_as_found(choice, e) for e in (choice.stored, choice.cached) if e is not None]
     found += [_floor(f) for f in found[-1:]]
-    return _spread(_undominated(found), points)
+    return _spread(_useful(_undominated(found)), points)
 
 
 def _spread(found: list[Found], points: int) -> list[Found]:
@@ -125,6 +133,16 @@ def _undominated(found: list[Found]) -> list[Found]:
         if not kept or one.emission.peak < kept[-1].emission.peak:
             kept.append(one)
     return kept
+
+
+def _useful(found: list[Found]) -> list[Found]:
+    """Without points that are hardly different from their neighbours; the ends stay."""
+    kept = found[:1]
+    for one in found[1:-1]:
+        smaller = one.emission.peak < (1 - USEFUL) * kept[-1].emission.peak
+        if smaller and one.seconds < (1 - USEFUL) * found[-1].seconds:
+            kept.append(one)
+    return kept + found[1:][-1:]
 
 
 def _as_found(choice: Choice, emission: Emission, schedule: SchedulePlan | None = None) -> Found:
@@ -154,21 +172,29 @@ def _floor(found: Found) -> Found:
 
 
 def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPoint]:
-    """The fastest plans within twice the bytes, and within half of them or half of the way to the floor; the ends where
-    those are no different."""
+    """The nearest points of the whole front to either side: faster with more bytes, and with fewer. The ends where the
+    next ones are no different."""
     choice, peak = found.choice, found.emission.peak
     if not choice.question.items:
         return
     ahead = () if choice.pins else (_as_found(choice, choice.stored),)
-    for faster in (_fastest_within(choice, 2 * peak, deadline) if 2 * peak < choice.stored.peak else None, *ahead):
-        if faster is not None and faster.emission.peak > peak and faster.seconds < found.seconds:
+    levels = _levels(floor.emission.peak, choice.stored.peak)
+    more = (_fastest_within(choice, level, deadline) for level in levels if level > peak)
+    for faster in chain(islice(more, TRIED), ahead):
+        if faster is not None and faster.emission.peak > peak and faster.seconds < (1 - USEFUL) * found.seconds:
             yield faster.point()
             break
-    within = max(peak // 2, isqrt(peak * floor.emission.peak))
-    for smaller in (_fastest_within(choice, within, deadline), floor):
+    less = (_fastest_within(choice, level, deadline) for level in reversed(levels) if level < (1 - USEFUL) * peak)
+    for smaller in chain(islice(less, TRIED), (floor,)):
         if smaller is not None and smaller.emission.peak < peak:
             yield smaller.point()
             break
+
+
+def _levels(least: int, most: int) -> list[int]:
+    """The peaks that a whole front goes through between its ends."""
+    ratio = (most / max(least, 1)) ** (1 / (POINTS - 1))
+    return [round(least * ratio**k) for k in range(1, POINTS - 1)] if ratio > 1 + USEFUL / POINTS else []
 
 
 def _fastest_within(choice: Choice, limit: int, deadline: float) -> Found | None:
@@ -191,7 +217,8 @@ def _loop_rows(schedule: SchedulePlan) -> Iterator[LoopRow]:
         mode = schedule.modes[loop.name]
         extra = price(mode, loop).seconds * schedule.problem.visits(loop.parent)
         held = sum(size for _, size in _held(schedule, loop, 1, 0))
-        yield LoopRow(loop.name, loop.trips, str(mode), held, loop.state_bytes, extra)
+        alone = not loop.state_bytes and mode == each(loop)
+        yield LoopRow(loop.name, loop.trips, ALONE if alone else str(mode), held, loop.state_bytes, extra)
 
 
 def _open_rows(emission: Emission, schedule: SchedulePlan) -> Iterator[LoopRow]:
@@ -200,35 +227,6 @@ def _open_rows(emission: Emission, schedule: SchedulePlan) -> Iterator[LoopRow]:
         if name in emission.modes and name not in schedule.modes:
             mode = emission.modes[name]
             yield LoopRow(name, loop.trips or 0, str(mode), mode.count * loop.state, loop.state, None)
-
-
-def _timeline(found: Found) -> Iterator[Moment]:
-    """The bytes the model has in use in each block, by array, and the tables of loops that it does not know."""
-    schedule, emission = found.schedule, found.emission
-    known = found.choice.stored.problem.base
-    tables = sum(b for n, b in emission.problem.base.items() if n in emission.whole.constants and n not in known)
-    for block, live in zip(schedule.problem.blocks, found.verdict.live, strict=True):
-        sizes = Counter({f"snapshots of {row.name}": row.bytes for row in _open_rows(emission, schedule)})
-        sizes["tables of loops"] = tables
-        for name, size in live.items():
-            for part, share in _parts(schedule, name, size):
-                sizes[part] += share
-        yield Moment(block.name, block.phase, {n: b for n, b in sorted(sizes.items()) if b})
-
-
-def _parts(schedule: SchedulePlan, name: str, size: int) -> Iterator[tuple[str, int]]:
-    """What the verifier calls by one name, by array."""
-    problem = schedule.problem
-    kind, _, rest = name.rpartition(" ")
-    if kind == "kept of loop":
-        yield from _held(schedule, problem.loop[rest], 1, 0)
-    elif kind == "running segment of loop":
-        loop = problem.loop[rest]
-        yield from _records(schedule, loop, price(schedule.modes[rest], loop).working_records, 0)
-    elif kind == "value":
-        yield problem.item[rest].array, size
-    else:
-        yield name, size
 
 
 def _held(schedule: SchedulePlan, loop: ScheduledLoop, times: int, whole: int) -> Iterator[tuple[str, int]]:

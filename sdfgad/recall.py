@@ -20,8 +20,9 @@ import numpy as np
 from sdfgad.checkpoint.roofline import this_machine
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.toolchain import installation
-from sdfgad.config import settings
+from sdfgad.config import settings, verifying
 from sdfgad.errors import ToolchainError
+from sdfgad.thresholds import thresholds
 
 FILE = "found.pickle"
 NOT_WRITTEN = (pickle.PicklingError, TypeError, AttributeError, RecursionError, ToolchainError)
@@ -49,11 +50,15 @@ class Unknown(Exception):
 def recalled(what: str, parts: Any, search: Callable[[], Found[Value]], outside: Arrays) -> Value:
     """What a search finds, or has found for equal parts in this or another process. what: names the search.
 
-    All that decides the search has to be in the parts, but for settings, this package and the machine. outside: arrays
-    that stay the caller's own, whose elements may change from call to call; what is found refers to these very arrays.
+    All that decides the search has to be in the parts, but for settings, thresholds, this package and the machine.
+    outside: arrays that stay the caller's own, whose elements may change from call to call; what is found refers to
+    these very arrays.
+    Who wants everything verified gets it searched for.
     """
+    if verifying():
+        return search().value
     try:
-        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, *installation())
+        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()), *installation())
     except (Unknown, RecursionError):
         return search().value
     known = _known(key, outside)

@@ -1,20 +1,22 @@
 """How the gradient programs of one function are made: what a plan decides goes in, a program comes out."""
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.footprint import held_by
-from sdfgad.config import thread_count
+from sdfgad.config import thread_count, verifying
+from sdfgad.cores import usable_cores
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
-from sdfgad.passes import optimise, prepare_program, tidy
+from sdfgad.ir.verify import DERIVED
+from sdfgad.passes import applied, optimise, prepare_program, tidy
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
@@ -47,7 +49,8 @@ class Recipe:
         is what the function returns."""
         program = prepare_program(self.parsed.program, self.outputs)
         reduced = self.wish.reduce or self.wish.output is not None
-        return record_copies(program.but(returns=tuple(self.outputs)) if reduced else program, self.request)
+        program = program.but(returns=tuple(self.outputs)) if reduced else program
+        return applied(record_copies, program, seen(program, self.outputs), self.request)
 
     @cached_property
     def code(self) -> str:
@@ -67,13 +70,17 @@ class Recipe:
         return Choice(self.emit, self.forward, self.undoable, wish.limit, wish.pins, wish.spill is not None)
 
     def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
-        return Emission(gradient(self.normal, self.request, recompute, modes, undone), modes, self.finish)
+        made = gradient(self.normal, self.request, recompute, modes, undone)
+        verify(made.program, "gradient", DERIVED, verifying())
+        return Emission(made, modes, self.finish)
 
     def undoable(self, barred: frozenset[str], bold: bool) -> frozenset[str]:
         return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
-        whole = share_factors(tidy(made.program, kept_arrays(made, made.program)), self.normal.arrays)
+        keep = kept_arrays(made, made.program)
+        whole = applied(share_factors, tidy(made.program, keep), keep, self.normal.arrays)
+        verify(whole, "share_factors", thorough=verifying())
         held = held_by(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
 
@@ -85,7 +92,7 @@ class Recipe:
 
 def workers() -> int:
     """Threads that share the work."""
-    return thread_count() or os.cpu_count() or 1
+    return thread_count() or usable_cores()
 
 
 def kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:

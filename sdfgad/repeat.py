@@ -16,6 +16,7 @@ from sdfgad.arguments import BY_VALUE, Bound, in_order, positional
 from sdfgad.buffers import LEAST_BYTES, room
 from sdfgad.codegen.program import Executable, address
 from sdfgad.config import thread_count
+from sdfgad.frontend.aliases import extent
 from sdfgad.ir.program import Array
 from sdfgad.places import Places
 
@@ -45,6 +46,8 @@ class Repeat:
         self._checked = [(k, w.leaf) for k, w in enumerate(wanted) if w.dtype is not None] if self._parsed.accesses \
             else []
         self._addresses = len(place)
+        self._updated = [k for k, w in enumerate(wanted) if w.kind is np.ndarray and w.guarded]
+        self._outside = [extent(a) for _, a in self._parsed.outside] if self._updated else []
 
     def __call__(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What the call gives, or `UNLIKE`."""
@@ -86,7 +89,20 @@ class Repeat:
                 addresses[place] = addressof(number)
             elif value != like:
                 return False
-        return len(arrays) < 2 or own and len(set(map(id, arrays))) == len(arrays) or _apart(arrays)
+        if not self._updated:  # nobody can tell whether arrays that are only read share memory
+            return True
+        alone = len(arrays) < 2 or own and len(set(map(id, arrays))) == len(arrays) or _apart(arrays)
+        return alone and not (self._outside and self._meets_outside(args))
+
+    def _meets_outside(self, args: Sequence[Any]) -> bool:
+        """Whether an argument that is updated may share memory with an array from outside."""
+        for k in self._updated:
+            start = address(args[k])
+            end = start + args[k].nbytes
+            for low, high in self._outside:
+                if low < end and start < high:
+                    return True
+        return False
 
 
 class Once:
@@ -123,7 +139,8 @@ def _copy(value: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class _Wanted:
     """kind: the type of an argument; like: the shape of an array, or the value; dtype: of what the program gets, None
-    when the value is built in; leaf, array: its names; copied: the program gets a copy."""
+    when the value is built in; leaf, array: its names; copied: the program gets a copy; guarded: nothing may share
+    memory with it."""
 
     kind: type
     like: Any
@@ -131,6 +148,7 @@ class _Wanted:
     dtype: np.dtype | None = None
     array: str = ""
     copied: bool = False
+    guarded: bool = False
 
 
 def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Executable, donate: Collection[str],
@@ -141,7 +159,8 @@ def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Execut
     the program.
     """
     inputs = {leaf: (n, a, written) for leaf, n, a, written in places.inputs}
-    wanted = [_wanted(name, value, inputs, donate) for name, value in bound.values.items()]
+    guarded = places.parsed.updated.union(donate)
+    wanted = [_wanted(name, value, inputs, donate, guarded) for name, value in bound.values.items()]
     known = [w for w in wanted if w is not None]
     arrays = {w.array for w in known if w.kind is np.ndarray} | {a.name for a in places.made}
     by_position = positional(fn)
@@ -152,7 +171,7 @@ def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Execut
 
 
 def _wanted(name: str, value: Any, inputs: Mapping[str, tuple[str, Array, bool]],
-            donate: Collection[str]) -> _Wanted | None:
+            donate: Collection[str], guarded: Collection[str]) -> _Wanted | None:
     """What later arguments have to be like to take the place of this one."""
     if type(value) in BY_VALUE:
         return _Wanted(type(value), value, name)
@@ -163,5 +182,6 @@ def _wanted(name: str, value: Any, inputs: Mapping[str, tuple[str, Array, bool]]
         return _Wanted(type(value), None, name, declared.dtype, array)
     if type(value) is np.ndarray and value.shape == declared.shape and value.dtype == declared.dtype and \
             value.dtype.isnative:
-        return _Wanted(np.ndarray, value.shape, name, value.dtype, array, written and name not in donate)
+        return _Wanted(np.ndarray, value.shape, name, value.dtype, array, written and name not in donate,
+                       name in guarded)
     return None

@@ -10,14 +10,19 @@ import numpy as np
 from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
-from sdfgad.trees import chosen, mapped
+from sdfgad.trees import chosen, contents, mapped, step
 
 
 class Gradients:
-    """Several gradients: `g.A`, `g["A"]`, and unpacking in argument order.
+    """Several gradients, by name: `g.A`, `g["A"]`, `"A" in g`, `g.get("A")`, `g.keys()`, `g.values()`, `g.items()`,
+    `dict(g)`, `f(**g)`. In argument order, also by position, `g[0]`.
+
+    Unpacking and iteration give the gradients, as a tuple of them would: `dA, dx = g`, `for d in g`.
 
     Those of the arrays in an argument `p` that is a container have the names `g["p['W']"]`, and `g.p` is such a
-    container of gradients: what has none is left out of dicts and None everywhere else.
+    container of gradients: what has none is left out of dicts and None everywhere else. `g.W` is short for
+    `g.p["W"]` or `g.p.W` where only one container has something of this name. An argument that is called like a method
+    is found as `g["items"]`.
     """
 
     def __init__(self, items: Mapping[str, Any], arguments: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -26,15 +31,34 @@ class Gradients:
         self._trees = {n: chosen(n, a, items) for n, a in outer.items() if _holds(n, items)}
 
     def __getattr__(self, name: str) -> Any:
-        items = {**self.__dict__.get("_items", {}), **self.__dict__.get("_trees", {})}
-        if name not in items:
-            raise AttributeError(f"no gradient for {name!r}; there are {', '.join(items)}")
-        return items[name]
+        known = {**self.__dict__.get("_items", {}), **self.__dict__.get("_trees", {})}
+        if name in known:
+            return known[name]
+        inside = [(path, v) for path, key, v in self._inside() if key == name] if known else []
+        if len(inside) == 1:
+            return inside[0][1]
+        if inside:
+            raise AttributeError(f"several gradients are called {name!r}: {', '.join(path for path, _ in inside)}")
+        raise AttributeError(f"no gradient for {name!r}; there are {', '.join(known)}")
+
+    def _inside(self) -> Iterator[tuple[str, Any, Any]]:
+        """What the containers hold: where it is, its key, and its gradient."""
+        for name, tree in self._trees.items():
+            for key, value in (contents(tree) or {}).items():
+                if value is not None:
+                    yield name + step(type(tree), key), key, value
 
     def __getitem__(self, name: str | int) -> Any:
         if isinstance(name, int):
             return list(self._items.values())[name]
-        return self._items[name] if name in self._items else self._trees[name]
+        if name in self._items:
+            return self._items[name]
+        if name in self._trees:
+            return self._trees[name]
+        raise KeyError(f"no gradient for {name!r}; there are {', '.join((*self._items, *self._trees))}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items or name in self._trees
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items.values())
@@ -42,16 +66,25 @@ class Gradients:
     def __len__(self) -> int:
         return len(self._items)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The gradient of this name, or something else where there is none."""
+        return self[name] if name in self else default  # noqa: SIM401
+
     def keys(self) -> list[str]:
         """The names, in argument order."""
         return list(self._items)
+
+    def values(self) -> list[Any]:
+        """The gradients, in argument order."""
+        return list(self._items.values())
 
     def items(self) -> list[tuple[str, Any]]:
         """Pairs of name and gradient, in argument order."""
         return list(self._items.items())
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._items, *self._trees]
+        inside = [str(key) for _, key, _ in self._inside()]
+        return [*super().__dir__(), *self._items, *self._trees, *(key for key in inside if key.isidentifier())]
 
     def __repr__(self) -> str:
         return "Gradients(" + ", ".join(f"{n}={v!r}" for n, v in self._items.items()) + ")"

@@ -18,6 +18,7 @@ from sdfgad.api import jvp, value_and_grad, vjp
 from sdfgad.arguments import bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
 from sdfgad.trees import assembled, contents, leaves, sequence, step
+from sdfgad.wish import is_number
 
 OK, BUG, KINK, NAN = "ok", "bug", "kink?", "nan"
 SCHEMA = "sdfgad.check/1"
@@ -144,8 +145,7 @@ class _Check:
         call = inspect.BoundArguments(inspect.signature(self.fn), values)
         with np.errstate(all="ignore"):
             returned = self.fn(*call.args, **call.kwargs)
-        found = [np.asarray(part) for part in _chosen(returned, values, self.output)]
-        found = [part for part in found if part.dtype.kind in "fc"]
+        found = _differentiable(_chosen(returned, values, self.output))
         if not found:
             raise OutputError("the function returns nothing to differentiate")
         return found
@@ -172,7 +172,7 @@ class _Check:
                 out, pullback = vjp(self.fn, *self.args, wrt=self.wrt, output=self.output)
                 outputs, found = leaves(out), pullback(tuple(self.weights))
         weights = [1.0] if self.scalar or self.reduce is not None else self.weights
-        outputs = [o for o in map(np.asarray, outputs) if o.dtype.kind in "fc"]
+        outputs = _differentiable(outputs)
         grads = dict(found.items()) if hasattr(found, "items") else {self.names[0]: found}
         return sum(_inner(w, o) for w, o in zip(weights, outputs, strict=False)), grads
 
@@ -234,8 +234,9 @@ class _Check:
         """The dot test: forward against reverse mode along the directions of all arguments."""
         tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
         out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents, output=self.output)
-        parts = zip(leaves(out), leaves(pushed), strict=True)
-        moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"]
+        parts = list(zip(leaves(out), leaves(pushed), strict=True))
+        moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"] or [
+            np.asarray(t) for o, t in parts if is_number(o)]
         total = sum(_inner(w, t) for w, t in zip(self.weights, moved, strict=True))
         scale = sum(float(np.sum(np.abs(grads[n]) * np.abs(d))) for n, d in directions.items())
         return _relative(total - slope, max(scale, _size(total)))
@@ -276,6 +277,12 @@ def _chosen(returned: Any, values: Mapping[str, Any], output: Any) -> list[Any]:
     parts = sequence(returned) or (returned,)
     entries = output if isinstance(output, (tuple, list)) else (output,)
     return [values[e] if isinstance(e, str) else parts[e] for e in entries]
+
+
+def _differentiable(parts: Sequence[Any]) -> list[np.ndarray]:
+    """The floating and complex ones; where there is none, integers that are constants."""
+    found = [p for p in map(np.asarray, parts) if p.dtype.kind in "fc"]
+    return found or [np.asarray(p, np.float64) for p in parts if is_number(p)]
 
 
 def _rebuilt(name: str, value: Any, moved: Mapping[str, np.ndarray]) -> Any:

@@ -2,15 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
-from sdfgad.ir.program import View
+from sdfgad.ir.expr import const
+from sdfgad.ir.program import Array, Map, Store, View
+from sdfgad.names import fresh
 from sdfgad.reverse.storage import views_of
-from sdfgad.trees import sequence
+from sdfgad.trees import leaves, sequence
 
 
 @dataclass(frozen=True)
@@ -28,22 +32,47 @@ class Wish:
     spill: str | None = None
 
 
-def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[View, ...]:
-    """The views to differentiate; OutputError when the choice is not clear."""
+def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[Parsed, tuple[View, ...]]:
+    """The views to differentiate, and the function with room for those of them that are numbers known beforehand;
+    OutputError when the choice is not clear."""
     if wish.output is None:
-        found = [v for v in views_of(parsed.program.returns) if v.dtype.kind in "fc"]
+        returns = parsed.program.returns
+        found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
+        found = found or [n for n in leaves(returns) if is_number(n)]
         if not found:
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
         entries = wish.output if isinstance(wish.output, (tuple, list)) else (wish.output,)
         found = [_one_output(parsed, entry) for entry in entries]
+    parsed, found = _with_room(parsed, found)
     if not wish.reduce and not wish.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
         raise OutputError("the output is not one real scalar",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
-    return tuple(found)
+    return parsed, tuple(found)
 
 
-def _one_output(parsed: Parsed, entry: Any) -> View:
+def is_number(value: Any) -> bool:
+    """Whether a result is a number that does not depend on the arguments: a loop that never ran, a flag that is down.
+    """
+    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
+
+
+def _with_room(parsed: Parsed, found: list[Any]) -> tuple[Parsed, list[View]]:
+    """Outputs that are numbers get arrays, which nothing else looks at: every derivative of theirs is zero."""
+    program, views = parsed.program, []
+    for one in found:
+        if not isinstance(one, View):
+            kind = np.asarray(one).dtype if np.asarray(one).dtype.kind in "fc" else np.dtype(np.float64)
+            array = Array(fresh("result", program.arrays), (), kind)
+            store = Map((), (Store(array.name, (), const(kind.type(one).item(), kind)),), program.source)
+            program = program.but(arrays={**program.arrays, array.name: array}, body=(*program.body, store))
+            one = array.whole
+        views.append(one)
+    return replace(parsed, program=program), views
+
+
+def _one_output(parsed: Parsed, entry: Any) -> Any:
+    """What `output=entry` names: a view, or a number that does not depend on the arguments."""
     returns = parsed.program.returns
     if isinstance(entry, str):
         if entry not in parsed.traced:
@@ -57,9 +86,12 @@ def _one_output(parsed: Parsed, entry: Any) -> View:
         view = parsed.program.arrays[parsed.traced[entry]].whole
     else:
         parts = sequence(returns) or (returns,)
-        if not isinstance(entry, int) or not -len(parts) <= entry < len(parts) or not isinstance(parts[entry], View):
+        if not isinstance(entry, int) or not -len(parts) <= entry < len(parts) or not (
+                isinstance(parts[entry], View) or is_number(parts[entry])):
             raise OutputError(f"output={entry!r}: no returned array at this position", help=_candidates(parsed))
         view = parts[entry]
+        if is_number(view):
+            return view
     if view.dtype.kind not in "fc":
         raise DtypeError(f"output={entry!r} is of type {view.dtype.name}: nothing to differentiate")
     return view

@@ -1,9 +1,23 @@
 """For all tests."""
 from __future__ import annotations
 
+import ctypes
+import os
+from collections.abc import Iterator
+
 import pytest
 
 from sdfgad import pipeline
+from sdfgad.codegen import program
+from sdfgad.codegen.workspaces import Workspace, Workspaces
+
+# As many threads as a test asks for, whatever else the machine does: fewer would find no race.
+os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Every program is looked at after every pass, also in the processes that tests start."""
+    os.environ.setdefault("SDFGAD_VERIFY", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +26,21 @@ def searching(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     of."""
     if request.node.get_closest_marker("recalls") is None:
         monkeypatch.setattr(pipeline, "recalled", lambda what, parts, search, outside: search().value)
+    else:
+        monkeypatch.setenv("SDFGAD_VERIFY", "0")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_left_behind() -> Iterator[None]:
+    """No call finds anything of use where it works: NaN as a float, far outside of every array as an index."""
+    take = Workspaces.take
+
+    def filled(self: Workspaces, size: int, most: int | None = None) -> Workspace:
+        block = take(self, size, most)
+        ctypes.memset(block.address, 0xFF, block.size)
+        return block
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workspaces, "take", filled)
+        patch.setattr(program, "OWN", -1)
+        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
-    "errors": 0, "names": 0, "config": 0, "memory": 0, "files": 0, "trees": 0, "arrays": 0,
+    "errors": 0, "names": 0, "callers": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0, "files": 0, "trees": 0,
+    "arrays": 0, "thresholds": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
@@ -24,8 +25,10 @@ LAYERS = {
     "codegen": 7,
     "api": 8, "testing": 8, "passes": 8, "pipeline": 8, "planning": 8, "spill": 8, "wish": 8, "recall": 8, "recipe": 8,
     "prospects": 8, "pins": 8, "arguments": 8, "directions": 8, "results": 8,
-    "buffers": 8, "places": 8, "repeat": 8, "measure": 8, "fallback": 8,
-    "cli": 9, "doctor": 9, "target": 9,
+    "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
+    "tracebacks": 8, "progress": 8,
+    "measure": 8, "fallback": 8,
+    "cli": 9, "doctor": 9, "target": 9, "__main__": 9,
 }
 TOP = 9
 MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}
@@ -69,8 +72,6 @@ def _modules(folder: str) -> list[Module]:
 PACKAGE = _modules("sdfgad")
 SUITE = _modules("npbench_suite")
 TESTS = _modules("tests")
-package = pytest.mark.parametrize("module", PACKAGE, ids=lambda m: m.path)
-everything = pytest.mark.parametrize("module", PACKAGE + SUITE, ids=lambda m: m.path)
 
 
 def imported(module: Module) -> Iterator[tuple[int, str]]:
@@ -95,30 +96,34 @@ def layer_of(name: str) -> int:
     return 0 if parts[1] == "__version__" or parts[1][0].isupper() else LAYERS["api"]
 
 
-@package
-def test_imports_go_down(module: Module) -> None:
-    if not module.unit:
-        return
-    assert module.unit in LAYERS, f"{module.unit} has no layer yet; add it to the table"
-    up = [f"{module.path}:{line}: imports {name}" for line, name in imported(module)
-          if name.split(".")[0] == "sdfgad" and layer_of(name) > LAYERS[module.unit]]
-    outside = [f"{module.path}:{line}: imports {name}" for line, name in imported(module)
-               if name.split(".")[0] in ("npbench_suite", "tests")]
-    assert not up + outside
+def lines_of(modules: list[Module], rule: Callable[[Module], Iterator[str]]) -> list[str]:
+    """Where modules break a rule, as `path:line: what`."""
+    return [f"{module.path}:{found}" for module in modules for found in rule(module)]
 
 
-@package
-def test_dace_is_imported_in_three_packages_only(module: Module) -> None:
-    found = [f"{module.path}:{line}" for line, name in imported(module) if name.split(".")[0] == "dace"]
-    assert not found or module.unit in MAY_IMPORT_DACE
+def test_imports_go_down() -> None:
+    def broken(module: Module) -> Iterator[str]:
+        for line, name in imported(module) if module.unit else ():
+            outside = name.split(".")[0] in ("npbench_suite", "tests")
+            if outside or name.split(".")[0] == "sdfgad" and layer_of(name) > LAYERS[module.unit]:
+                yield f"{line}: imports {name}"
+
+    assert not {m.unit for m in PACKAGE} - {"", *LAYERS}, "add them to the table"
+    assert not lines_of(PACKAGE, broken)
 
 
-@everything
-def test_no_import_inside_a_function(module: Module) -> None:
+def test_dace_is_imported_in_three_packages_only() -> None:
+    elsewhere = [m for m in PACKAGE if m.unit not in MAY_IMPORT_DACE]
+    assert not lines_of(elsewhere, lambda m: (str(line) for line, n in imported(m) if n.split(".")[0] == "dace"))
+
+
+def test_no_import_inside_a_function() -> None:
     """The first import of dace aside, which is slow and therefore lazy."""
-    found = [f"{module.path}:{node.lineno}" for function in module.functions() for node in ast.walk(function)
-             if isinstance(node, ast.Import | ast.ImportFrom) and not _imports_dace(node)]
-    assert not found
+    def broken(module: Module) -> Iterator[str]:
+        return (str(node.lineno) for function in module.functions() for node in ast.walk(function)
+                if isinstance(node, ast.Import | ast.ImportFrom) and not _imports_dace(node))
+
+    assert not lines_of(PACKAGE + SUITE, broken)
 
 
 def _imports_dace(node: ast.Import | ast.ImportFrom) -> bool:
@@ -126,15 +131,14 @@ def _imports_dace(node: ast.Import | ast.ImportFrom) -> bool:
     return all(name.split(".")[0] == "dace" for name in names)
 
 
-@pytest.mark.parametrize("module", PACKAGE + SUITE + TESTS, ids=lambda m: m.path)
-def test_files_are_short(module: Module) -> None:
-    assert len(module.text.splitlines()) <= LONGEST_FILE
+def test_files_are_short() -> None:
+    lengths = {m.path: len(m.text.splitlines()) for m in PACKAGE + SUITE + TESTS}
+    assert not {path: n for path, n in lengths.items() if n > LONGEST_FILE}
 
 
-@everything
-def test_functions_are_short(module: Module) -> None:
-    assert not [f"{module.path}:{f.lineno}: {f.name} has {_length(f)} lines" for f in module.functions()
-                if _length(f) > LONGEST_FUNCTION]
+def test_functions_are_short() -> None:
+    assert not lines_of(PACKAGE + SUITE, lambda m: (f"{f.lineno}: {f.name} has {_length(f)} lines"
+                                                    for f in m.functions() if _length(f) > LONGEST_FUNCTION))
 
 
 def test_most_functions_are_very_short() -> None:
@@ -146,16 +150,15 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
-@package
-def test_no_mutable_module_state(module: Module) -> None:
-    if module.path == "sdfgad/rules/registry.py":
-        return
-    found = []
-    for node in module.tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_mutable(node.value):
-            names = [ast.unparse(t) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])]
-            found += [f"{module.path}:{node.lineno}: {name}" for name in names if name != "__all__"]
-    assert not found, "use a tuple, frozenset or MappingProxyType"
+def test_no_mutable_module_state() -> None:
+    """Use a tuple, a frozenset or a MappingProxyType."""
+    def broken(module: Module) -> Iterator[str]:
+        for node in module.tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_mutable(node.value):
+                names = [ast.unparse(t) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+                yield from (f"{node.lineno}: {name}" for name in names if name != "__all__")
+
+    assert not lines_of([m for m in PACKAGE if m.path != "sdfgad/rules/registry.py"], broken)
 
 
 def _is_mutable(value: ast.expr) -> bool:
@@ -165,13 +168,15 @@ def _is_mutable(value: ast.expr) -> bool:
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
-@everything
-def test_no_broad_except_and_no_bare_exception(module: Module) -> None:
-    caught = [f"{module.path}:{n.lineno}" for n in ast.walk(module.tree)
-              if isinstance(n, ast.ExceptHandler) and (n.type is None or _names(n.type) & TOO_GENERAL)]
-    raised = [f"{module.path}:{n.lineno}" for n in ast.walk(module.tree)
-              if isinstance(n, ast.Raise) and n.exc is not None and _names(n.exc) & TOO_GENERAL]
-    assert not caught + raised
+def test_no_broad_except_and_no_bare_exception() -> None:
+    def broken(module: Module) -> Iterator[str]:
+        for n in ast.walk(module.tree):
+            if isinstance(n, ast.ExceptHandler) and (n.type is None or _names(n.type) & TOO_GENERAL):
+                yield str(n.lineno)
+            if isinstance(n, ast.Raise) and n.exc is not None and _names(n.exc) & TOO_GENERAL:
+                yield str(n.lineno)
+
+    assert not lines_of(PACKAGE + SUITE, broken)
 
 
 def _names(node: ast.expr) -> set[str]:
@@ -182,11 +187,12 @@ def _names(node: ast.expr) -> set[str]:
     return {target.id} if isinstance(target, ast.Name) else set()
 
 
-@package
-def test_no_vague_names(module: Module) -> None:
-    names = {Path(module.path).stem} | {n.name for n in ast.walk(module.tree)
-                                        if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    assert not {name for name in names if _is_vague(name)}
+def test_no_vague_names() -> None:
+    def broken(module: Module) -> Iterator[str]:
+        names = {n.name: n.lineno for n in ast.walk(module.tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        return (f"{line}: {name}" for name, line in {Path(module.path).stem: 1, **names}.items() if _is_vague(name))
+
+    assert not lines_of(PACKAGE, broken)
 
 
 def _is_vague(name: str) -> bool:

@@ -72,8 +72,8 @@ def test_a_refusal_without_a_place_is_one_line_and_the_hints() -> None:
 
 
 def test_several_refusals_are_shown_together(program: str) -> None:
-    both = unsupported_all([unsupported(SourceLine(program, 2), "first", code="SG122"),
-                            unsupported(SourceLine(program, 3), "second", code="SG122")])
+    both = unsupported_all([unsupported(SourceLine(program, 2), "first", code="SG123"),
+                            unsupported(SourceLine(program, 3), "second", code="SG123")])
     assert re.search(r"swe\.py:2(.|\n)*first(.|\n)*swe\.py:3(.|\n)*second", str(both))
     assert str(both).count("see:") == 1
     assert both.line == 2

@@ -43,7 +43,7 @@ def test_a_donated_argument_is_not_copied():
     assert made.measured(bound, frozenset("u")).copies == 0
 
 
-def test_a_growable_tape_is_counted_and_kept():
+def test_a_growable_tape_is_counted():
     small, large = np.full(N, 40.0), np.full(N, 1.0)
     made, used = derived(programs.doubled, large, wrt=("x",))
     entries = made.compiled().tape_peak
@@ -51,9 +51,10 @@ def test_a_growable_tape_is_counted_and_kept():
     assert entries >= 5 * 8 * N
     tape = used.peak_bytes - made.plan.predicted.peak_bytes
     assert 0.99 * entries <= tape <= 1.01 * entries + 10**6
-    # What the handle keeps is alive in the next call, however little that one needs.
+    # What lies on the pages that it filled in the next call is what that one needs.
     again = made.measured(bind(programs.doubled, (small,), {}))
-    assert again.peak_bytes == used.peak_bytes and made.compiled().tape_peak < entries
+    assert again.peak_bytes < used.peak_bytes and made.compiled().tape_peak < entries
+    assert made.measured(bind(programs.doubled, (large,), {})).peak_bytes == used.peak_bytes
 
 
 def test_a_growable_tape_keeps_the_limit():

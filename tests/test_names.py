@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
-from sdfgad.names import again_of, fresh, grad_of, is_generated, loop_variable, safe, tape_of
+from sdfgad.names import (
+    again_of,
+    fresh,
+    grad_of,
+    is_generated,
+    is_made_up,
+    loop_name,
+    loop_variable,
+    safe,
+    tape_of,
+    variable,
+    variable_of,
+    variables,
+)
 
 
 @pytest.mark.parametrize("name, usable", [
@@ -25,11 +40,19 @@ def test_fresh_names() -> None:
     assert fresh("a", {"a", "a_1"}) == "a_2"
 
 
-@pytest.mark.parametrize("name", ["k", "row", "column", "here", "c0", "m1", "w0_0", "_0", "_", "cell2", "p3_"])
+@pytest.mark.parametrize("name", ["c0", "m1", "w0_0", "_0", "_", "_k", "cell2", "p3_", "row0", "part0_i", "x1", "u_c0"])
 def test_loop_variables_keep_off_the_names_of_passes(name: str) -> None:
     assert loop_variable(name) == f"u_{name}"
+    assert loop_name(f"u_{name}") == name
 
 
-@pytest.mark.parametrize("name", ["i", "j", "t", "kk", "rows", "t0", "_k"])
+@pytest.mark.parametrize("name", ["i", "j", "t", "k", "row", "kk", "rows", "i_part", "n_2", "border"])
 def test_other_loop_variables_are_themselves(name: str) -> None:
-    assert loop_variable(name) == name
+    assert loop_variable(name) == loop_name(name) == name
+
+
+def test_made_up_variables_are_no_users_and_no_two_alike() -> None:
+    made = [variable("c"), variable("c", {"c0"}), variable("row"), variable_of("part", "i"), variable_of("part", "j"),
+            *islice(variables("m", {"m1"}), 2), variable_of("slot", variable_of("part", "i"))]
+    assert made == ["c0", "c1", "row0", "part0_i", "part0_j", "m0", "m2", "slot0_part0_i"]
+    assert all(is_made_up(name) and loop_variable(name) != name for name in made)

@@ -93,7 +93,6 @@ def test_a_run_is_measured(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     (("--plan", "foreign.json"), 2, "not a plan"),
     (("--plan", "other.json", "--store", "u"), 2, "leave out"),
     (("--save", "nowhere/plan.json"), 2, "cannot write"),
-    (("--device", "abacus"), 2, "abacus"),
 ])
 def test_exit_codes(
     arguments: tuple[str, ...], code: int, message: str, place: Path, capsys: pytest.CaptureFixture[str],

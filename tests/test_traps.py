@@ -1,31 +1,17 @@
 """The correctness traps: value, gradient, both modes, repeated calls, untouched inputs, one and two threads."""
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
 
 import sdfgad
 from sdfgad.frontend import parse
 from tests.support.oracle import numerical_gradient, program_gradient, program_tangent
+from tests.support.traps import TRAPS
 
-FILE = Path(__file__).parents[2] / "shared" / "traps" / "traps.py"
-if not FILE.exists():
+if not TRAPS:
     pytest.skip("the traps do not lie beside this checkout", allow_module_level=True)
 
-
-def load() -> ModuleType:
-    """The file lies in the folder `shared` beside the checkout."""
-    spec = importlib.util.spec_from_file_location("traps", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-TRAPS = load().TRAPS
 every_trap = pytest.mark.parametrize("trap", TRAPS.values(), ids=TRAPS.keys())
 
 

@@ -38,6 +38,7 @@ class Plan:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("programs", nargs=-1)
 @click.option("--part", "parts", multiple=True, type=click.Choice(list(MEASURES)), help="One part; may be repeated.")
+@click.option("--busy", is_flag=True, help="The part beside another job alone.")
 @click.option("--threads", multiple=True, type=click.IntRange(1), help="May be repeated.  [default: 1 and all cores]")
 @click.option("--quick", is_flag=True, help="A few minutes: few repetitions, fewer sizes and programs.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Of everything in turn.  [default: {ROUNDS}]")
@@ -48,19 +49,21 @@ class Plan:
 @click.option("--resume", is_flag=True, help="Keep what that file holds and measure the rest.")
 @click.option("--markdown", "page", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the page as well, such as docs/performance.md.")
-def main(programs: tuple[str, ...], parts: tuple[str, ...], threads: tuple[int, ...], quick: bool, rounds: int | None,
-         seconds: float | None, timeout: float, file: Path, resume: bool, page: Path | None) -> None:
+def main(programs: tuple[str, ...], parts: tuple[str, ...], busy: bool, threads: tuple[int, ...], quick: bool,
+         rounds: int | None, seconds: float | None, timeout: float, file: Path, resume: bool,
+         page: Path | None) -> None:
     """Measure gradients against hand-written adjoints, memory bandwidth and more (all programs, or PROGRAMS).
 
     \b
-    Parts: pairs, bandwidth, scaling, compile, overheads.
+    Parts: pairs, bandwidth, scaling, compile, overheads, busy.
     Exit codes: 0 all right, 1 a task failed, 2 a wrong request, 5 two gradients that differ.
     """
     usual = (QUICK_ROUNDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS)
     like = Task("", "", tuple(sorted(set(threads) or {1, usable_cores()})), rounds or usual[0], seconds or usual[1],
                 quick)
     before = _earlier(file) if resume else None
-    plan = Plan(tuple(tasks(like, parts or tuple(MEASURES), programs)), timeout)
+    chosen = (*parts, "busy") if busy else parts or tuple(MEASURES)
+    plan = Plan(tuple(tasks(like, chosen, programs)), timeout)
     file.parent.mkdir(parents=True, exist_ok=True)
     with terminable():
         results = run(plan, before or Results(machine(), quick, {}), file)

@@ -13,7 +13,7 @@ from npbench_suite.harness.report import Result
 from npbench_suite.harness.session import Options
 from npbench_suite.harness.summary import summarize
 from npbench_suite.harness.table import bytes_text, duration
-from npbench_suite.perf import bandwidth, compile_times, overheads, scaling
+from npbench_suite.perf import bandwidth, busy, compile_times, overheads, scaling
 from npbench_suite.perf.interleave import Ratio
 from npbench_suite.perf.pairs import Comparison
 from npbench_suite.perf.results import Results
@@ -30,8 +30,8 @@ def document(results: Results) -> str:
     fill = {
         "origin": _origin(results), "pairs": _pairs(results), "summary": _summary(results), "behind": _behind(results),
         "bandwidth": _bandwidth(results), "sizes": _sizes(results), "steps": _steps(results),
-        "compile": _compile(results), "overheads": _overheads(results), "failures": _failures(results),
-        "machine": _machine(results),
+        "compile": _compile(results), "overheads": _overheads(results), "busy": _busy(results),
+        "failures": _failures(results), "machine": _machine(results),
     }
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(fill)
 
@@ -145,6 +145,20 @@ def _overheads(results: Results) -> str:
     rows = (cost for found in results.of("overheads").values() for cost in overheads.read(found))
     return table(("what", "time", "remark"),
                  ((cost.what, "-" if cost.seconds is None else duration(cost.seconds), cost.note) for cost in rows))
+
+
+def _busy(results: Results) -> str:
+    rows = [(name, busy.read(found)) for name, found in results.of("busy").items()]
+    if not rows:
+        return NOTHING
+    worst = max(one.ratio.median for _, one in rows)
+    head = ("program", "threads", "1 thread", "all threads", "all / 1", "slowest call / 1 thread", "the same, 1 thread")
+    text = table(head,
+                 ((name, str(one.threads), duration(one.alone), duration(one.shared), _range(one.ratio),
+                   f"{one.slowest:.1f}", f"{one.slowest_alone:.1f}") for name, one in rows))
+    ratios = geometric_mean([one.ratio.median for _, one in rows])
+    return f"{text}\n\n{sum(one.good for _, one in rows)} of {len(rows)} within the bounds; all threads take " \
+           f"{ratios:.2f} of the time of one in the geometric mean, {worst:.2f} in the worst case."
 
 
 def _failures(results: Results) -> str:

@@ -24,6 +24,7 @@ MEASURES: Mapping[str, str] = MappingProxyType({
     "scaling": "npbench_suite.perf.scaling",
     "compile": "npbench_suite.perf.compile_times",
     "overheads": "npbench_suite.perf.overheads",
+    "busy": "npbench_suite.perf.busy",
 })
 Found = Mapping[str, Any]
 

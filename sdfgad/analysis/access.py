@@ -74,7 +74,7 @@ def run_range(stmt: Loop | While) -> Range:
     """The iterations of a loop; a while loop counts upwards from zero for as long as it likes."""
     if isinstance(stmt, Loop):
         return replace(stmt.range, early=True) if stmt.until is not None else stmt.range
-    return Range(f"while_{stmt.trips}", ix(0), ix(2**62))
+    return Range(f"while {stmt.trips}", ix(0), ix(2**62))
 
 
 def load_accesses(e: Expr, domain: tuple[Range, ...], site: Site, moment: int) -> Iterator[Access]:

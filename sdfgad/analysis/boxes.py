@@ -11,11 +11,10 @@ from itertools import combinations, pairwise, product
 
 from sdfgad.ir.index import Bounds, Elem, Ix, Mod, ix
 from sdfgad.ir.program import Range
+from sdfgad.thresholds import thresholds
 
 EQUAL, APART, EITHER, MAYBE = "equal", "apart", "either", "maybe"
 """Relations of two boxes: the same elements; no common one; one of these two; anything."""
-MOST_CASES = 16
-"""Ways in which boxes may coincide that are looked at one by one."""
 
 Side = tuple[Ix, Ix]
 
@@ -199,7 +198,7 @@ def cases(boxes: Sequence[Box], env: Mapping[str, Bounds]) -> list[Case]:
     if len(open_ones) > 4:
         return []
     found = [c for groups in _partitions(open_ones) if (c := _case(groups, related, env)) is not None]
-    return found if len(found) <= MOST_CASES else []
+    return found if len(found) <= thresholds().cases else []
 
 
 def _case(groups: list[list[Box]], related: Mapping[tuple[Box, Box], str], env: Mapping[str, Bounds]) -> Case | None:

@@ -10,9 +10,8 @@ from sdfgad.ir.expr import Expr, Load, certain, loads, walk
 from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Loop, Map, Range, Store
 from sdfgad.ir.walk import all_writes, range_elems
+from sdfgad.thresholds import thresholds
 
-MOST_CARRIED = 3
-"""Elements of one array from one iteration to the next."""
 Index = tuple[Ix, ...]
 
 
@@ -142,7 +141,7 @@ def _stream(array: Array, line: dict[Index, int], uses: list[Use]) -> Stream | N
     places = tuple(sorted(leads, key=lambda i: leads[i]))
     written = sorted({leads[u.index] for u in uses if u.writes})
     read = {leads[u.index] for u in uses if u.reads}
-    whole = sorted(leads.values()) == list(range(len(places))) and len(places) <= MOST_CARRIED + 1
+    whole = sorted(leads.values()) == list(range(len(places))) and len(places) <= thresholds().carried + 1
     if not (whole and written and read and min(read) < written[-1]):
         return None
     if written != list(range(written[0], written[-1] + 1)):

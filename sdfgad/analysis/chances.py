@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Index, index_elems, symbols_of
 from sdfgad.ir.program import Range
+from sdfgad.thresholds import thresholds
 
-MOST_LOOKS = 1000
-"""Iterations in which a condition is looked at."""
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = MappingProxyType({
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge})
 
@@ -25,7 +24,7 @@ def chance(cond: Expr, path: Sequence[Range], middle: Mapping[str, int]) -> floa
         return None
     trips = range(r.start.evaluate(middle), r.stop.evaluate(middle), r.step)
     # An odd step meets even and odd iterations alike.
-    looks = trips[::len(trips) // MOST_LOOKS | 1]
+    looks = trips[::len(trips) // thresholds().looks | 1]
     return sum(_holds(cond, {**middle, r.var: k}) for k in looks) / len(looks) if looks else None
 
 

@@ -18,13 +18,8 @@ from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
 from sdfgad.rules import registry
 from sdfgad.rules.linearise import Linearised, inline_lets
+from sdfgad.thresholds import thresholds
 
-MOST_OPERATIONS = 12
-"""Storing a value and loading it again, from memory, takes about the time of so many elementary operations."""
-MOST_LOADS = 2
-"""A store and a load are not worth more loads than this."""
-MOST_COPIES = 3
-"""Elements stored to make one element again."""
 _OPERATIONS: Mapping[str, int] = MappingProxyType({
     **dict.fromkeys(("add", "sub", "mul", "neg", "abs", "sign", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt",
                      "ge", "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex",
@@ -103,7 +98,7 @@ def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) 
         return None
     elements = [[r.trips for r in m.domain] for m in maps]
     if any(None in e for e in elements) or \
-            sum(prod(n or 0 for n in e) for e in elements) > MOST_COPIES * prod(array.shape):
+            sum(prod(n or 0 for n in e) for e in elements) > thresholds().remade_copies * prod(array.shape):
         return None
     inputs = frozenset(n for m in maps for n in reads(m))
     still = frozenset(_undisturbed(block[places[0]:], set(inputs)))
@@ -170,7 +165,9 @@ def cheap(e: Expr, variables: frozenset[str]) -> bool:
     moving = _moving(e, variables)
     work = [_work(n) for n in moving if isinstance(n, Call)]
     streams = {n.array for n in moving if isinstance(n, Load) and n.index}
-    return None not in work and sum(w or 0 for w in work) <= MOST_OPERATIONS and len(streams) <= MOST_LOADS
+    most = thresholds()
+    return None not in work and sum(w or 0 for w in work) <= most.remade_operations and \
+        len(streams) <= most.remade_loads
 
 
 def _moving(e: Expr, variables: frozenset[str]) -> set[Expr]:

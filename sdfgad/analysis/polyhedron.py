@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
+from sdfgad.thresholds import thresholds
+
 Row = tuple[Mapping[str, int], int]  # sum(coefficient * variable) + constant
 
-_LIMIT = 400
 
 
 @dataclass
@@ -30,7 +31,7 @@ class System:
 def shadow(rows: Iterable[Row], kept: Collection[str]) -> tuple[Row, ...] | None:
     """Rows `>= 0` about the kept variables alone that hold wherever all the rows do; None when they get too many."""
     left = [_tighten(r) for r in rows]
-    while len(left) <= _LIMIT:
+    while len(left) <= thresholds().inequalities:
         left = _strongest(left)
         going = [r for r in left if not r[0].keys() <= set(kept)]
         if not going:
@@ -89,7 +90,7 @@ def _fourier_motzkin(rows: list[Row]) -> bool:
         if any(not coefficients and constant < 0 for coefficients, constant in rows):
             return False
         rows = _strongest(rows)
-        if not rows or len(rows) > _LIMIT:
+        if not rows or len(rows) > thresholds().inequalities:
             return True
         rows = _without(rows, _cheapest(rows, {v for r in rows for v in r[0]}))
 

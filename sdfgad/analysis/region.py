@@ -6,7 +6,7 @@ the loops around it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sdfgad.analysis.polyhedron import Row, System
@@ -66,7 +66,7 @@ def region_of(ranges: Sequence[Range], parameters: Sequence[Range] = ()) -> Regi
             return None
         rows += found
     for r in parameters:
-        upwards = r if r.step > 0 else Range(r.var, r.stop + 1, r.start + 1)
+        upwards = r if r.step > 0 else replace(r, start=r.stop + 1, stop=r.start + 1, step=1)
         rows += _range_rows(upwards) or []
     return Region(_strongest(rows))
 

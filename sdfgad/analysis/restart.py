@@ -2,17 +2,19 @@
 
 An array is *exposed* when an iteration may look at an element before it has filled it. Of the exposed arrays, those
 that the loop overwrites after it looked at them belong to the state; the others are there again as long as nothing
-that comes after the loop destroys them.
+that comes after the loop destroys them. What an iteration adds up for others, and neither it nor its reverse looks at,
+does not count: sums come out wrong when it runs again, and nobody sees them.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdfgad.analysis.access import AFTER, Access, Site, meets_later, overwrites, reads_of, run_range, writes_of
 from sdfgad.analysis.cover import replaced
-from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, Stmt, While
-from sdfgad.ir.walk import children, reads, statements
+from sdfgad.ir.expr import Call, Expr, Load, walk
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.walk import children, range_elems, reads, statements, writes
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class _Part:
         for stmt in inside:
             for a in writes_of(stmt, place[id(stmt)]):
                 self.writes.setdefault(a.array, []).append(a)
-        own = [a for stmt in inside for a in _all_reads(stmt, place[id(stmt)])]
-        own += [a for a in needed if self.holds(a)]
+        looked_at = [a for a in needed if self.holds(a)]
+        own = [a for stmt in _serving(inside, {a.array for a in looked_at}) for a in _all_reads(stmt, place[id(stmt)])]
+        own += looked_at
         self.reads = [a for a in own if a.array in self.exposed]
         self.state = {a.array for a in self.reads if self.destroys(a)}
 
@@ -76,6 +79,31 @@ class _Part:
         self.state |= {a.array for a in reads_elsewhere if a.array in self.writes
                        and (self.destroys_next_time(a) if self.holds(a) else self.destroys(a))}
         return Restart(tuple(sorted(self.state)), tuple(self.others()))
+
+
+def _serving(inside: Sequence[Stmt], wanted: set[str]) -> list[Stmt]:
+    """The statements that what is wanted may depend on, and those that cannot do with any numbers."""
+    found = {id(s): s for s in inside if not _idle(s)}
+    while True:
+        wanted = wanted.union(*map(reads, found.values()))
+        more = [s for s in inside if id(s) not in found and not wanted.isdisjoint(writes(s))]
+        if not more:
+            return [s for s in inside if id(s) in found]
+        found |= {id(s): s for s in more}
+
+
+def _idle(stmt: Stmt) -> bool:
+    """Whether a statement only makes floats of floats, whatever they are: it decides nothing, and cannot fail."""
+    if not isinstance(stmt, Map) or any(range_elems(r) for r in stmt.domain):
+        return False
+    return all(_makes_floats(part.expr) and not (isinstance(part, Store) and any(i.elems for i in part.index))
+               for part in stmt.body)
+
+
+def _makes_floats(expr: Expr) -> bool:
+    found = list(walk(expr))
+    return expr.dtype.kind in "fc" and all(n.dtype.kind in "fcb" for n in found if isinstance(n, (Load, Call))) and \
+        not any(i.elems for n in found if isinstance(n, Load) for i in n.index)
 
 
 def _all_reads(stmt: Stmt, site: Site) -> list[Access]:

@@ -9,11 +9,7 @@ from sdfgad.ir.expr import index_elems
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, own_ranges, range_elems, statements
-
-MOST_STATEMENTS = 32
-"""In a row that is looked at: there are up to seven copies of it."""
-LEAST_TRIPS = 8
-"""Of a recurrence that is worth it."""
+from sdfgad.thresholds import thresholds
 
 
 def ranges(block: Block) -> Iterator[Range]:
@@ -34,7 +30,7 @@ def counted(stmt: Loop) -> bool:
 def simple(body: Block, moving: frozenset[str]) -> bool:
     """Whether a row is made of maps and loops, few enough, with variables of their own."""
     inside = list(statements(body))
-    return len(inside) <= MOST_STATEMENTS and \
+    return len(inside) <= thresholds().swept_statements and \
         all(isinstance(s, Map) or isinstance(s, Loop) and _ordered(s) for s in inside) and \
         moving.isdisjoint(r.var for r in ranges(body))
 
@@ -48,7 +44,7 @@ def recurs(stmt: Stmt, moving: frozenset[str]) -> bool:
 
 
 def _innermost(stmt: Loop) -> bool:
-    enough = stmt.range.trips is None or stmt.range.trips >= LEAST_TRIPS
+    enough = stmt.range.trips is None or stmt.range.trips >= thresholds().swept_trips
     return enough and all(isinstance(s, Map) and not s.domain for s in stmt.body)
 
 

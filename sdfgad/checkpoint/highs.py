@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,25 @@ def _package(name: str) -> Any:
 
 def solver_name() -> str:
     """HiGHS and its version."""
-    return f"HiGHS {_highspy().Highs().version()}"
+    return f"HiGHS {_solver().version()}"
+
+
+@cache
+def _silent() -> Any:
+    """The class of solvers that print nothing. HiGHS 1.16 writes its name to stdout as soon as one is made, where data
+    may be expected: when it is given its callbacks, before anybody has had a chance to set an option."""
+    def enable(solver: Any) -> None:
+        solver.setOptionValue("output_flag", False)
+        _highspy().Highs.enableCallbacks(solver)
+
+    return type("Silent", (_highspy().Highs,), {"enableCallbacks": enable})
+
+
+def _solver(options: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    solver = _silent()()
+    for name, value in {"output_flag": False, **options}.items():
+        solver.setOptionValue(name, value)
+    return solver
 
 
 def run(model: Any, time_limit: float, start: Mapping[str, float] | None = None) -> Outcome:
@@ -71,10 +90,12 @@ def run(model: Any, time_limit: float, start: Mapping[str, float] | None = None)
 
 
 def _run_once(model: Any, time_limit: float, tolerance: float, start: Mapping[str, float]) -> None:
-    _highspy()
     # No restarts: after one, HiGHS 1.15.1 was seen to call a plan optimal that takes 14 times the seconds of another.
-    solver = pulp().HiGHS(msg=False, threads=1, timeLimit=time_limit, gapRel=0.0, gapAbs=0.0, random_seed=SEED,
-                          mip_feasibility_tolerance=tolerance, mip_allow_restart=False)
+    options = {"threads": 1, "time_limit": float(time_limit), "mip_rel_gap": 0.0, "mip_abs_gap": 0.0,
+               "random_seed": SEED, "mip_feasibility_tolerance": tolerance, "mip_allow_restart": False}
+    made = _solver(options)
+    solver = pulp().HiGHS(msg=False)
+    solver.createAndConfigureSolver = lambda lp: setattr(lp, "solverModel", made)
     solver.callSolver = lambda lp: _start_and_run(lp, start)
     # PuLP's reading of the solution trips over a model without one; `_outcome` does not need it.
     solver.findSolutionValues = lambda lp: (pulp().LpStatusNotSolved, pulp().LpSolutionNoSolutionFound)

@@ -11,6 +11,8 @@ during the reverse.
 | binomial, c, L   | c q + L w |               | L times that of T / L steps, `revolve`  |
 | restart          | q         | w             | T (T + 1) / 2                           |
 
+Where iterations start from nothing (q = 0) every one is a segment: it runs again, and its reverse right after it.
+
 In binomial mode L iterations count as one step: r T' - C(c + r, c + 1) of T' = T / L of them run again. The first sweep
 records the last L iterations, which are turned first.
 """
@@ -120,15 +122,20 @@ def is_possible_online(mode: Mode) -> bool:
 @lru_cache(maxsize=256)
 def offered_modes(loop: ScheduledLoop, pin: str | None = None) -> tuple[Mode, ...]:
     """The modes worth considering: none is beaten by another whatever the record of an iteration takes."""
-    counts = _segment_counts(loop.trips)
-    modes = [Mode(STORE_ALL), *(Mode(SEGMENTS, k) for k in counts),
-             *(Mode(BINOMIAL, c) for c in _snapshot_counts(loop.trips)), *_blocked(loop.trips), Mode(RESTART)]
+    single = [*(Mode(SEGMENTS, k) for k in _segment_counts(loop.trips)),
+              *(Mode(BINOMIAL, c) for c in _snapshot_counts(loop.trips))] if loop.state_bytes else [each(loop)]
+    modes = [Mode(STORE_ALL), *single, *_blocked(loop.trips), Mode(RESTART)]
     modes = [m for m in modes if is_possible(m, loop)]
     if pin == SNAPSHOT:
         modes = [m for m in modes if m.snapshots]
     costs = {m: _cost(m, loop) for m in modes}
     return tuple(m for k, m in enumerate(modes) if not any(
         _beats(costs[o], costs[m]) and (costs[o] != costs[m] or j < k) for j, o in enumerate(modes) if o != m))
+
+
+def each(loop: ScheduledLoop) -> Mode:
+    """Every iteration a segment of its own."""
+    return Mode(SEGMENTS, loop.trips)
 
 
 def _cost(mode: Mode, loop: ScheduledLoop) -> tuple[float, ...]:

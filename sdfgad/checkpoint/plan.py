@@ -15,6 +15,7 @@ from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.schedule_plan import SchedulePlan
 from sdfgad.errors import UsageError
 from sdfgad.files import write_whole
+from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.report.page import fragment, page
 from sdfgad.report.text import report
@@ -26,11 +27,14 @@ STORE, RECOMPUTE, INVERSE = "store", "recompute", "inverse"
 @dataclass(frozen=True)
 class Predicted:
     """Bytes of all arrays alive at once: under this plan, with everything stored. unbounded: a growable tape, whose
-    size is known only at run time, comes on top."""
+    size is known only at run time, comes on top: entry_bytes at most for each iteration of loops of unknown length.
+    most_bytes: peak_bytes and such tapes at their longest; None where their length has no bound."""
 
     peak_bytes: int
     store_all_bytes: int
     unbounded: bool
+    entry_bytes: int = 0
+    most_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ class Plan:
         p = self.problem
         peak = p.peak_bytes(n for n, d in self.decisions.items() if d == STORE)
         unbounded = any(i.bytes is None and self.decisions[i.name] == STORE for i in p.items)
-        return Predicted(peak, self.store_all_bytes or p.store_all_bytes, unbounded)
+        most = None if p.tape_bytes is None else peak + p.tape_bytes
+        return Predicted(peak, self.store_all_bytes or p.store_all_bytes, unbounded, p.tape_entry_bytes, most)
 
     @property
     def recomputed(self) -> frozenset[str]:
@@ -102,6 +107,8 @@ class Plan:
 
     def reason(self, item: Item) -> str:
         """Why an item is needed, and why it is recomputed if that costs nothing, or how it comes back."""
+        if item.bytes is None and self.decisions[item.name] == STORE and item.entry_bytes:
+            return f"{item.because}, {_grows(item)}"
         if self.decisions[item.name] == INVERSE:
             return f"{item.because}, undone exactly: {item.undoes}"
         free = item.light and self.decisions[item.name] == RECOMPUTE
@@ -145,6 +152,11 @@ class Plan:
         return fragment(self)
 
 
+def _grows(item: Item) -> str:
+    bound = f", {format_bytes(item.most_bytes)} in all" if item.most_bytes is not None else ""
+    return f"at most {format_bytes(item.entry_bytes)} per iteration{bound}"
+
+
 def _written(plan: Plan) -> dict[str, Any]:
     predicted, look, about = plan.predicted, plan.outlook, asdict(plan.about)
     arrays = [{"name": i.name, "array": i.array, "file": i.file, "line": i.line, "bytes": i.bytes,
@@ -157,7 +169,8 @@ def _written(plan: Plan) -> dict[str, Any]:
         "policy": plan.policy,
         "predicted": {"peak_bytes": predicted.peak_bytes, "floor_bytes": look and look.floor_bytes,
                       "store_all_bytes": predicted.store_all_bytes, "time_factor": look and look.time_factor,
-                      "unbounded": predicted.unbounded},
+                      "unbounded": predicted.unbounded, "entry_bytes": predicted.entry_bytes,
+                      "most_bytes": predicted.most_bytes},
         "measured": plan.measured and asdict(plan.measured),
         "solver": plan.schedule and asdict(plan.schedule.solver),
         "arrays": arrays, "modes": {n: asdict(m) for n, m in plan.modes.items()},

@@ -17,7 +17,8 @@ class Item:
     takes no longer than to store and load it, and needs hardly anything else stored. loop: the innermost one whose
     iterations make it anew; version_bytes: of what one of them keeps. at_peak: whether its storage is in use when the
     program holds the most; otherwise that lies where other arrays are then, and adds nothing. undoes: the line that
-    overwrites it, where that is taken back instead.
+    overwrites it, where that is taken back instead. entry_bytes, most_bytes: of a growable tape what one iteration of a
+    loop of unknown length adds to it at most, and what all do; None where that has no bound.
     """
 
     name: str
@@ -33,6 +34,8 @@ class Item:
     version_bytes: int = 0
     at_peak: bool = True
     undoes: str = ""
+    entry_bytes: int = 0
+    most_bytes: int | None = None
 
     @property
     def peak_bytes(self) -> int:
@@ -44,7 +47,8 @@ class Item:
 class Problem:
     """items: what a plan decides. base: what else is alive when the program holds the most, bytes by array name. loops:
     names of the loops that may start again from snapshots. code: tells the program, with its shapes and dtypes, from
-    any other.
+    any other. tape_entry_bytes, tape_bytes: what one iteration of each loop of unknown length adds to growable tapes at
+    most, and what all of these take at most; None where that has no bound.
     """
 
     target: str
@@ -52,6 +56,8 @@ class Problem:
     base: Mapping[str, int]
     loops: tuple[str, ...] = ()
     code: str = ""
+    tape_entry_bytes: int = 0
+    tape_bytes: int | None = 0
 
     @property
     def base_bytes(self) -> int:
@@ -70,10 +76,11 @@ class Problem:
     def to_json(self) -> str:
         """The problem as text; `from_json` reads it back."""
         return json.dumps({"target": self.target, "items": [asdict(i) for i in self.items], "base": dict(self.base),
-                           "loops": list(self.loops), "code": self.code})
+                           "loops": list(self.loops), "code": self.code,
+                           "tape_entry_bytes": self.tape_entry_bytes, "tape_bytes": self.tape_bytes})
 
     @staticmethod
     def from_json(text: str) -> Problem:
         raw: dict[str, Any] = json.loads(text)
         return Problem(raw["target"], tuple(Item(**i) for i in raw["items"]), raw["base"], tuple(raw["loops"]),
-                       raw["code"])
+                       raw["code"], raw.get("tape_entry_bytes", 0), raw.get("tape_bytes", 0))

@@ -25,6 +25,7 @@ import platformdirs
 
 from sdfgad.analysis.cost import Work
 from sdfgad.config import settings, thread_count
+from sdfgad.cores import usable_cores
 
 SCHEMA = "sdfgad.machine/5"
 READINGS = 4
@@ -81,7 +82,7 @@ FALLBACK = Machine(8e9, 1e10, measured=False)
 def this_machine() -> Machine:
     """The constants of this machine and this number of threads: from the cache folder once READINGS processes have
     measured them, else the best of what is there and a measurement, which is put there."""
-    return _machine(str(_folder()), thread_count() or os.cpu_count() or 1)
+    return _machine(str(_folder()), thread_count() or usable_cores())
 
 
 @lru_cache(maxsize=16)

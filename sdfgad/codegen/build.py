@@ -9,14 +9,16 @@ from pathlib import Path
 
 from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.cache import key_of, publish
+from sdfgad.codegen.threads import link_flags, threads_text
 from sdfgad.codegen.toolchain import accepts, cpu_model, find_compiler, remember_compiler, run, vector_bytes
 from sdfgad.errors import ToolchainError
 
-SOURCE, LIBRARY, META = "program.cpp", "program.so", "program.json"
+SOURCE, OBJECT, LIBRARY, META = "program.cpp", "program.o", "program.so", "program.json"
 # No if-conversion: gcc 12 turns branches in short loops into wrong masked code (docs/decisions/0004). Our own selects
 # are branch-free and vectorise without it.
+# Integers wrap around, as NumPy's do.
 # No built-in sine and cosine: see `sin` in sdfgad.h.
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
          "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf", "-fno-tree-loop-if-convert",
          "-w")
 # gcc 12 copies short rows in pieces of 16 bytes where its vectors have 32. A vector that is loaded from two pieces just
@@ -51,8 +53,8 @@ def include_flags() -> tuple[str, ...]:
 
 
 def runtime_text() -> str:
-    """Contents of our headers, for cache keys."""
-    return "".join(file.read_text() for file in sorted(RUNTIME.glob("*.h")))
+    """What of ours is part of every program, for cache keys."""
+    return "".join(file.read_text() for file in sorted(RUNTIME.glob("*.h"))) + threads_text()
 
 
 def precompiled_header(includes: Sequence[str], headers: Sequence[str]) -> Path:
@@ -77,9 +79,14 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more:
     header = precompiled_header(includes, headers)
     (folder / SOURCE).write_text(source)
     (folder / META).write_text(json.dumps(asdict(meta)))
-    command = (find_compiler().path, *flags(), *more, *includes, "-include", str(header), str(folder / SOURCE),
-               "-shared", "-o", str(folder / LIBRARY), *(blas.link_flags() if blas else ()))
-    run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
+    compiler, object = find_compiler().path, folder / OBJECT
+    compile = (compiler, *flags(), *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
+               "-o", str(object))
+    link = (compiler, *more, str(object), "-shared", "-o", str(folder / LIBRARY), *link_flags(),
+            *(blas.link_flags() if blas else ()))
+    for command in (compile, link):
+        run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
+    object.unlink()
     remember_compiler()
 
 

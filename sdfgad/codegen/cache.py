@@ -6,6 +6,7 @@ A folder becomes an entry by one rename, so an entry that exists is complete.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
@@ -20,8 +21,10 @@ from typing import Any
 import platformdirs
 from filelock import FileLock, Timeout
 
+from sdfgad.callers import warn
+from sdfgad.codegen.whole import is_whole, make_removable, seal
 from sdfgad.config import settings
-from sdfgad.errors import ToolchainError, UsageError
+from sdfgad.errors import CacheWarning, ToolchainError, UsageError
 
 ENTRIES, BUILDING, LOCKS = "entries", "building", "locks"
 
@@ -74,20 +77,20 @@ def key_of(*parts: Any) -> str:
 
 
 def entry(key: str) -> Path | None:
-    """The finished folder of ``key``, if there is one."""
-    folder = cache.path / ENTRIES / key
-    return folder if folder.is_dir() else None
+    """The finished folder of ``key``, if there is one with all that was put there."""
+    folders = (root / ENTRIES / key for root in (cache.path, *spare.made) if _is_dir(root / ENTRIES / key))
+    return next((folder for folder in folders if is_whole(folder)), None)
 
 
 def publish(key: str, build: Callable[[Path], None]) -> Path:
-    """The folder of ``key``, made by ``build(folder)`` if need be.
+    """The folder of ``key``, made by ``build(folder)`` if need be, and made again if it is damaged.
 
-    One process builds, the others wait and get its result. If ``build`` raises or is interrupted, nothing stays.
+    One process builds, the others wait and get its result. If ``build`` raises or is interrupted, nothing stays. What
+    cannot be kept in the cache folder is kept in another one until the process ends.
     """
     if (done := entry(key)) is not None:
         return done
-    root = cache.path
-    _make_folders(root)
+    root = _writable_root()
     with FileLock(root / LOCKS / f"{key}.lock"):
         if (done := entry(key)) is not None:
             return done
@@ -95,13 +98,59 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
         _discard(root, f"{key}.*")
         with _scratch_folder(root, key) as folder:
             build(folder)
+            seal(folder)
             _finish(folder, root / ENTRIES / key)
     return root / ENTRIES / key
 
 
 def withdraw(key: str) -> None:
-    """Remove the folder of ``key``, in which something turned out to be damaged, unless somebody is at work on it."""
-    _remove(cache.path, cache.path / ENTRIES / key)
+    """Remove the folder of ``key``, which turned out to be of no use, unless somebody is at work on it."""
+    for root in (cache.path, *spare.made):
+        if _is_dir(root / ENTRIES / key):
+            _remove(root, root / ENTRIES / key)
+
+
+def check_folder() -> None:
+    """ToolchainError if programs cannot be kept."""
+    _make_folders(cache.path)
+
+
+class Spare:
+    """Folders in place of cache folders that cannot be written, until the process ends."""
+
+    def __init__(self) -> None:
+        self.made: tuple[Path, ...] = ()
+
+    def folder(self, why: ToolchainError) -> Path:
+        """The same at every call, with a warning at the first one."""
+        if not self.made:
+            held = tempfile.TemporaryDirectory(prefix="sdfgad-")
+            atexit.register(held.cleanup)
+            self.made = (Path(held.name),)
+            warn(f"[{why.code}] {why.message}; programs are compiled into {held.name}, for this process only: "
+                 f"{why.help}", CacheWarning)
+        return self.made[0]
+
+
+spare = Spare()
+
+
+def _writable_root() -> Path:
+    root = cache.path
+    try:
+        _make_folders(root)
+    except ToolchainError as error:
+        root = spare.folder(error)
+        _make_folders(root)
+    return root
+
+
+def _is_dir(folder: Path) -> bool:
+    """Whether there is such a folder, as far as anybody may look."""
+    try:
+        return folder.is_dir()
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -115,6 +164,9 @@ def _scratch_folder(root: Path, key: str) -> Iterator[Path]:
 
 
 def _finish(folder: Path, final: Path) -> None:
+    if final.is_dir() and not is_whole(final):  # here, not before: somebody may still be using what is left of it
+        make_removable(final)
+        shutil.rmtree(final)
     try:
         os.rename(folder, final)
     except OSError:
@@ -127,6 +179,8 @@ def _make_folders(root: Path) -> None:
     try:
         for name in (ENTRIES, BUILDING, LOCKS):
             (root / name).mkdir(parents=True, exist_ok=True)
+            if not os.access(root / name, os.W_OK | os.X_OK):
+                raise PermissionError(f"no permission to write into {root / name}")
     except OSError as error:
         raise ToolchainError(f"the cache folder {root} cannot be written: {error}", code="SG507",
                              help="name another one with SDFGAD_CACHE_DIR") from error
@@ -142,6 +196,7 @@ def _remove(root: Path, entry: Path) -> bool:
     lock = FileLock(root / LOCKS / f"{entry.name}.lock")
     try:
         with lock.acquire(blocking=False), _scratch_folder(root, "removed") as grave:
+            make_removable(entry)
             os.rename(entry, grave / entry.name)
             (root / LOCKS / f"{entry.name}.lock").unlink(missing_ok=True)
     except (Timeout, FileNotFoundError):

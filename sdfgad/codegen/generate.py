@@ -13,20 +13,17 @@ from sdfgad.codegen.outline import outline
 from sdfgad.errors import InvariantError
 
 _ENTRY = """
-extern "C" void *sg_open() {{
-    {state} *state = __dace_init_{name}();
-    if (state == nullptr || !state->sg_memory.failed()) return state;
-    __dace_exit_{name}(state);
-    return nullptr;
-}}
+extern "C" int sg_ask(int threads);
+extern "C" void *sg_open() {{ return __dace_init_{name}(); }}
 extern "C" void sg_close(void *handle) {{ __dace_exit_{name}(static_cast<{state} *>(handle)); }}
 extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     {state} *state = static_cast<{state} *>(handle);
-    int before = omp_get_max_threads();
-    if (threads > 0) omp_set_num_threads(threads);
+    const int before = sg_ask(threads);
     state->sg_memory.begin();
-    state->sg_tapes.reset(limit);
-    sg::Charge stacks(state->sg_memory, {stack});
+    char *room = static_cast<char *>(args[{room}]);
+    state->sg_arena.place(room);
+    state->sg_tapes.begin(limit, room + {bytes}, reinterpret_cast<intptr_t>(args[{room} + 1]) - {bytes});
+    sg::Charge arena(state->sg_memory, {bytes}), stacks(state->sg_memory, {stack});
     uint64_t tapes[1] = {{uint64_t(reinterpret_cast<uintptr_t>(&state->sg_tapes))}};
     (void)tapes;
     {pool}
@@ -47,7 +44,9 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     }} catch (const sg::Failed &failed) {{
         status = {first_failure} + failed.which;
     }}
-    if (threads > 0) omp_set_num_threads(before);
+    sg_ask(before);
+    state->sg_tapes.end();
+    args[{room} + 2] = reinterpret_cast<void *>({bytes} + state->sg_tapes.wanted());
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
@@ -64,8 +63,10 @@ _DECLARED = re.compile(rf"^ *[^\n;]+\* (?:__restrict__ )?{_MEMBER};\n", re.MULTI
 _MEMBERS = """    sg::Memory sg_memory;
     sg::Tapes sg_tapes{{sg_memory, {tapes}}};
     const char *sg_damaged = nullptr;
-    sg::Arena sg_arena{{sg_memory, {bytes}}};
+    sg::Arena sg_arena;
 """
+# Shares of a loop by itself wait for nothing in each other, unless they take turns. This mark tells it to the threads.
+_APART = re.compile(r"(#pragma omp parallel for)(?!.*schedule\(static, 1\))")
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
@@ -76,6 +77,7 @@ def source(lowered: Lowered) -> str:
         # A failing validation would write the graph into the current folder; the tests validate instead.
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
+    code = _APART.sub(r"\1 proc_bind(spread)", code)
     code = outline(_placed(code, lowered), f"void __program_{sdfg.name}_internal(")
     return '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
 
@@ -93,7 +95,7 @@ def _placed(code: str, lowered: Lowered) -> str:
     every vector.
     """
     places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
-    state, members = _state(lowered), _MEMBERS.format(bytes=lowered.arena.bytes, tapes=len(lowered.tapes))
+    state, members = _state(lowered), _MEMBERS.format(tapes=len(lowered.tapes))
     code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{members}", code, flags=re.MULTILINE)
     kinds = {m[1]: m[2] for m in _TAKE.finditer(code) if m[1] in places}
     for gone in (_DECLARED, _TAKE):
@@ -116,4 +118,5 @@ def _entry(lowered: Lowered) -> str:
     pool = "sg::BlasThreads pool(1);" if lowered.uses_blas else ""
     stack = f"omp_get_max_threads() * int64_t({lowered.thread_bytes})"
     return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack,
+                         room=len(lowered.arguments), bytes=f"int64_t({lowered.arena.bytes})",
                          first_failure=FIRST_FAILURE)

@@ -19,9 +19,9 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, axis
 from sdfgad.ir.walk import children, with_children
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable, variable_of
 
 SMALL_PRODUCT = 4096
 """Matrix products of so few multiplications are loops."""
@@ -66,7 +66,7 @@ def library_forms(program: Program) -> Program:
 
 
 def _points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
-    ranges = tuple(Range(f"{stem}{k}_", ix(0), n) for k, n in enumerate(shape))
+    ranges = all_of(shape, stem)
     return ranges, tuple(ix(r.var) for r in ranges)
 
 
@@ -139,7 +139,7 @@ def _product_size(frame: Frame, stmt: Lib) -> float:
 def _product_loops(stmt: Lib) -> list[Stmt]:
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
     ranges, at = _points(out.shape)
-    inner = Range("wk_", ix(0), a.shape[-1])
+    inner = Range(variable("k"), ix(0), a.shape[-1])
     k = ix(inner.var)
     left = Load(a.array, a.at((*at[:1], k) if len(a.shape) == 2 else (k,)), a.dtype)
     right = Load(b.array, b.at((k, *at[-1:]) if len(b.shape) == 2 else (k,)), b.dtype)
@@ -190,7 +190,7 @@ def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     LAPACK counts rows from one.
     """
     (out,), (factors, pivots) = stmt.outs, stmt.ins
-    row = Range("w0_", ix(0), factors.shape[0])
+    row = Range(variable_of("pivot", factors.array), ix(0), factors.shape[0])
     i = ix(row.var)
     pivot = Load(factors.array, factors.at((i, i)), factors.dtype)
     exchanged = call("ne", Load(pivots.array, pivots.at((i,)), _INT32), Index(i + 1, _INT32), dtype=np.dtype(np.bool_))

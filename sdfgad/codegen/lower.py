@@ -25,6 +25,7 @@ from sdfgad.codegen.cpp import (
 )
 from sdfgad.codegen.footprint import footprint_of, scheduled
 from sdfgad.codegen.libraries import BLAS_OPS, DECOMPOSITIONS
+from sdfgad.codegen.own_elements import checked
 from sdfgad.codegen.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
 from sdfgad.codegen.reciprocals import Reciprocals
 from sdfgad.codegen.scalars import lasting_scalars
@@ -61,7 +62,7 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     made = scheduled(program)
     program, arrays = made.program, made.arrays
     passed = dict.fromkeys((*program.arguments, *results, *program.constants))
-    items = Reciprocals(program, passed.keys() - set(loose)).items(made.items, Frame(arrays))
+    items = checked(Reciprocals(program, passed.keys() - set(loose)).items(made.items, Frame(arrays)))
     lasting = lasting_scalars(items, passed, arrays)
     tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")

@@ -12,6 +12,7 @@ from sdfgad.codegen.half_vectors import half_width
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
 from sdfgad.codegen.streamed import Pieces, past_stores
+from sdfgad.codegen.term_loops import require_terms
 from sdfgad.codegen.tile_loops import emit_tile
 from sdfgad.codegen.tiles import plan_tile
 from sdfgad.codegen.turned import emit_turn, plan_turn
@@ -142,6 +143,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
             writer.open(f"if ({index_text(inner, r.start)} {'<' if r.step > 0 else '>'} {stop})")
         _hoist(values, stmt, nest.hoisted[depth])
         for k in (k for k, d in nest.registers.items() if d == depth):
+            require_terms(inner.bounds, nest.loops[depth:], nest.loops[depth:depth + 1] if opened[-1] else ())
             sums[k] = _open_sum(writer, inner, stmt.body[k])
         start = index_text(inner, r.start)
         if depth == len(nest.loops) - 1:

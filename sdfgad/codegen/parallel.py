@@ -16,7 +16,7 @@ from sdfgad.codegen.tiles import Tile, plan_tile
 from sdfgad.ir.algebra import cast
 from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Array, Let, Map, Range, Store
+from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of
 from sdfgad.ir.walk import expr_reads, rename_symbols
 
 ENOUGH_TRIPS = 64
@@ -236,7 +236,7 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
         return None
     if domain_points(stmt.domain, frame.bounds) < WORTH_COPIES * (4 if shifted else MOST_BLOCKS) * cells:
         return None
-    return tuple(Range(f"cell{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    return all_of(array.shape, "cell")
 
 
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],

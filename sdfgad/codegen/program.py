@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
+from logging import getLogger
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,23 @@ import numpy as np
 
 from sdfgad.codegen import schedule
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
-from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
+from sdfgad.codegen.notebook import without_viewer
+from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
+from sdfgad.codegen.workspaces import Workspace, workspaces
+from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
 
 _NO_LIMIT = 2**63 - 1
+OWN = 1 << 16
+"""A program that works in fewer bytes, which its code takes as well, keeps them."""
+UNUSABLE = (ToolchainError, OSError, ValueError, KeyError, TypeError)
+"""What reading a stored program fails with when something has happened to it, or to a library that it needs."""
+_log = getLogger("sdfgad")
 
 
 def compile_program(program: Program, *, results: Iterable[str] = (), key: str | None = None,
@@ -34,19 +44,31 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), schedule.PARALLEL_WORK, FLAGS,
                   runtime_text(), *environment())
-    return Executable(program, entry(full) or _build(program, results, full, loose), threads)
+    found = entry(full)
+    if found is not None:
+        try:
+            return Executable(program, found, threads)
+        except UNUSABLE as reason:
+            _log.info("the stored %s is compiled again: %s", program.name, reason)
+            withdraw(full)
+    return Executable(program, _build(program, results, full, loose), threads)
 
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
-    lowered = import_module("sdfgad.codegen.lower").lower(program, results, loose)
+    with without_viewer():
+        lowering = import_module("sdfgad.codegen.lower")
+    lowered = lowering.lower(program, results, loose)
     text = import_module("sdfgad.codegen.generate").source(lowered)
     meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)
     return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))
 
 
 class Executable:
-    """Native code with its memory. Calls write into the arrays given; one call at a time."""
+    """Native code. Calls write into the arrays given; one call at a time.
+
+    tape_limit: bytes that growable tapes may take; where it is set, no other memory to work in is kept beside a call.
+    """
 
     def __init__(self, program: Program, folder: Path, threads: int | None = None) -> None:
         self.folder = folder
@@ -59,15 +81,17 @@ class Executable:
         """Arguments that a call changes."""
         self._kinds = [(n, program.arrays[n].shape, program.arrays[n].dtype) for n in self.arguments]
         self._constants = [_constant(program, n) for n in meta.arguments if n in program.constants]
-        self._pointers = (ctypes.c_void_p * max(1, len(meta.arguments)))()
+        # Behind the arrays: where the call may work, how many bytes it has there, how many would have been enough.
+        self._room = len(meta.arguments)
+        self._pointers = (ctypes.c_void_p * (self._room + 3))()
+        self._wanted = self.transient_bytes
+        self._own = Workspace(self.transient_bytes if self.transient_bytes <= OWN else 0)
+        self._work_in(self._own)
         for k, value in enumerate(self._constants, start=len(self.arguments)):
             self._pointers[k] = value.ctypes.data
         self._failures = program.failures
         self._library = _load(folder / LIBRARY)
         self._handle = self._library.sg_open()
-        if not self._handle:
-            raise MemoryLimitError(f"{self.transient_bytes} bytes of temporaries for {program.name} not available",
-                                   minimum_bytes=self.transient_bytes)
         self._close = weakref.finalize(self, self._library.sg_close, self._handle)
         self._lock = threading.Lock()
 
@@ -91,10 +115,30 @@ class Executable:
             self._start(threads)
 
     def _start(self, threads: int | None) -> None:
-        limit = _NO_LIMIT if self.tape_limit is None else self.tape_limit
-        status = self._library.sg_call(self._handle, self._pointers, threads or 0, limit)
+        if self.tape_limit is None and self._wanted <= self._own.size:
+            status = self._called(threads, _NO_LIMIT)
+        else:
+            status = self._in_shared_room(threads)
         if status:
             raise self._failure(status)
+
+    def _in_shared_room(self, threads: int | None) -> int:
+        most = None if self.tape_limit is None else self.transient_bytes + self.tape_limit
+        block = workspaces().take(self._wanted, most)
+        try:
+            self._work_in(block)
+            return self._called(threads, _NO_LIMIT if self.tape_limit is None else self.tape_limit)
+        finally:
+            self._work_in(self._own)
+            workspaces().give(block)
+
+    def _work_in(self, block: Workspace) -> None:
+        self._pointers[self._room], self._pointers[self._room + 1] = block.address, block.size
+
+    def _called(self, threads: int | None, limit: int) -> int:
+        status: int = self._library.sg_call(self._handle, self._pointers, asked_threads(threads), limit)
+        self._wanted = self._pointers[self._room + 2] or 0
+        return status
 
     def _failure(self, status: int) -> Exception:
         if status >= FIRST_FAILURE:
@@ -122,8 +166,8 @@ class Executable:
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes that arrays of this program's own held during the last call: temporaries, which stay between
-        calls, workspaces, tapes, what lives on the stacks of the threads."""
+        """The most bytes that arrays of this program's own held during the last call: temporaries, workspaces, tapes,
+        what lives on the stacks of the threads."""
         return int(self._library.sg_peak_bytes(self._handle))
 
     @property
@@ -158,6 +202,7 @@ def _load(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise ToolchainError(f"the compiled program {path} cannot be loaded: {error}", code="SG505") from error
+    attach(library)
     library.sg_open.restype = ctypes.c_void_p
     library.sg_close.argtypes = (ctypes.c_void_p,)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)

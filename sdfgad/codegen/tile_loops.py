@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, symbol
+from sdfgad.codegen.term_loops import require_terms, trip_tests
 from sdfgad.codegen.tile_terms import Cell, Terms
 from sdfgad.codegen.tiles import Tile
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Map, Range, Store
+from sdfgad.names import variable_of
 
 SHORT_LOOP = 8
 """Innermost loops of so few iterations are unrolled."""
@@ -22,17 +24,27 @@ def emit_tile(writer: Writer, frame: Frame, stmt: Map, tile: Tile) -> None:
     if not isinstance(part, Store):
         raise InvariantError("a tile is made of a store")
     inner = frame.inside([r.upwards for r in stmt.domain])
+    terms = () if tile.strip else tile.terms  # a strip has some
+    tests = trip_tests(inner.bounds, terms) or ()
+    require_terms(inner.bounds, terms, tests)
     writer.open()
-    loops = [Range(f"strip_{tile.vector.var}", tile.vector.start, tile.vector.stop, tile.strip)] if tile.strip else []
+    vector = tile.vector
+    loops = [replace(vector, var=variable_of("strip", vector.var), step=tile.strip)] if tile.strip else []
     if tile.strip:
         tile = _strip_of(tile, ix(loops[0].var))
     for r in (*loops, *tile.outer):
         _open_loop(writer, inner, r)
     unrolled = [*tile.steps, *([] if tile.summed_lanes else [(tile.vector, tile.lanes * tile.chunks)])]
+    if tests:
+        writer.open(f"if ({' && '.join(_runs(inner, r) for r in tests)})")
     for pieces in product(*(_pieces(r, size, tile.lanes) for r, size in unrolled)):
         _Block(writer, inner, part, tile, pieces).emit()
-    for _ in (*loops, *tile.outer, None):
+    for _ in (*loops, *tile.outer, *tests[:1], None):
         writer.close()
+
+
+def _runs(frame: Frame, r: Range) -> str:
+    return f"{index_text(frame, r.start)} < {index_text(frame, r.stop)}"
 
 
 def _strip_of(tile: Tile, start: Ix) -> Tile:

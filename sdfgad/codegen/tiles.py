@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from sdfgad.codegen.apart import told_apart
-from sdfgad.codegen.cpp import Frame, flat, inside, least_trips, most_trips, surely_runs
+from sdfgad.codegen.cpp import Frame, flat, least_trips, most_trips
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import order_loops
+from sdfgad.codegen.term_loops import trip_tests
 from sdfgad.codegen.tile_terms import is_term, loads_ahead, operations
 from sdfgad.codegen.toolchain import vector_bytes, vector_registers
 from sdfgad.ir.expr import Expr, Load, loads, walk
@@ -56,6 +57,11 @@ class Tile:
         """Variables that have to stay together in one thread."""
         return frozenset({self.vector.var, *(r.var for r, _ in self.steps), *(r.var for r in self.sums)})
 
+    @property
+    def terms(self) -> tuple[Range, ...]:
+        """The loops before which the sums are loaded, and after which they are stored."""
+        return (*self.sums, self.vector) if self.summed_lanes else self.sums
+
 
 @dataclass(frozen=True)
 class _Sum:
@@ -88,7 +94,8 @@ def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:
     used = {s for i in part.index for s in i.symbols}
     order = order_loops(frame, stmt)
     target = tuple(r for r in order if r.var in used)
-    summed = {r.var for r in order if r.var not in used}
+    terms = tuple(r for r in order if r.var not in used)
+    summed = {r.var for r in terms}
     bounds = {s for r in order for s in r.start.symbols | r.stop.symbols}
     if not {r.var for r in target} <= injective_variables(stmt, frame) or not summed:
         return None
@@ -98,9 +105,9 @@ def _sum_of(frame: Frame, stmt: Map) -> _Sum | None:
     # Both branches of a choice are computed.
     if not loads_ahead(inner, part.expr):
         return None
-    # The target is loaded and stored outside the loops over the terms, even if these have no iteration.
-    if not all(surely_runs(r, inner.bounds) for r in order) and not inside(inner, frame.arrays[part.array],
-                                                                           part.index):
+    tests = trip_tests(inner.bounds, terms)
+    # What runs once or not at all is a test, and adds up nothing.
+    if tests is None or all(r in tests and most_trips(r, inner.bounds) == 1 for r in terms):
         return None
     fixed = tuple(r for r in target if r.step == 1 and r.trips and r.var not in bounds)
     return _Sum(stmt, part, order, target, fixed, {r.var: _trips(inner, r) for r in order})

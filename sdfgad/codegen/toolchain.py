@@ -6,8 +6,10 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -15,11 +17,13 @@ from pathlib import Path
 
 from sdfgad import __version__
 from sdfgad.codegen.cache import cache
-from sdfgad.errors import ToolchainError
+from sdfgad.errors import ToolchainError, UsageError
 from sdfgad.files import write_whole
 
 COMPILER = "compiler"
 """The file in the cache folder that names the compiler that filled it last."""
+LONGEST = 600
+"""Seconds that a compiler may take."""
 _INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
 
 
@@ -63,13 +67,27 @@ def accepts(compiler: Compiler, flags: tuple[str, ...]) -> bool:
 def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | None = None) -> str:
     """Standard output of ``command``, or a ToolchainError with the last lines it printed."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=600)
+        done = _finished(command, folder)
     except subprocess.CalledProcessError as error:
         raise ToolchainError(f"{command[0]} failed with exit status {error.returncode}", code=code, command=command,
                              output=error.stderr or error.stdout, help=help) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}", code=code, command=command, help=help) from error
     return done.stdout
+
+
+def _finished(command: Sequence[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
+    """The command after it has ended. Whoever is interrupted here ends it with all that it has started."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as running:
+        try:
+            output, errors = running.communicate(timeout=LONGEST)
+        finally:
+            if running.returncode is None:  # a compiler works in processes of its own, which would go on
+                os.killpg(running.pid, signal.SIGKILL)
+    if running.returncode:
+        raise subprocess.CalledProcessError(running.returncode, command, output, errors)
+    return subprocess.CompletedProcess(command, 0, output, errors)
 
 
 @lru_cache(maxsize=1)
@@ -137,7 +155,8 @@ def remember_compiler() -> None:
     """For processes that find no compiler on this machine: which one has filled the cache."""
     stamp = _compiler_stamp()
     if _last_compiler() != stamp:
-        write_whole(cache.path / COMPILER, stamp)
+        with suppress(UsageError):  # a folder that cannot be written
+            write_whole(cache.path / COMPILER, stamp)
 
 
 @lru_cache(maxsize=1)

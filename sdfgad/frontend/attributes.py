@@ -30,7 +30,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import origins_of
+from sdfgad.frontend.views import origins_of, read_only
 from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
@@ -115,7 +115,7 @@ def imag(ctx: Context, value: Value) -> Value:
         return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key)
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
-        return lift(ctx, (operand,), operand.dtype, lambda e: const(0, operand.dtype), operand.weak)
+        return read_only(lift(ctx, (operand,), operand.dtype, lambda e: const(0, operand.dtype), operand.weak))
     return _part(ctx, "imag", operand)
 
 
@@ -129,7 +129,7 @@ def _part(ctx: Context, name: str, operand: ArrayValue) -> Value:
     """One half of complex numbers: a view in NumPy, numbers of their own here."""
     kind = np.empty(0, operand.dtype).real.dtype
     found = lift(ctx, (operand,), kind, lambda e: call(name, e, dtype=kind), operand.weak)
-    found.origins = origins_of(operand)
+    found.origins, found.readonly = origins_of(operand), operand.readonly
     return found
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.index import Bounds, Elem, Ix, floordiv, ix, maximum, minimum, mod
 from sdfgad.ir.program import Range
@@ -92,7 +92,7 @@ class Scope:
     def disjoint(self, a: Sequence[Ix], b: Sequence[Ix], domain: Sequence[Range]) -> bool:
         """Whether no two points of `domain` make element `a` of one and element `b` of the other equal."""
         other = {r.var: f"{r.var}'" for r in domain}
-        copies = [Range(other[r.var], r.start.subs(other), r.stop.subs(other), r.step) for r in domain]
+        copies = [replace(r, var=other[r.var], start=r.start.subs(other), stop=r.stop.subs(other)) for r in domain]
         for left, right in zip(a, b, strict=True):
             gap = left.subs(other) - right
             low, high = self.bounds(gap, [*domain, *copies])

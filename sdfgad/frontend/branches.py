@@ -9,10 +9,21 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import Emission
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
-from sdfgad.frontend.fields import Fields
-from sdfgad.frontend.merge import Kind, container_value, declare, fill_copy, join, kind_of, private, same
+from sdfgad.frontend.fields import Fields, Rebound, Unlike
+from sdfgad.frontend.merge import (
+    Kind,
+    container_value,
+    declare,
+    fill_copy,
+    in_container,
+    join,
+    kind_of,
+    private,
+    same,
+)
 from sdfgad.frontend.sharing import Shared
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number, like
+from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Value, is_number
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt
@@ -71,8 +82,11 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
         with builder.region():
             builder.scope.facts.extend(facts_of(condition, positive))
             values.append(kept(ctx, way()))
-    kind = _joined(ctx, *values)
+    trees = form_of(values[0]) == form_of(values[1]) and is_tree(values[0])
+    kind = None if trees else _joined(ctx, *values)
     builder.rollback(snapshot)
+    if kind is None:
+        return _chosen_tree(ctx, condition, chosen, other)
     array = declare(ctx, kind, "chosen")
     blocks, after = [], []
     before = builder.shared
@@ -86,6 +100,17 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
     builder.shared = after[0].joined(after[1])
     builder.emit(If(condition, blocks[0], blocks[1], source))
     return container_value(ctx, array, kind)
+
+
+def _chosen_tree(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
+    """The choice between two containers of one form, leaf by leaf."""
+    name = f"%chosen {len(ctx.builder.regions)}"
+
+    def way(value: Callable[[], Value]) -> None:
+        ctx.frame.names[name] = in_container(ctx, kept(ctx, value()), "chosen")
+
+    run_branches(ctx, condition, lambda: way(chosen), lambda: way(other), frozenset(ctx.frame.names))
+    return ctx.frame.names.pop(name)
 
 
 def _pure(value: Value) -> bool:
@@ -147,9 +172,40 @@ def run_if(ctx: Context, test: ArrayValue, then: Callable[[], None], orelse: Cal
 def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse: Callable[[], None],
                  live: frozenset[str]) -> None:
     """An `If` statement on an expression."""
+    back = _way_back(ctx, live)
+    key = ("trees", ctx.builder.source, ctx.here, len(ctx.frames))
+    unlike: frozenset[str] = frozenset()
+    while True:
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike)
+        try:
+            return _run_branches(ctx, condition, then, orelse, live, fields, unlike)
+        except Rebound as found:
+            unlike |= fields.bound & {found.name}
+            ctx.hints[key] = fields.bound | {found.name}
+        except Unlike as found:
+            unlike |= {found.name}
+        back()
+
+
+def _way_back(ctx: Context, live: frozenset[str]) -> Callable[[], None]:
+    """The way back to this point, for branches that turn out to bind a name to another container."""
+    names, here = dict(ctx.frame.names), ctx.here
+    if not any(mutable_parts(names[n]) for n in live if n in names):
+        return lambda: None
+    snapshot = ctx.builder.snapshot()
+
+    def back() -> None:
+        ctx.builder.rollback(snapshot)
+        ctx.frame.names, ctx.here = dict(names), here
+
+    return back
+
+
+def _run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse: Callable[[], None],
+                  live: frozenset[str], fields: Fields, unlike: frozenset[str]) -> None:
     frame, source = ctx.frame, ctx.builder.source
     outcomes = []
-    with Fields(ctx).inside() as fields:
+    with fields.inside():
         fields.name()
         before, shared = dict(frame.names), ctx.builder.shared
         for positive, way in ((True, then), (False, orelse)):
@@ -162,7 +218,7 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
             outcomes.append(Outcome(frame.names, block, ctx.builder.shared))
         ctx.builder.source = source
         frame.names = before
-        _merge(ctx, outcomes, live | fields.names)
+        _merge(ctx, outcomes, live | fields.names, unlike)
         fields.put_back()
     ctx.builder.shared = outcomes[0].shared.joined(outcomes[1].shared)
     ctx.builder.emit(If(condition, tuple(outcomes[0].block), tuple(outcomes[1].block), source))
@@ -177,7 +233,7 @@ class Outcome:
     shared: Shared
 
 
-def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str]) -> None:
+def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str], unlike: frozenset[str]) -> None:
     before = dict(ctx.frame.names)
     merged: dict[str, Value] = {}
     pending: list[tuple[str, Value, Value]] = []
@@ -190,6 +246,9 @@ def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str]) -> None:
         elif first is _ABSENT or second is _ABSENT or isinstance(first, Maybe) or isinstance(second, Maybe):
             merged[name] = _half(first, second, outcomes)
         elif name.startswith("%") or name in live:
+            old = before.get(name)
+            if name not in unlike and is_tree(old) and mutable_parts(first) and mutable_parts(second):
+                raise Rebound(name)
             pending.append((name, first, second))
         else:
             merged[name] = Maybe(None)
@@ -220,9 +279,13 @@ _ABSENT = object()
 
 def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Outcome],
          before: dict[str, Value]) -> Value:
-    if isinstance(first, tuple) and type(first) is type(second) and len(first) == len(second):
-        return like(first, [first[k] if same(first[k], second[k]) else
-                     _phi(ctx, f"{name}_{k}", first[k], second[k], outcomes, before) for k in range(len(first))])
+    form = form_of(first)
+    if form is not None and form == form_of(second):
+        parts = [a if same(a, b) else _phi(ctx, f"{name}_{k}", a, b, outcomes, before) for k, ((_, a), (_, b)) in
+                 enumerate(zip(leaves_of(first), leaves_of(second), strict=True))]
+        whole = not any(isinstance(p, Maybe) for p in parts)
+        depth = -1 if _known_elsewhere(ctx, name, (first, second), outcomes) else len(ctx.builder.regions)
+        return rebuilt(form, iter(parts), depth) if whole else Maybe(None)
     if (kind_of(first) is None or kind_of(second) is None) and not name.startswith(RESULT):
         return Maybe(None)
     try:
@@ -243,6 +306,14 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Ou
         outcome.block.extend(extra)
         outcome.shared = ctx.builder.shared
     return container_value(ctx, ctx.builder.arrays[container], kind)
+
+
+def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outcomes: list[Outcome]) -> bool:
+    """Whether anything but `name` refers to a list, dict or object in one of the values."""
+    own = {id(p) for v in values for p in mutable_parts(v)}
+    others = [v for o in outcomes for n, v in o.names.items() if n != name]
+    others += [v for frame, _, v in ctx.values() if frame is not ctx.frame]
+    return bool(own) and any(id(p) in own for v in others for p in mutable_parts(v))
 
 
 def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[Outcome], before: dict[str, Value]) -> str | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
 import numpy as np
@@ -14,7 +14,7 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, Access
 from sdfgad.frontend.bounds import Scope
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
-from sdfgad.frontend.sharing import Shared, refuse_sharing, refuse_stale
+from sdfgad.frontend.sharing import READ_ONLY_HELP, Shared, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
@@ -175,6 +175,9 @@ class Builder:
             raise Restart(array)
         if array in self.shared.stale:
             raise refuse_stale(self.source, self.shared, array, f"an update of {self.label(array)}")
+        if self.shared.read_only(array):
+            raise refuse_sharing(self.source, f"an update of {self.label(array)}, which is read-only in NumPy",
+                                 READ_ONLY_HELP)
         if self.shared.fixed(array):
             why = "which a list holds" if self.shared.in_list(array) else (
                 "which is one of several arrays depending on the path taken")
@@ -229,7 +232,7 @@ class Builder:
             return value.stored
         stored = self.fresh_copy(value, label, dtype)
         if isinstance(value, Lazy):
-            value.stored = stored
+            value.stored = stored = replace(stored, readonly=value.readonly)
             self.consume(value)
             if value.origins:
                 self.shared = self.shared.twinned(stored.view.array, value.origins)

@@ -174,8 +174,8 @@ def _analysis(code: Code) -> Liveness:
 
 
 @lru_cache(maxsize=4096)
-def _code(function: Callable[..., Value]) -> Code:
-    return code_of(function)
+def _code(function: Callable[..., Value], text: str) -> Code:
+    return code_of(function, text)
 
 
 def parameter_names(arguments: ast.arguments) -> list[str]:
@@ -204,7 +204,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
                                  "call it before and pass what it gives as an argument"), "SG121")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
-    return _inline(ctx, _code(function), None, list(arguments), dict(keywords), *_defaults(ctx, function), False)
+    return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
+                   False)
 
 
 def _defaults(ctx: Context, function: FunctionType) -> tuple[tuple[Value, ...], dict[str, Value]]:
@@ -292,7 +293,7 @@ def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], argum
     out = keywords.pop("out", None)
     _bind(ctx, callee, function, arguments, keywords)
     defaults = tuple(getattr(function, "__defaults__", None) or ())
-    result = _inline(ctx, _code(function), None, list(arguments), keywords, defaults,
+    result = _inline(ctx, _code(function, ctx.text), None, list(arguments), keywords, defaults,
                      dict(getattr(function, "__kwdefaults__", None) or {}), True)
     return out_argument(ctx, result, out)
 
@@ -313,6 +314,7 @@ def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[V
 
 def _run(ctx: Context, frame: Frame) -> Value:
     source, here = ctx.builder.source, ctx.here
+    frame.called_from = here if ctx.frames else None
     ctx.frames.append(frame)
     try:
         ctx.execute(ctx, frame.code.body)

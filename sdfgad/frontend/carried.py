@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import BOOL, INT, int_value
-from sdfgad.frontend.fields import Fields
+from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
+from sdfgad.frontend.fields import Fields, Rebound, Unlike, binding
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.sharing import Shared
+from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
 from sdfgad.frontend.values import Grown, IntValue, Maybe, Value, ViewValue, contained, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
@@ -55,9 +56,26 @@ class Again(Exception):
 def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once: Callable[[Carry], None],
              trial: Trial) -> None:
     """Try the body until the assumptions about the carried names are those it leaves behind."""
-    with Fields(ctx).inside() as fields:
-        fields.name()
-        _fixpoint(ctx, stmt, live | ctx.frame.liveness.captured | fields.names, once, trial, fields)
+    frame, key = ctx.frame, ("trees", stmt, len(ctx.frames))
+    snapshot, names, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
+    while True:
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()))
+        try:
+            with fields.inside():
+                fields.name()
+                _fixpoint(ctx, stmt, live | frame.liveness.captured | fields.names, once, trial, fields)
+            return
+        except Rebound as found:
+            if found.name in fields.bound:
+                raise ctx.refuse(f"{found.name!r}, which stands for other containers in every iteration",
+                                 "keep the same items in every iteration", "SG104") from None
+            ctx.hints[key] = fields.bound | {found.name}
+        except Unlike as found:
+            with ctx.at(binding(stmt, found.name)):
+                raise ctx.refuse(f"{found.name!r}, which changes its structure from one iteration to the next: "
+                                 f"{found.what}", "keep the same items in every iteration", "SG104") from None
+        ctx.builder.rollback(snapshot)
+        frame.names, ctx.here = dict(names), here
 
 
 def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], once: Callable[[Carry], None],
@@ -130,7 +148,10 @@ def restore(ctx: Context, carry: Carry) -> None:
 
 def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[str, Value]:
     """At the end of the body: check the kinds, store new values in the containers; the names as they are then."""
+    loose = len(carry.fields.loose)
     carry.fields.name()
+    if len(carry.fields.loose) > loose:
+        raise Again
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
@@ -161,6 +182,8 @@ def _exchanges(value: Value, targets: set[str], own: str) -> bool:
 def _copy(ctx: Context, name: str, value: Value, names: dict[str, Value]) -> Value:
     if isinstance(value, Maybe):
         return replace(value, value=_copy(ctx, name, value.value, names))
+    if is_tree(value):
+        return mapped(value, lambda v: _copy(ctx, name, v, names) if references(v) else v, -1)
     kind = kind_of(value)
     if kind is None:
         raise ctx.refuse(f"{name!r}, which holds values that change with the loop", "copy the arrays it is made of",
@@ -186,11 +209,22 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             continue
         kind = join(before, kind_of(names.get(name)))
         if kind is None:
-            raise ctx.refuse(f"{name!r}, which changes its shape or type from one iteration to the next",
-                             "use a fixed shape, or another name", "SG104")
+            raise _changing(ctx, stmt, carry, name, names.get(name))
         carry.kinds[name] = kind
     if carry.kinds != known:
         raise Again
+
+
+def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, value: Value) -> Exception:
+    """What to raise where a name is of another kind after the body than before it."""
+    before = carry.before.get(name)
+    if is_tree(taken_in(ctx, before)) and is_tree(value):
+        return Rebound(name)
+    written = carry.fields.written(name)
+    told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
+    with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
+        return ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
+                          "use a fixed shape, or another name", "SG104")
 
 
 def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],
@@ -260,6 +294,10 @@ def _last_value(ctx: Context, value: Value, last: dict[str, Ix | None]) -> Value
         return value
     if any(last[v] is None for v in used):
         return Maybe(None)
+    if is_tree(value):
+        found_in = [_last_value(ctx, v, last) for _, v in leaves_of(value)]
+        whole = not any(isinstance(v, Maybe) for v in found_in)
+        return rebuilt(form_of(value), iter(found_in), -1) if whole else Maybe(None)
     mapping = {v: last[v] for v in used}
     if isinstance(value, IntValue):
         return int_value(value.ix.subs(mapping), value.dtype)  # type: ignore[arg-type]

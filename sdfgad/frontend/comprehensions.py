@@ -5,7 +5,6 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sdfgad import names
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
@@ -72,7 +71,7 @@ def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> 
 
 def _fill(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> None:
     builder, source, before = ctx.builder, ctx.builder.source, dict(ctx.frame.names)
-    span = Range(builder.symbol(names.loop_variable("k")), ix(0), rows.count)
+    span = Range(builder.symbol("k"), ix(0), rows.count)
     builder.flush()
     stale = builder.shared.stale
     with builder.region() as block:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdfgad.errors import SourceLine, UnsupportedError, unsupported
+from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import Code
@@ -38,6 +38,7 @@ class Frame:
     depth: int = 0  # number of regions around the call
     exchanges: Mapping[ast.stmt, Exchange] = field(default_factory=dict)  # statements that move data, not names
     seats: Mapping[str, str] = field(default_factory=dict)  # their names -> what says which array each of them is
+    called_from: SourceLine | None = None  # the line that calls it
 
 
 @dataclass(eq=False)
@@ -51,6 +52,7 @@ class Context:
     frames: list[Frame] = field(default_factory=list)
     here: SourceLine | None = None
     methods: frozenset[str] = frozenset()
+    text: str = ""  # of functions whose own is nowhere, as the user gives it
     label: str = ""  # the name the user is about to bind
     splits: int = 0  # branches that hold the rest of their block at the moment
     hints: dict[Any, Any] = field(default_factory=dict)
@@ -63,7 +65,9 @@ class Context:
 
     def refuse(self, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
         """The refusal of what stands at the current place."""
-        return unsupported(self.here, what, help, code)
+        calls = [f.called_from for f in self.frames if f.called_from is not None and not f.quiet]
+        places = [place for place in calls if place != self.here] + ([] if self.here is None else [self.here])
+        return unsupported_in_calls(places, what, help, code) if places else unsupported(None, what, help, code)
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

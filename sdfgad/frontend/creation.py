@@ -41,7 +41,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import named_int, remap, to_int
+from sdfgad.frontend.views import check_writable, named_int, remap, to_int
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
 
@@ -338,6 +338,7 @@ def copyto(ctx: Context, dst: Value, src: Value, casting: str = "same_kind", whe
     from_value = as_array(ctx, src)
     if not isinstance(dst, ViewValue) or dst.scalar:
         raise ctx.refuse(f"np.copyto into {describe(dst)}", code="SG105")
+    check_writable(ctx, dst)
     if where is not True:
         from_value = ctx.invoke(ctx, np.where, [where, convert(ctx, from_value, dst.dtype), dst], {})
     ctx.builder.assign(dst, expand(ctx, from_value, dst.shape))

@@ -13,7 +13,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.shaping import axis_number
 from sdfgad.frontend.values import ArrayValue, IntValue, Value, ViewValue
-from sdfgad.frontend.views import remap, to_int
+from sdfgad.frontend.views import as_view, check_writable, read_only, remap, to_int
 from sdfgad.ir.expr import Expr, Index, call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import axis
@@ -41,6 +41,11 @@ def _triangle(ctx: Context, m: Value, k: Value, lower: bool) -> Value:
 
 
 def diagonal(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> Value:
+    """`np.diagonal`: a view that nobody may write."""
+    return read_only(_on(ctx, a, offset, axis1, axis2))
+
+
+def _on(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Value = 1) -> ArrayValue:
     value, shift = as_array(ctx, a), to_int(ctx, offset)
     i, j = axis_number(ctx, axis1, value.ndim), axis_number(ctx, axis2, value.ndim)
     if isinstance(shift, IntValue):
@@ -68,7 +73,7 @@ def diag(ctx: Context, v: Value, k: Value = 0) -> Value:
         return _on_diagonal(ctx, value)
     matrix = zeros(ctx, (int_value(size), int_value(size)), value.dtype)
     target = ctx.builder.materialise(as_array(ctx, matrix), "matrix")
-    place = diagonal(ctx, target, shift)
+    place = as_view(_on(ctx, target, shift))
     ctx.builder.assign(place, expand(ctx, value, place.shape))
     return target
 
@@ -86,7 +91,8 @@ def _on_diagonal(ctx: Context, value: ArrayValue) -> Value:
 
 
 def fill_diagonal(ctx: Context, a: Value, val: Value) -> None:
-    place = diagonal(ctx, a)
+    place = _on(ctx, a)
     if not isinstance(place, ViewValue) or a.ndim != 2:
         raise ctx.refuse(f"np.fill_diagonal of {describe(a)}", code="SG105")
+    check_writable(ctx, place)
     ctx.builder.assign(place, expand(ctx, as_array(ctx, val), place.shape))

@@ -61,7 +61,7 @@ def run_exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], No
 
 def _alike(arrays: Sequence[Value]) -> bool:
     """Whether these are whole arrays of one kind; also where there are none."""
-    whole = [a for a in arrays if isinstance(a, ViewValue) and a.whole and a.shape]
+    whole = [a for a in arrays if isinstance(a, ViewValue) and a.whole and a.shape and not a.readonly]
     return len(whole) == len(arrays) and len({kind_of(a) for a in whole}) <= 1
 
 

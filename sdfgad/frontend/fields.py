@@ -1,33 +1,77 @@
-"""Items of dicts and attributes of objects set in loops and branches: there they are names like any other."""
+"""Items of dicts and attributes of objects set in loops and branches: there they are names like any other.
+
+So are the leaves of containers that a loop or branch binds to a name anew, `s = State(s.u + 1, s.h)`: what the name
+stands for is another object each time, but of the same form.
+"""
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.values import Maybe, Record, contained
+from sdfgad.frontend.structures import Form, difference, form_of, is_tree, leaves_of, mutable_parts, rebuilt, taken_in
+from sdfgad.frontend.values import Maybe, Record, Value, contained
+
+
+class Rebound(Exception):
+    """A loop or branch binds `name` to another container: its leaves have to be names."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Unlike(Exception):
+    """`name` stands for containers of different forms, as `what` says."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(name, what)
+        self.name, self.what = name, what
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A container under a name: its form, the names of its leaves, and how these are written in the source."""
+
+    form: Form | None
+    leaves: tuple[str, ...]
+    written: tuple[str, ...]
 
 
 class Fields:
-    """The fields of every dict and object that may change at this point.
+    """The fields of every dict and object that may change at this point, and the leaves of the containers that `bound`
+    stand for.
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
     after names; it is never in both places, as that would be a second reference to its array.
     """
 
-    def __init__(self, ctx: Context) -> None:
-        self.ctx = ctx
-        depth = len(ctx.builder.regions)
-        found = {id(v): v for _, _, value in ctx.values() for v in contained(value)
-                 if isinstance(v, Record) and v.depth == depth}
+    def __init__(self, ctx: Context, bound: Set[str] = frozenset()) -> None:
+        names = ctx.frame.names
+        self.ctx, self.bound = ctx, frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
+        self.depth = len(ctx.builder.regions)
+        found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
+                 for v in contained(value) if isinstance(v, Record) and v.depth == self.depth}
         self.records = list(found.values())
         self.places: dict[str, tuple[Record, Any]] = {}
+        self.trees: dict[str, Tree] = {}
+        self.loose: set[str] = set()  # containers that others know as well: nobody may change them
+        self.made: dict[str, Value] = {}
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that fields have had."""
-        return frozenset(self.places)
+        """The names that fields and leaves have had."""
+        return frozenset(self.places).union(*(t.leaves for t in self.trees.values()))
+
+    def written(self, name: str) -> str:
+        """A name as the source would write it."""
+        for tree in self.trees.values():
+            if name in tree.leaves:
+                return tree.written[tree.leaves.index(name)]
+        return name.split(".")[0] if name in self.places else name
 
     @contextmanager
     def inside(self) -> Iterator[Fields]:
@@ -45,15 +89,33 @@ class Fields:
                 if not done:
                     record.items.clear()
                     record.items.update(items)
+            for part in (p for value in self.made.values() for p in mutable_parts(value) if p.depth > self.depth):
+                part.depth = self.depth
 
     def name(self) -> None:
-        """Fields become names."""
+        """Fields and leaves become names."""
+        for name in sorted(self.bound & self.ctx.frame.names.keys()):
+            self._spread(name)
         for k, record in enumerate(self.records):
             for key, value in record.items.items():
                 name = f"{key}.{record.form.__name__}.{k}"
                 self.places[name] = (record, key)
                 self.ctx.frame.names[name] = value
             record.items.clear()
+
+    def _spread(self, name: str) -> None:
+        names = self.ctx.frame.names
+        value = taken_in(self.ctx, names[name])
+        tree = self.trees.setdefault(name, _tree(name, value))
+        if isinstance(value, Maybe):
+            raise Unlike(name, f"{name} is not bound on every way")
+        if (what := difference(tree.form, form_of(value), name)):
+            raise Unlike(name, what)
+        del names[name]
+        own = {id(p) for p in mutable_parts(value)}
+        if own and any(id(p) in own for _, _, other in self.ctx.values() for p in contained(other)):
+            self.loose.add(name)
+        names.update(zip(tree.leaves, (v for _, v in leaves_of(value)), strict=True))
 
     def clear(self) -> None:
         """Everything is in names, which are as they were before."""
@@ -69,3 +131,34 @@ class Fields:
             record.items.pop(key, None)
             if not isinstance(value, Maybe):
                 record.items[key] = value
+        for name, tree in self.trees.items():
+            self._gather(name, tree)
+
+    def _gather(self, name: str, tree: Tree) -> None:
+        names = self.ctx.frame.names
+        found = {leaf: names.pop(leaf) for leaf in tree.leaves if leaf in names}
+        if not found:
+            return
+        if name in names and not isinstance(names[name], Maybe):  # back already, some of its leaves are others now
+            found = dict(zip(tree.leaves, (v for _, v in leaves_of(names[name])), strict=True)) | found
+        if len(found) < len(tree.leaves) or any(isinstance(v, Maybe) for v in found.values()):
+            names[name] = Maybe(None)
+            return
+        depth = -1 if name in self.loose else self.depth + 1
+        names[name] = self.made[name] = rebuilt(tree.form, iter([found[leaf] for leaf in tree.leaves]), depth)
+
+
+def _tree(name: str, value: Value) -> Tree:
+    paths = [path for path, _ in leaves_of(value)]
+    labels = [f"{name}_{''.join(c if c.isalnum() else '_' for c in p).strip('_')}.%{name}{p}" for p in paths]
+    return Tree(form_of(value), tuple(labels), tuple(name + p for p in paths))
+
+
+def binding(stmt: ast.For | ast.While, name: str) -> ast.stmt:
+    """The statement of a loop's body that binds a name last."""
+    simple = [s for s in ast.walk(stmt) if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(s))]
+    return max(simple, key=lambda s: s.lineno, default=stmt)
+
+
+

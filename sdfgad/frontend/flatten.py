@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from sdfgad.frontend.bounds import Scope
 from sdfgad.ir.expr import Expr, Index, Load, map_indices, walk
 from sdfgad.ir.index import FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Range
+from sdfgad.names import variables
 
-MAP_VARIABLES = tuple(f"d{k}" for k in range(16))
+MAP_VARIABLES = tuple(islice(variables("d"), 16))
 _ROUNDS = 6
 
 Parts = tuple[Sequence[Range], Sequence[Ix], Expr]

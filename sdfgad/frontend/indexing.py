@@ -33,7 +33,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import as_view, basic, one_index, scalar_of, slice_range, template, to_int
+from sdfgad.frontend.views import as_view, basic, check_writable, one_index, scalar_of, slice_range, template, to_int
 from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Range
@@ -281,6 +281,7 @@ def write(ctx: Context, base: Value, items: Value, value: Value, any_order: bool
     if not isinstance(base, ViewValue) or base.scalar:
         raise ctx.refuse(f"an assignment into {describe(base)}", "assign to an element or slice of a named array",
                          "SG105")
+    check_writable(ctx, base)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
         chosen, mask = beside_mask(ctx, base, parts, any_order or is_number(value))

@@ -17,7 +17,7 @@ from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expa
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
 from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
-from sdfgad.frontend.views import remap
+from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import axis
@@ -49,6 +49,7 @@ def _into(ctx: Context, result: Value, out: Value) -> Value:
         return result
     if not isinstance(out, ViewValue):
         raise ctx.refuse(f"out={describe(out)}", "pass an array", "SG105")
+    check_writable(ctx, out)
     value = as_array(ctx, result)
     ctx.builder.assign(out, expand(ctx, value, out.shape))
     return out
@@ -61,7 +62,8 @@ def _matrix_product(ctx: Context, a: ArrayValue, b: ArrayValue, out: Value) -> V
     numbers = all(n.const is not None for n in (*left.shape, *right.shape))
     if kind.kind not in "fc" or not numbers or any(n.const == 0 for n in (*left.shape, *right.shape)):
         return _into(ctx, _summed(ctx, left, right, kind), out)
-    if isinstance(out, ViewValue) and out.dtype == kind and out.view.array not in (left.reads | right.reads):
+    if isinstance(out, ViewValue) and not out.readonly and out.dtype == kind and (
+            out.view.array not in left.reads | right.reads):
         ctx.builder.library("matmul", (out.view,), (left.view, right.view))
         return out
     array = ctx.builder.declare(shape, kind, ctx.label or "product")

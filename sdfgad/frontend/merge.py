@@ -10,10 +10,11 @@ import numpy as np
 from sdfgad.frontend.context import Context, Frame
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
+from sdfgad.frontend.sharing import READ_ONLY
+from sdfgad.frontend.structures import is_tree, mapped
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Shape, Value, ViewValue, is_number, references
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array
-from sdfgad.trees import assembled, is_named
 
 _SAMPLES: Mapping[str, complex] = MappingProxyType({"b": False, "i": 0, "f": 0.0, "c": 0j})
 
@@ -60,7 +61,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, IntValue):
         return a.ix == b.ix and a.dtype == b.dtype
     if isinstance(a, ViewValue):
-        return a.view == b.view and a.scalar == b.scalar and a.weak == b.weak
+        return (a.view, a.scalar, a.weak, a.readonly) == (b.view, b.scalar, b.weak, b.readonly)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if is_number(a):
@@ -138,6 +139,8 @@ def fill_copy(ctx: Context, array: str, kind: Kind, name: str, value: Value, nam
     if isinstance(value, ArrayValue) and like_order(ctx, value):
         builder.any_order.add(array)
     fill(ctx, array, kind, value)
+    if isinstance(value, ArrayValue) and value.readonly:
+        origins.add(READ_ONLY)
     builder.shared = builder.shared.copied(array, origins, stale)
 
 
@@ -149,10 +152,9 @@ def _seen(ctx: Context, container: str, name: str, names: Mapping[str, Value]) -
 
 
 def in_container(ctx: Context, value: Value, label: str) -> Value:
-    """Run-time integers, also those in tuples, copied out of the loop variables they are made of."""
-    if isinstance(value, tuple):
-        items = {k: in_container(ctx, v, f"{label}_{k}") for k, v in enumerate(value)}
-        return assembled(type(value) if is_named(type(value)) else tuple, items)
+    """Run-time integers, also those in containers, copied out of the loop variables they are made of."""
+    if is_tree(value):
+        return mapped(value, lambda v: in_container(ctx, v, label), len(ctx.builder.regions))
     if not isinstance(value, IntValue):
         return value
     kind = kind_of(value)

@@ -52,7 +52,7 @@ from sdfgad.frontend.values import (
     is_int,
     is_number,
 )
-from sdfgad.frontend.views import named_int
+from sdfgad.frontend.views import check_writable, named_int
 from sdfgad.ir.expr import call
 
 Rule = Callable[..., Value]
@@ -87,6 +87,7 @@ def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     target = out_place(ctx, out)
     if not isinstance(target, ViewValue) or target.scalar:
         raise ctx.refuse(f"out={describe(target)}", "pass an array", "SG105")
+    check_writable(ctx, target)
     value = as_array(ctx, result)
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise ctx.refuse(f"out= of dtype {target.dtype} for results of {value.dtype}", code="SG104")
@@ -201,6 +202,7 @@ def _at(op: str, ufunc: np.ufunc) -> Rule:
     def rule(ctx: Context, a: Value, indices: Value, b: Value) -> None:
         if not isinstance(a, ViewValue) or a.scalar:
             raise ctx.refuse(f"numpy.{ufunc.__name__}.at on {describe(a)}", "pass an array", "SG105")
+        check_writable(ctx, a)
         value = apply(ctx, np.negative, b) if ufunc is np.subtract else b
         source = as_array(ctx, value)
         check_cast(ctx, source, a)

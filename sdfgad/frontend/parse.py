@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -16,6 +16,7 @@ from sdfgad import names
 from sdfgad.arrays import Spec, native
 from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import Access, check_known
+from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.builder import Builder, Restart
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper
@@ -23,7 +24,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.numpy_table import METHODS
-from sdfgad.frontend.outside import settle_contents
+from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
@@ -59,7 +60,8 @@ class Parsed:
     `traced` maps the path of each array or float argument ("x", "layers[0]") to its container. `mutated` names the
     containers the program writes. `accesses` are indices that depend on integer arguments. `surroundings` tells whether
     a translation now would find what this one found. `replaced` are the paths of items of arguments that the program
-    has put something else in the place of. `stale` containers lack updates through views of them.
+    has put something else in the place of. `stale` containers lack updates through views of them. `outside` are the
+    arrays found around the function, with their names.
     """
 
     program: Program
@@ -70,6 +72,7 @@ class Parsed:
     accesses: tuple[Access, ...] = ()
     replaced: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
+    outside: tuple[tuple[str, np.ndarray], ...] = ()
 
     def collect(self, arguments: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The arrays of a call by container name."""
@@ -85,6 +88,18 @@ class Parsed:
         for access in self.accesses:
             access.check(arrays)
 
+    def check_sharing(self, leaves: Mapping[str, Any], donate: Set[str] = frozenset()) -> None:
+        """AliasError if an argument that the function updates, or that is given away, shares memory with another one
+        or with an array from outside."""
+        written = self.updated | donate
+        if written:
+            check_written(written, leaves, self.outside)
+
+    @cached_property
+    def updated(self) -> frozenset[str]:
+        """Paths of the arguments that the function updates."""
+        return frozenset(path for path, container in self.traced.items() if container in self.mutated)
+
     @cached_property
     def _index_arrays(self) -> tuple[tuple[str, str], ...]:
         """Paths and containers of the arguments that decide indices."""
@@ -92,16 +107,22 @@ class Parsed:
         return tuple(item for item in self.traced.items() if item[1] in needed)
 
 
-def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Parsed:
-    """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value."""
+def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None,
+          text: str = "") -> Parsed:
+    """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value.
+
+    text: Python that defines functions whose source is found nowhere else.
+    """
+    held = fn if isinstance(fn, partial) else None
+    fn = fn.func if isinstance(fn, partial) else fn
     fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
-    code = code_of(fn)
-    bound = _bind(fn, code, arguments, keywords or {})
-    owner = (fn.__self__,) if isinstance(fn, MethodType) else ()
+    code = code_of(fn, text)
+    bound = _bind(fn if held is None else held, code, arguments, keywords or {})
+    called = _Called(fn, held, code, bound, text)
     fragile: frozenset[str] = frozenset()
     for _ in range(RESTARTS):
         try:
-            return _translate(fn, code, bound, owner, fragile)
+            return _translate(called, fragile)
         except Restart as again:
             fragile = fragile | {again.container}
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
@@ -116,16 +137,31 @@ def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
         raise UsageError(f"{code.name}: {error}", code="SG205") from error
 
 
-def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments, owner: tuple[Any, ...],
-               fragile: frozenset[str]) -> Parsed:
+@dataclass(frozen=True)
+class _Called:
+    """A function as it is called. held: the partial that holds some of its arguments."""
+
+    fn: Callable[..., Any]
+    held: partial[Any] | None
+    code: Code
+    bound: inspect.BoundArguments
+    text: str
+
+    @property
+    def owner(self) -> tuple[Any, ...]:
+        return (self.fn.__self__,) if isinstance(self.fn, MethodType) else ()
+
+
+def _translate(called: _Called, fragile: frozenset[str]) -> Parsed:
+    code, bound = called.code, called.bound
     builder = Builder(fragile=fragile)
     builder.source = code.at(code.node)
-    ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS))
+    ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS), text=called.text)
     ctx.here = builder.source
     parameters = tuple(bound.signature.parameters)
     taken = _Taken()
     values = _arguments(ctx, bound, taken)
-    result = _run(ctx, fn, code, bound, owner, values)
+    result = _run(ctx, called, values)
     tree = _returned(ctx, result)
     body = _watching(builder)
     live = settle_contents(ctx)
@@ -137,19 +173,26 @@ def _translate(fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments
         constants=MappingProxyType(dict(builder.constants)), source=code.at(code.node),
         live=live, failures=tuple(builder.failures))
     return Parsed(program, parameters, MappingProxyType(taken.traced), frozenset(builder.mutated),
-                  ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments))
+                  ctx.surroundings, accesses, taken.replaced, builder.shared.stale & frozenset(builder.arguments),
+                  tuple((builder.arrays[stored.view.array].label, value) for value, stored in ctx.outside.values()
+                        if stored.view.array in builder.arrays))
 
 
-def _run(ctx: Context, fn: Callable[..., Any], code: Code, bound: inspect.BoundArguments,
-         owner: tuple[Any, ...], values: dict[str, Value]) -> Value:
+def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     """A wrapper gets the arguments as the call gives them, as its own parameters may be others than those it shows."""
+    fn, held, code = called.fn, called.held, called.code
     function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
-    if not is_wrapper(function):
-        return run_top(ctx, code, {**_owner(code, owner), **values})
-    given = inspect.BoundArguments(bound.signature, OrderedDict(
+    if held is None and not is_wrapper(function):
+        return run_top(ctx, code, {**_owner(code, called.owner), **values})
+    positional, named = (held.args, held.keywords) if held is not None else ((), {})
+    signature = called.bound.signature
+    given = inspect.BoundArguments(signature, OrderedDict(
         (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
-        for n, p in bound.signature.parameters.items() for v in (values[n],)))
-    return run_wrapper(ctx, function, code, [*owner, *given.args], given.kwargs)
+        for n, p in signature.parameters.items() if n not in named or n in called.bound.arguments
+        for v in (values[n],)))
+    first = [outside(ctx, v, "argument") for v in positional]
+    more = {n: outside(ctx, v, n) for n, v in named.items()}
+    return run_wrapper(ctx, function, code, [*called.owner, *first, *given.args], {**more, **given.kwargs})
 
 
 def _watching(builder: Builder) -> tuple[Stmt, ...]:

@@ -29,7 +29,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Places, Shape, Value
-from sdfgad.frontend.views import remap, to_int
+from sdfgad.frontend.views import read_only, remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
 
@@ -113,7 +113,7 @@ def squeeze(ctx: Context, a: Value, axis: Value = None) -> Value:
 def broadcast_to(ctx: Context, array: Value, shape: Value) -> Value:
     value, extents = as_array(ctx, array), shape_of(ctx, shape)
     expand(ctx, value, extents)
-    return remap(ctx, value, extents, project(value.shape, axes(len(extents))))
+    return read_only(remap(ctx, value, extents, project(value.shape, axes(len(extents)))))
 
 
 def flip(ctx: Context, m: Value, axis: Value = None) -> Value:
@@ -136,7 +136,7 @@ def sliding_window_view(ctx: Context, x: Value, window_shape: Value, axis: Value
         index[place] = index[place] + axes(value.ndim + k + 1)[-1]
     if any(n.const is None or n.const < 1 for n in shape):
         raise ctx.refuse("a window that is longer than the array, or of a length only known at run time", code="SG105")
-    return remap(ctx, value, (*shape, *sizes), index)
+    return read_only(remap(ctx, value, (*shape, *sizes), index))
 
 
 # reshape
@@ -375,8 +375,9 @@ def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str =
 
 def broadcast_arrays(ctx: Context, *args: Value) -> Value:
     values = [as_array(ctx, a) for a in args]
-    shape = tuple(int_value(n) for n in broadcast(ctx, [v.shape for v in values]))
-    return tuple(broadcast_to(ctx, v, shape) for v in values)
+    shape = broadcast(ctx, [v.shape for v in values])
+    sizes = tuple(int_value(n) for n in shape)
+    return tuple(v if v.shape == shape else broadcast_to(ctx, v, sizes) for v in values)
 
 
 def outer(ctx: Context, a: Value, b: Value) -> Value:

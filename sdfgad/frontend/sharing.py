@@ -18,6 +18,8 @@ from sdfgad.errors import SourceLine, UnsupportedError
 
 Links: TypeAlias = Mapping[str, frozenset[str]]
 IN_LIST = "%list"  # an origin of every container that holds items of a list
+READ_ONLY = "%read-only"  # an origin of every container that NumPy may have as a view that nobody writes
+READ_ONLY_HELP = "update a copy of it, or the array it is a view of"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class Shared:
         origins = self.links.get(array, frozenset())
         return any(IN_LIST in self.links.get(o, ()) for o in {array, *origins})
 
+    def read_only(self, array: str) -> bool:
+        """Whether NumPy may have `array` as a view that nobody writes."""
+        return READ_ONLY in self.links.get(array, frozenset())
+
     def joined(self, other: Shared) -> Shared:
         """After two paths that meet."""
         return Shared(_union(self.links, other.links), self.stale | other.stale, _union(self.twins, other.twins))
@@ -85,7 +91,7 @@ class Shared:
 
     def only(self, arrays: Iterable[str]) -> Shared:
         """What concerns these containers."""
-        kept = set(arrays)
+        kept = {*arrays, READ_ONLY}
         return Shared(_between(self.links, kept), self.stale & kept, _between(self.twins, kept))
 
 

@@ -253,7 +253,8 @@ def _bound(ctx: Context, name: str, value: Lazy, alone: bool) -> Value:
     if not value.shape and value.dtype.kind in "iu" and to_ix(value.at(())) is not None:
         return named_int(ctx, value, name)
     old = ctx.frame.names.get(name)
-    fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue)
+    fits = kind_of(old) == kind_of(value) and not isinstance(old, IntValue) and not (
+        value.readonly or isinstance(old, ViewValue) and old.readonly)
     if alone and old is not None and fits and not value.origins:
         container = private(ctx, ctx.frame, name)
         if container is not None and ctx.builder.inner(container):

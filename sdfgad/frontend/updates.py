@@ -26,7 +26,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import to_int
+from sdfgad.frontend.views import check_writable, to_int
 
 
 def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
@@ -103,6 +103,7 @@ def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Val
 
 def update(ctx: Context, target: ViewValue, ufunc: np.ufunc, value: Value) -> None:
     """`target op= value` for an array: in place, in the target's dtype."""
+    check_writable(ctx, target)
     result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
     _check_update(ctx, result, target)
     ctx.builder.assign(target, expand(ctx, result, target.shape))

@@ -37,12 +37,14 @@ class IntValue:
 
 
 class ArrayValue:
-    """Numbers laid out in `shape`; `scalar` ones are immutable, `weak` ones are Python numbers."""
+    """Numbers laid out in `shape`; `scalar` ones are immutable, `weak` ones are Python numbers, `readonly` ones arrays
+    that NumPy would not let anybody write."""
 
     shape: Shape
     dtype: np.dtype
     weak: bool
     scalar: bool
+    readonly: bool
 
     @property
     def ndim(self) -> int:
@@ -65,6 +67,7 @@ class ViewValue(ArrayValue):
     view: View
     scalar: bool = False
     weak: bool = False
+    readonly: bool = False
 
     @property
     def shape(self) -> Shape:  # type: ignore[override]
@@ -102,6 +105,7 @@ class Lazy(ArrayValue):
     parts: tuple[ArrayValue, ...] = ()  # values it is computed from, used up with it
     origins: frozenset[str] = frozenset()  # containers of which NumPy has it as a view
     any_order: bool = False  # whether NumPy may have it in another order than C
+    readonly: bool = False
 
     @property
     def scalar(self) -> bool:  # type: ignore[override]

@@ -44,7 +44,7 @@ def _listed(otypes: Value) -> list[Value]:
 def call(ctx: Context, function: Value, known: bool, *arguments: Value) -> Value:
     """The function at every element of arrays that are broadcast against each other."""
     arrays = [as_array(ctx, a) for a in arguments]
-    code = function.code if isinstance(function, Function) else code_of(function)
+    code = function.code if isinstance(function, Function) else code_of(function, ctx.text)
     if not arrays or not any(a.shape for a in arrays) or any(a.dtype != FLOAT for a in arrays):
         raise ctx.refuse("a function made by np.vectorize of something other than arrays of float64",
                          "convert the arrays: x.astype(float)", "SG104")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     to_ix,
 )
-from sdfgad.frontend.sharing import refuse_stale
+from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
 from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
@@ -38,7 +39,7 @@ def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], sc
     if isinstance(value, ViewValue):
         mapping = {axis(k): i for k, i in enumerate(index)}
         view = View(value.view.array, shape, tuple(i.subs(mapping) for i in value.view.index), value.dtype)
-        return ViewValue(view, scalar=scalar or value.scalar, weak=value.weak)
+        return ViewValue(view, scalar or value.scalar, value.weak, value.readonly)
     base = value
 
     def element(position: Position) -> Expr:
@@ -47,8 +48,24 @@ def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], sc
 
     sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
     made = ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
-    made.origins = origins_of(value)
+    made.origins, made.readonly = origins_of(value), value.readonly
     return made
+
+
+def read_only(value: ArrayValue) -> ArrayValue:
+    """A view just made, as one that NumPy lets nobody write."""
+    if isinstance(value, Lazy) and value.stored is not None:
+        value = value.stored
+    if isinstance(value, ViewValue):
+        return replace(value, readonly=True)
+    value.readonly = True
+    return value
+
+
+def check_writable(ctx: Context, target: ArrayValue) -> None:
+    """Refuse an update that NumPy refuses: "assignment destination is read-only"."""
+    if target.readonly:
+        raise ctx.refuse("an update of an array that is read-only in NumPy", READ_ONLY_HELP, "SG102")
 
 
 def origins_of(value: ArrayValue) -> frozenset[str]:

@@ -6,7 +6,7 @@ shapes.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -16,8 +16,9 @@ import numpy as np
 
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Expr
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.layout import Packing, axis
+from sdfgad.names import variables
 
 FAILED = "failed"
 """The array that a program writes where it raises an exception: somebody always looks at it."""
@@ -77,7 +78,17 @@ class Range:
     @property
     def upwards(self) -> Range:
         """The same numbers in rising order, where they fall by one; else the range itself."""
-        return Range(self.var, self.stop + 1, self.start + 1) if self.step == -1 else self
+        return replace(self, start=self.stop + 1, stop=self.start + 1, step=1) if self.step == -1 else self
+
+
+def over(sides: Iterable[tuple[Like, Like]], stem: str = "c") -> tuple[Range, ...]:
+    """Ranges of a map from the first to the last side of each pair: `c0 = a:b, c1 = c:d`. stem: one letter."""
+    return tuple(Range(var, ix(low), ix(high)) for var, (low, high) in zip(variables(stem), sides, strict=False))
+
+
+def all_of(shape: Iterable[Like], stem: str = "c") -> tuple[Range, ...]:
+    """Ranges of a map over so many positions in each dimension."""
+    return over(((0, n) for n in shape), stem)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Push, Range, Stmt, Store, View, While
+from sdfgad.names import fresh
 
 
 def children(stmt: Stmt) -> tuple[Block, ...]:
@@ -42,13 +43,18 @@ def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
     if isinstance(stmt, Loop):
         return replace(stmt, body=blocks[0])
     if isinstance(stmt, While):
-        return While(stmt.flag, blocks[0], stmt.trips, stmt.source, stmt.label)
-    return If(stmt.cond, blocks[0], blocks[1], stmt.source) if isinstance(stmt, If) else stmt
+        return replace(stmt, body=blocks[0])
+    return replace(stmt, then=blocks[0], orelse=blocks[1]) if isinstance(stmt, If) else stmt
 
 
 def own_ranges(stmt: Stmt) -> tuple[Range, ...]:
     """The ranges a map or a loop runs over; none for other statements."""
     return stmt.domain if isinstance(stmt, Map) else (stmt.range,) if isinstance(stmt, Loop) else ()
+
+
+def all_variables(block: Block) -> set[str]:
+    """The variables of all loops and maps."""
+    return {r.var for stmt in statements(block) for r in own_ranges(stmt)}
 
 
 def range_elems(r: Range) -> tuple[Elem, ...]:
@@ -162,36 +168,61 @@ def within(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
 def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:
     """Apply `change` to every index expression of a statement, inner blocks included."""
     if isinstance(stmt, Map):
-        body = tuple(Let(p.name, map_indices(p.expr, change)) if isinstance(p, Let) else
-                     Store(p.array, tuple(change(i) for i in p.index), map_indices(p.expr, change), p.op)
+        body = tuple(replace(p, expr=map_indices(p.expr, change)) if isinstance(p, Let) else
+                     replace(p, index=tuple(change(i) for i in p.index), expr=map_indices(p.expr, change))
                      for p in stmt.body)
-        return Map(tuple(_change_range(r, change) for r in stmt.domain), body, stmt.source)
+        return replace(stmt, domain=tuple(_change_range(r, change) for r in stmt.domain), body=body)
     if isinstance(stmt, Lib):
-        return Lib(stmt.op, tuple(change_view(v, change) for v in stmt.outs),
-                   tuple(change_view(v, change) for v in stmt.ins), stmt.attrs, stmt.source)
+        return replace(stmt, outs=tuple(change_view(v, change) for v in stmt.outs),
+                       ins=tuple(change_view(v, change) for v in stmt.ins))
     inner = [tuple(map_stmt_indices(s, change) for s in b) for b in children(stmt)]
     if isinstance(stmt, Loop):
         behind = replace(stmt.behind, number=change(stmt.behind.number)) if stmt.behind else None
         return replace(stmt, range=_change_range(stmt.range, change), body=inner[0], behind=behind)
     if isinstance(stmt, If):
-        return If(map_indices(stmt.cond, change), inner[0], inner[1], stmt.source)
+        return replace(stmt, cond=map_indices(stmt.cond, change), then=inner[0], orelse=inner[1])
     if isinstance(stmt, (Push, Pop)):
         return replace(stmt, shape=tuple(change(n) for n in stmt.shape))
     return with_children(stmt, inner)
 
 
 def rename_symbols(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
-    """Substitute symbols (loop variables of enclosing loops) throughout a block."""
-    return tuple(map_stmt_indices(s, lambda i: i.subs(names)) for s in block)
+    """Substitute symbols (loop variables of enclosing loops) throughout a block.
+
+    Variables of the block that would capture a symbol of what is put in get other names (Church's alpha conversion).
+    """
+    return tuple(map_stmt_indices(s, lambda i: i.subs(names)) for s in _out_of_the_way(block, names))
+
+
+def _out_of_the_way(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
+    """The block with other variables in place of those that what is put in for `names` speaks of."""
+    brought = {s for name, i in names.items() for s in ix(i).symbols - {name}} - names.keys()
+    bound = all_variables(block)
+    if brought.isdisjoint(bound):
+        return block
+    taken = bound | brought | names.keys()
+    others = {var: fresh(var, taken) for var in sorted(brought & bound)}
+    return rebuild(block, lambda s: (_rebound(s, others),))
+
+
+def _rebound(stmt: Stmt, others: Mapping[str, str]) -> Stmt:
+    """A statement that binds variables under other names."""
+    own = {r.var: others[r.var] for r in own_ranges(stmt) if r.var in others}
+    if not own:
+        return stmt
+    stmt = map_stmt_indices(stmt, lambda i: i.subs(own))
+    ranges = tuple(replace(r, var=own.get(r.var, r.var)) for r in own_ranges(stmt))
+    return replace(stmt, domain=ranges) if isinstance(stmt, Map) else replace(stmt, range=ranges[0]) \
+        if isinstance(stmt, Loop) else stmt
 
 
 def change_view(view: View, change: Callable[[Ix], Ix]) -> View:
     """Apply `change` to a view's extents and index."""
-    return View(view.array, tuple(change(n) for n in view.shape), tuple(change(i) for i in view.index), view.dtype)
+    return replace(view, shape=tuple(change(n) for n in view.shape), index=tuple(change(i) for i in view.index))
 
 
 def _change_range(r: Range, change: Callable[[Ix], Ix]) -> Range:
-    return Range(r.var, change(r.start), change(r.stop), r.step)
+    return replace(r, start=change(r.start), stop=change(r.stop))
 
 
 def map_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Stmt:
@@ -214,9 +245,9 @@ def _own_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, 
         return replace(v, index=change(v.array, v.index))
 
     if isinstance(stmt, Map):
-        body = tuple(Let(p.name, moved(p.expr)) if isinstance(p, Let) else
-                     Store(p.array, change(p.array, p.index), moved(p.expr), p.op) for p in stmt.body)
-        return Map(stmt.domain, body, stmt.source)
+        body = tuple(replace(p, expr=moved(p.expr)) if isinstance(p, Let) else
+                     replace(p, index=change(p.array, p.index), expr=moved(p.expr)) for p in stmt.body)
+        return replace(stmt, body=body)
     if isinstance(stmt, Lib):
         return replace(stmt, outs=tuple(map(seen, stmt.outs)), ins=tuple(map(seen, stmt.ins)))
     stmt = with_children(stmt, [tuple(_own_accesses(s, change) for s in b) for b in children(stmt)])

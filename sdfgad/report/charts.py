@@ -1,7 +1,7 @@
 """Charts as SVG text: memory over the schedule, and bytes against time."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -81,10 +81,11 @@ def front_chart(plan: Plan) -> str:
         return ""
     chosen = (plan.predicted.peak_bytes, look.time_factor)
     all_stored = (plan.predicted.store_all_bytes, look.store_all_factor)
-    points = sorted({(p.peak_bytes, p.time_factor) for p in look.front} | {chosen, all_stored})
-    sizes = [p for p, _ in points] + [look.floor_bytes]
+    points = _front({(p.peak_bytes, p.time_factor) for p in look.front} | {chosen}, all_stored)
+    sizes = [p for p, _ in (*points, chosen, all_stored)] + [look.floor_bytes]
     low, high = min(sizes) / 1.3, max(sizes) * 1.3
-    least, most = min(f for _, f in points) / 1.5, max(f for _, f in points) * 1.5
+    factors = [f for _, f in (*points, chosen, all_stored)]
+    least, most = min(factors) / 1.5, max(factors) * 1.5
     x, y = _log_scale(low, high, LEFT, WIDTH - RIGHT), _log_scale(least, most, HEIGHT - BOTTOM, TOP)
     parts = [*_size_axis(low, high, x), *_factor_axis(least, most, y)]
     line = " ".join(f"{x(size):.1f},{y(factor):.1f}" for size, factor in points)
@@ -98,6 +99,16 @@ def front_chart(plan: Plan) -> str:
     parts += [_label(WIDTH - RIGHT + 14, TOP + 10, "chosen plan", CHOSEN),
               _label(WIDTH - RIGHT + 14, TOP + 28, "store-all", COLOURS[1])]
     return _svg(parts, "peak memory against time over one forward sweep")
+
+
+def _front(points: Collection[tuple[int, float]], all_stored: tuple[int, float]) -> list[tuple[int, float]]:
+    """The points that no other beats, from the smallest up: each one that takes more is faster. What takes as much as
+    storing everything is that."""
+    found: list[tuple[int, float]] = []
+    for size, factor in sorted({p for p in points if p[0] != all_stored[0]} | {all_stored}):
+        if not found or factor < found[-1][1]:
+            found.append((size, factor))
+    return found
 
 
 def _scale(low: float, high: float, start: float, stop: float) -> Scale:

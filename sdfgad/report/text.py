@@ -13,7 +13,7 @@ from sdfgad.names import loop_name
 
 if TYPE_CHECKING:
     from sdfgad.checkpoint.outlook import Argument, LoopRow, Outlook
-    from sdfgad.checkpoint.plan import Plan
+    from sdfgad.checkpoint.plan import Plan, Predicted
     from sdfgad.checkpoint.problem import Item
 
 WIDTH = 80
@@ -26,7 +26,6 @@ BELOW = 8
 """Where they start there."""
 RIGHT = frozenset({3, 5})
 NEEDED = "needed by line "
-TAPE = " and a growable tape, whose size is known only at run time"
 NOTHING = "nothing has to be stored: every value the reverse sweep reads is intact when it gets there"
 
 
@@ -102,7 +101,7 @@ def _because(plan: Plan, items: Sequence[Item]) -> str:
     numbers = [r.split(",")[0].removeprefix(NEEDED) for r in reasons]
     if len(reasons) == 1 or not all(n.isdecimal() for n in numbers):
         return "; ".join(reasons)
-    _, _, rest = reasons[0].partition(",")
+    rest = max((r.partition(",")[2] for r in reasons), key=len)
     return NEEDED + ", ".join(sorted(set(numbers), key=int)) + (f":{rest}" if rest else "")
 
 
@@ -159,7 +158,7 @@ def figures(plan: Plan) -> list[str]:
              *([f"floor {format_bytes(look.floor_bytes)}"] if look else []),
              f"store-all {format_bytes(predicted.store_all_bytes)}"
              + ("" if plan.limit_bytes is None or predicted.store_all_bytes <= plan.limit_bytes else " (does not fit)")]
-    lines = _side_by_side(sizes) + [TAPE] * predicted.unbounded
+    lines = _side_by_side(sizes) + (_wrapped(_growing(predicted)) if predicted.unbounded else [])
     if look:
         least = "at least " if any(row.extra_seconds is None for row in look.loops) else ""
         lines += _side_by_side([f"time {least}{look.time_factor:.1f} x forward sweep "
@@ -168,6 +167,16 @@ def figures(plan: Plan) -> list[str]:
         lines += _side_by_side([f"measured peak {format_bytes(plan.measured.peak_bytes)}",
                                 f"time {plan.measured.seconds:.3g} s"])
     return lines + (_neighbours(plan, look) if look else [])
+
+
+def _growing(predicted: Predicted) -> str:
+    """What comes on top of the predicted peak."""
+    text = "and a growable tape, whose size is known only at run time"
+    if predicted.entry_bytes:
+        text += f": at most {format_bytes(predicted.entry_bytes)} per iteration of loops of unknown length"
+    if predicted.entry_bytes and predicted.most_bytes is not None:
+        text += f", with it {format_bytes(predicted.most_bytes)} at most"
+    return text
 
 
 def _solver(plan: Plan) -> str:

@@ -19,11 +19,10 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, map_indices
 from sdfgad.ir.index import Ix, Mod, ix, maximum, minimum, mod
 from sdfgad.ir.program import Map, Range, Stmt, Store
+from sdfgad.thresholds import thresholds
 
 Box: TypeAlias = dict[str, tuple[Ix, Ix]]
 
-MOST_PIECES = 64
-"""More boxes of cells with different terms than this are not worth their code."""
 _INTEGER = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 
@@ -154,7 +153,7 @@ def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> l
         core[r.var] = (start, maximum(start, _fold(minimum, high[r.var])))
     moved = [Term(t.array, family[0].index, _move(t.expr, s)) for t, s in zip(family, shifts, strict=True)]
     boxes = _boxes(stmt.domain, shifts)
-    if boxes is not None and len(boxes) <= MOST_PIECES:
+    if boxes is not None and len(boxes) <= thresholds().gathered_pieces:
         return [_piece(stmt, box, [moved[k] for k in reach], [None] * len(reach)) for box, reach in boxes]
     out: list[Stmt] = [_piece(stmt, core, moved, [None] * len(moved))]
     settled: Box = {}

@@ -30,7 +30,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import Ix, elem, floordiv, ix, maximum, minimum
 from sdfgad.ir.program import Block, If, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import statements
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.snapshots import Room, State
@@ -73,7 +73,7 @@ class Schedule:
 
     @property
     def _counter(self) -> str:
-        return f"{self.loop.range.var}_part"
+        return variable_of("part", self.loop.range.var)
 
     @property
     def _iteration(self) -> Ix:
@@ -103,14 +103,21 @@ class Schedule:
     # Segments.
 
     def _forward_segments(self, bodies: Bodies) -> Block:
+        if not self.state.saved:
+            return self.plain(bodies.plain())
+        if self.room == 1:
+            return self.plain((*self.state.save(self._iteration), *bodies.plain()))
         inner = replace(self.loop, range=self._segment(), body=bodies.plain())
         return (Loop(self._parts(), (*self.state.save(ix(self._counter)), inner), self.loop.source),)
 
     def _backward_segments(self, bodies: Bodies, undone: Block) -> Block:
-        again = replace(self.loop, range=self._segment(), body=bodies.recording())
+        if self.room == 1:
+            again = (*self.state.restore(self._iteration), *bodies.recording())
+            return (replace(self.loop, range=backwards(self.loop.range), body=(*again, *undone)),)
+        segment = replace(self.loop, range=self._segment(), body=bodies.recording())
         undo = replace(self.loop, range=backwards(self._segment()), body=undone)
         restored = self.state.restore(ix(self._counter))
-        return (Loop(backwards(self._parts()), (*restored, again, undo), self.loop.source),)
+        return (Loop(backwards(self._parts()), (*restored, segment, undo), self.loop.source),)
 
     def _parts(self) -> Range:
         r = self.loop.range
@@ -195,7 +202,7 @@ class _Table:
     """Constant columns, read at the current round."""
 
     def __init__(self, schedule: Schedule, phase: str, rows: Sequence[Mapping[str, int]]) -> None:
-        self.counter = f"{schedule.loop.range.var}_round"
+        self.counter = variable_of("round", schedule.loop.range.var)
         self.rows = Range(self.counter, ix(0), ix(len(rows)))
         self.columns: dict[str, str] = {}
         for column in COLUMNS:

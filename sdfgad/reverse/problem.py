@@ -7,6 +7,7 @@ from math import ceil, prod
 
 from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
+from sdfgad.analysis.growth import NO_GROWTH, growth, total
 from sdfgad.analysis.lifetimes import Held
 from sdfgad.analysis.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
@@ -41,21 +42,24 @@ OPERATIONS_PER_ELEMENT = 8
 def problem_of(primal: Program, whole: Program, made: Gradient, held: Held, code: str) -> Problem:
     """Items: what was recorded and survived dead code, or is computed again. Base: what else is held at the peak."""
     around = _Loops(made.swept)
-    items, peak = [], held.at_peak()
+    items, peak, grown = [], held.at_peak(), growth(whole)
     for k in made.kept:
         if k.tape not in whole.arrays and not (k.again or k.undone):
             continue
         array = whole.arrays.get(k.array) or made.program.arrays[k.array]
         stored = k.bytes is not None and not (k.again or k.undone)
         size = whole.arrays[k.tape].bytes if stored else k.bytes
+        tape = grown.get(k.tape, NO_GROWTH)
         items.append(Item(k.name, array.label or k.array, size, k.source.file if k.source else "",
                           k.source.line if k.source else 0, k.because, k.recomputable, k.cost, k.light,
                           around.innermost(k.path) or "", (k.bytes or 0) // max(1, around.visits(k.path)),
-                          at_peak=k.again or k.undone or k.bytes is None or k.tape in peak, undoes=k.how))
+                          at_peak=k.again or k.undone or k.bytes is None or k.tape in peak, undoes=k.how,
+                          entry_bytes=tape.entry, most_bytes=tape.most))
     tapes = {k.tape for k in made.kept if not k.again}
     base = {n if n in whole.arrays or n not in held.own else f"{n} (of the code)": size
             for n, size in peak.items() if n not in tapes}
-    return Problem(primal.name, tuple(items), base, tuple(around.names.values()), code)
+    growing = total(grown)
+    return Problem(primal.name, tuple(items), base, tuple(around.names.values()), code, growing.entry, growing.most)
 
 
 class _Loops:

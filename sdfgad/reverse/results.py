@@ -9,7 +9,7 @@ import numpy as np
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, Map, Range, Stmt, Store, View
+from sdfgad.ir.program import Block, Map, Range, Stmt, Store, View, all_of
 from sdfgad.ir.walk import statements, writes
 from sdfgad.reverse.naming import Names
 from sdfgad.trees import mapped
@@ -54,7 +54,7 @@ def sum_outputs(outputs: Sequence[View], names: Names) -> tuple[tuple[View, ...]
 
 def _elements(view: View) -> tuple[tuple[Range, ...], Load]:
     """Every point of a view, and the element there."""
-    domain = tuple(Range(f"c{d}", ix(0), n) for d, n in enumerate(view.shape))
+    domain = all_of(view.shape)
     return domain, Load(view.array, view.at(tuple(ix(r.var) for r in domain)), view.dtype)
 
 

@@ -11,7 +11,7 @@ from sdfgad.analysis.restart import Restart
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Array, Block, Lib, Map, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, Block, Lib, Map, Stmt, Store, View, all_of, axis
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.tape import Entry, entry_of
 from sdfgad.transform.normal.expand import Slots
@@ -116,7 +116,7 @@ class State:
         return Lib("unseal", (self._current(name),), ins, MappingProxyType(attrs), self.source)
 
     def _copy(self, target: View, origin: View) -> Map:
-        domain = tuple(Range(f"w{k}", ix(0), n) for k, n in enumerate(target.shape))
+        domain = all_of(target.shape, "w")
         own = tuple(ix(r.var) for r in domain)
         store = Store(target.array, target.at(own), Load(origin.array, origin.at(own), origin.dtype))
         return Map(domain, (store,), self.source)

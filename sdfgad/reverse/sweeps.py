@@ -22,9 +22,9 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While, all_of
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
 from sdfgad.reverse.naming import Names
@@ -150,7 +150,7 @@ def _seed(request: Request, seeds: Sequence[Array], names: Names) -> list[Stmt]:
         target = names.tangent(view.array)
         if target is None:
             continue
-        domain = tuple(Range(f"c{d}", ix(0), n) for d, n in enumerate(view.shape))
+        domain = all_of(view.shape)
         here = tuple(ix(r.var) for r in domain)
         value = Load(seeds[k].name, here, view.dtype) if seeds else algebra.number(1, view.dtype)
         out.append(Map(domain, (Store(target, view.at(here), value, "+"),)))
@@ -335,7 +335,7 @@ def _undeclared(name: str, shape: tuple[int, ...], dtype: np.dtype, role: str) -
 def reversed_range(stmt: Loop | While) -> Range:
     """The same iterations, last first. A loop that may end early counts what it really ran."""
     if isinstance(stmt, While):
-        return Range(f"{stmt.trips}_back", elem(stmt.trips, ()) - 1, ix(-1), -1)
+        return Range(variable_of("back", stmt.trips), elem(stmt.trips, ()) - 1, ix(-1), -1)
     r = stmt.range
     if stmt.trips is None:
         return backwards(r)

@@ -14,7 +14,7 @@ from sdfgad.analysis.access import Access, always_inside, extent_bound, interval
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store
+from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store, all_of
 from sdfgad.transform.normal.expand import Slots, iteration_slots
 
 Declare = Callable[[str, tuple[int, ...], np.dtype, str], Array]
@@ -159,5 +159,5 @@ def _along(r: Range, write: Access, domain: tuple[Range, ...], array: Array) -> 
 
 def _whole(write: Access, array: Array) -> Access:
     """All of the array, wherever the write goes."""
-    domain = tuple(Range(f"w{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    domain = all_of(array.shape, "w")
     return Access(array.name, tuple(ix(r.var) for r in domain), domain, write.site, write.moment)

@@ -17,7 +17,7 @@ from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View, all_of
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
@@ -201,7 +201,7 @@ def clear(view: View, stmt: Stmt) -> Map:
 
 
 def _points(view: View) -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
-    domain = tuple(Range(f"c{k}", ix(0), n) for k, n in enumerate(view.shape))
+    domain = all_of(view.shape)
     return domain, view.at(tuple(ix(r.var) for r in domain))
 
 

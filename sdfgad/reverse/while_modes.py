@@ -18,6 +18,7 @@ from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, elem, ix, minimum
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Range, Stmt, Store, While
 from sdfgad.ir.walk import with_children
+from sdfgad.names import variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.snapshots import Room, State
@@ -69,7 +70,8 @@ class OnlineSchedule:
         undone = bodies.backward()
         if not undone:
             return ()
-        slot, stride, total = f"{self.trips}_slot", self._number("stride"), elem(self.counters["total"].name, ())
+        slot, stride = variable_of("slot", self.trips), self._number("stride")
+        total = elem(self.counters["total"].name, ())
         first, last = ix(slot) * stride, minimum(ix(slot) * stride + stride, total)
         turned = self._in_pieces(first, last, bodies, undone) if self.mode.length > 1 else \
             self._turned(first, last, bodies, undone)
@@ -86,7 +88,7 @@ class OnlineSchedule:
 
     def _in_pieces(self, first: Ix, last: Ix, bodies: Bodies, undone: Block) -> Block:
         """The same in pieces, last first; their snapshots come from one more sweep over the part."""
-        piece, count = f"{self.trips}_piece", minimum(ix(self.mode.length), last - first)
+        piece, count = variable_of("piece", self.trips), minimum(ix(self.mode.length), last - first)
         size = (last - first + (self.mode.length - 1)) // self.mode.length
         start = minimum(first + ix(piece) * size, last)
         stop = minimum(first + ix(piece) * size + size, last)
@@ -98,14 +100,14 @@ class OnlineSchedule:
 
     def _iterations(self, first: Ix, last: Ix, direction: int = 1) -> Range:
         """Iterations by their numbers, `last` not among them."""
-        r = self.loop.range if isinstance(self.loop, Loop) else Range(f"{self.trips}_again", ix(0), ix(0))
+        r = self.loop.range if isinstance(self.loop, Loop) else Range(variable_of("again", self.trips), ix(0), ix(0))
         return Range(r.var, r.start + first * r.step, r.start + last * r.step, r.step * direction)
 
     def _thinned(self) -> Block:
         """Every other snapshot moves up, and the stride doubles."""
-        half = self.mode.count // 2
-        moves = self.state.move(ix("kept"), ix("kept") * 2)
-        shift = Loop(Range("kept", ix(1), ix(half)), tuple(moves), self.loop.source)
+        half, kept = self.mode.count // 2, variable_of("kept", self.trips)
+        moves = self.state.move(ix(kept), ix(kept) * 2)
+        shift = Loop(Range(kept, ix(1), ix(half)), tuple(moves), self.loop.source)
         stride = self._number("stride")
         return (*((shift,) if moves and half > 1 else ()), self._set("used", ix(half)),
                 self._set("stride", stride + stride))

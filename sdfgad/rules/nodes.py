@@ -17,7 +17,8 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, Lib, Map, Range, Stmt, Store, View, all_of, axis
+from sdfgad.names import variable
 from sdfgad.rules.registry import node_rule
 
 _BOOL = np.dtype(bool)
@@ -46,7 +47,7 @@ class Linearisation:
 
     def each(self, out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None = None) -> View:
         """`out[p] = element(p)` for every position p."""
-        domain = tuple(Range(f"e{k}", ix(0), n) for k, n in enumerate(out.shape))
+        domain = all_of(out.shape, "e")
         here = tuple(ix(r.var) for r in domain)
         self.linear.append(Map(domain, (Store(out.array, out.at(here), element(here), op),), self.source))
         return out
@@ -185,7 +186,7 @@ def _trace_of_solution(c: Linearisation, ins: tuple[View, ...], tangent: View, s
     right = c.each(c.scratch(factors), lambda p: load(tf, p))
     solved = c.lib("solve", c.scratch(factors), factors, pivots, right)
     c.each(tangent, lambda p: algebra.zero(tangent.dtype))
-    row = Range("e0", ix(0), factors.shape[0])
+    row = Range(variable("e"), ix(0), factors.shape[0])
     element = scaled(load(solved, (ix(row.var), ix(row.var))))
     c.linear.append(Map((row,), (Store(tangent.array, tangent.at((ix(0),)), element, "+"),), c.source))
 

@@ -19,6 +19,7 @@ from sdfgad.codegen.footprint import Footprint, footprint
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
 from sdfgad.codegen.program import compile_program
+from sdfgad.codegen.workspaces import workspaces
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
@@ -77,6 +78,7 @@ def test_large_blocks_ask_for_large_pages():
     made = program([mapped([span("i", n)], store("t", ["i"], load("A", "i"))),
                     mapped([span("i", n)], store("A", ["i"], load("t", ix(n - 1) - "i")))],
                    {"A": ((n,), F8)}, {"t": ((n,), F8)})
+    workspaces().release()
     argument, before = np.zeros(n), wanted()
     executable = compile_program(made)
     executable({"A": argument})

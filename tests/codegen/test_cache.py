@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import ToolchainError, UsageError
+from sdfgad import CacheWarning, ToolchainError, UsageError
+from sdfgad.codegen import cache as stored
 from sdfgad.codegen.cache import entry, key_of, publish
 
 
@@ -102,7 +105,8 @@ def test_info_and_clear(own_cache: Path) -> None:
     publish(key_of("b"), write("123"))
     (own_cache / "building" / "left.over").mkdir()
     info = sdfgad.cache.info()
-    assert (info.path, info.entries, info.bytes) == (own_cache, 2, 8)
+    on_disk = sum(file.stat().st_size for file in own_cache.glob("entries/*/*"))
+    assert (info.path, info.entries, info.bytes) == (own_cache, 2, on_disk) and on_disk > 8
     assert sdfgad.cache.clear().entries == 2
     assert sdfgad.cache.info().entries == 0
     assert not list((own_cache / "building").iterdir())
@@ -124,10 +128,91 @@ def test_clear_of_a_cache_that_was_never_used() -> None:
     assert sdfgad.cache.clear().entries == 0
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_with_a_way_out(own_cache: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_replaced_with_one_warning(
+        own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "spare", stored.Spare())
     own_cache.write_text("a file")
-    with pytest.raises(ToolchainError, match=r"SG507(.|\n)*SDFGAD_CACHE_DIR"):
-        publish(key_of("x"), write("x"))
+    with pytest.warns(CacheWarning, match=r"SG507.*SDFGAD_CACHE_DIR") as shown:
+        folder = publish(key_of("x"), write("x"))
+        assert publish(key_of("x"), write("y")) == folder == entry(key_of("x"))
+        publish(key_of("z"), write("z"))
+    assert len(shown) == 1 and shown[0].filename == __file__
+    with pytest.raises(ToolchainError, match="SG507"):
+        stored.check_folder()
+
+
+def test_programs_run_without_a_cache_folder(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "spare", stored.Spare())
+    own_cache.write_text("a file")
+    with pytest.warns(CacheWarning):
+        assert sdfgad.forward(lambda x: x * 4.0)(np.ones(2))[1] == 4
+
+
+def damages(folder: Path) -> dict[str, object]:
+    library, meta = folder / "program.so", folder / "program.json"
+    return {
+        "shortened": lambda: os.truncate(library, library.stat().st_size // 2),
+        "altered": lambda: library.write_bytes(b"x" * library.stat().st_size),
+        "no text": lambda: meta.write_text("garbage"),
+        "missing": library.unlink,
+        "no list": (folder / "files.json").unlink,
+        "not readable": lambda: (library.unlink(), library.mkdir()),
+        "closed": lambda: folder.chmod(0o000),
+    }
+
+
+def test_a_damaged_entry_is_made_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def triple(x):
+        return x * 3.0
+
+    assert sdfgad.forward(triple)(np.ones(2))[0] == 3
+    # A copy: this process has loaded the library itself, which may not change any more.
+    copied = shutil.copytree(own_cache, own_cache.with_name("copy"))
+    monkeypatch.setenv("SDFGAD_CACHE_DIR", str(copied))
+    library, = copied.glob("entries/*/program.json")
+    folder = library.parent
+    whole = (folder / "files.json").read_text()
+    for how, damage in damages(folder).items():
+        damage()
+        assert os.geteuid() == 0 and how == "closed" or entry(folder.name) is None, how
+        publish(folder.name, lambda made: [(made / n).write_text(n) for n in ("program.so", "program.json")])
+        assert entry(folder.name) is not None, how
+    # What is there is whole, and no library: compiled again as well.
+    assert (folder / "files.json").read_text() != whole
+    assert sdfgad.forward(triple)(np.ones(2))[0] == 3
+    assert (folder / "program.so").stat().st_size > 1000 and entry(folder.name) is not None
+
+
+def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
+    """With all that it has started, and leaves nothing in the cache."""
+    compiler = tmp_path / "slow"
+    compiler.write_text(f"#!/bin/sh\nif [ \"$1\" = --version ]; then echo slow 1; exit; fi\n"
+                        f"sleep 100 & echo $! > {tmp_path}/pid; wait\n")
+    compiler.chmod(0o755)
+    program = f"""
+import numpy as np, os, signal, threading, time, sys
+import sdfgad
+def stop():
+    while not os.path.exists({str(tmp_path / "pid")!r}) or not open({str(tmp_path / "pid")!r}).read().strip():
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=stop).start()
+try:
+    sdfgad.forward(lambda x: x * 5.0)(np.ones(2))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    environment = {**os.environ, "CXX": str(compiler), "SDFGAD_CACHE_DIR": str(tmp_path / "own"),
+                   "PYTHONPATH": str(Path(sdfgad.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.stdout == "interrupted\n", done.stderr
+    assert not list((tmp_path / "own").glob("building/*")) and not list((tmp_path / "own").glob("entries/*/program.*"))
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("left, right", [

@@ -7,7 +7,23 @@ import pytest
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.primal import PRIMALS
-from tests.codegen.build_programs import B1, C8, C16, F4, F8, I8, load, mapped, num, program, span, store
+from tests.codegen.build_programs import (
+    B1,
+    C8,
+    C16,
+    F4,
+    F8,
+    I8,
+    add,
+    compare,
+    load,
+    mapped,
+    mul,
+    num,
+    program,
+    span,
+    store,
+)
 
 COMMON = "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh"
 TESTS = "isnan isinf isfinite"
@@ -31,7 +47,8 @@ def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, np.ndarray]:
         values = np.array([False, True])
     elif dtype.kind in "iu":
         more = (100, 127) if dtype.kind == "u" else (-1, -2, -7, 100, -100, 127)
-        values = np.array([0, 1, 2, 3, 5, 7, *more], dtype)
+        ends = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        values = np.array([0, 1, 2, 3, 5, 7, *more, *(() if fn in ("shl", "shr") else ends)], dtype)
     elif dtype.kind == "c":
         parts = (0.0, 1.0, -1.0, 0.7, -2.3)
         values = np.array([complex(a, b) for a in parts for b in parts], dtype)
@@ -113,6 +130,48 @@ def test_casts(source: np.dtype) -> None:
     compile_program(program(statements, arrays))({"A": values, **results})
     for k, t in enumerate(targets):
         np.testing.assert_array_equal(results[f"o{k}"], values.astype(t))
+
+
+def test_integers_wrap_around() -> None:
+    """What comparisons of sums and products say of numbers that have left the range."""
+    statements, arrays, arguments, expected = [], {}, {}, {}
+    for dtype in (I8, np.dtype("i4")):
+        ends = np.iinfo(dtype)
+        values = np.array([ends.max, ends.min, ends.max // 2 + 1, 5, -7], dtype)
+        k, name = load(f"k{dtype}", "i", dtype=dtype), dtype.name
+        three, one = num(3, dtype), num(1, dtype)
+        with np.errstate(over="ignore"):
+            tried = {"mul": (compare("gt", mul(k, three), num(0, dtype)), values * dtype.type(3) > 0),
+                     "add": (compare("gt", add(k, one), k), values + dtype.type(1) > values),
+                     "sub": (compare("lt", call("sub", k, one), k), values - dtype.type(1) < values),
+                     "neg": (compare("gt", call("neg", k), num(0, dtype)), -values > 0)}
+        arrays[f"k{dtype}"], arguments[f"k{dtype}"] = (values.shape, dtype), values
+        for fn, (value, want) in tried.items():
+            statements.append(mapped([span("i", len(values))], store(f"{fn}_{name}", ["i"], value)))
+            arrays[f"{fn}_{name}"], expected[f"{fn}_{name}"] = (values.shape, B1), want
+    results = {n: np.empty_like(v) for n, v in expected.items()}
+    compile_program(program(statements, arrays))({**arguments, **results})
+    for name, want in expected.items():
+        np.testing.assert_array_equal(results[name], want, err_msg=name)
+
+
+def test_casts_of_what_no_integer_is() -> None:
+    """The smallest integer, also on the way back to a float: no shorter way leaves the numbers as they are."""
+    values = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**63, -(2.0**63), 2.0**31, 2.0**31 - 0.5,
+                       -(2.0**31) - 0.5, 2.9, -2.9])
+    element, targets = load("A", "i"), (I8, np.dtype("i4"))
+    whole = [call("cast", element, dtype=t) for t in targets]
+    parts = {f"{kind}{k}": value for k, n in enumerate(whole) for kind, value in (
+        ("there", n), ("back", call("cast", n, dtype=F8)))}
+    results = {n: np.empty(len(values), e.dtype) for n, e in parts.items()}
+    arrays = {"A": (values.shape, F8), **{n: (v.shape, v.dtype) for n, v in results.items()}}
+    compile_program(program([mapped([span("i", len(values))], store(n, ["i"], e)) for n, e in parts.items()], arrays))(
+        {"A": values, **results})
+    for k, target in enumerate(targets):
+        ends = np.iinfo(target)
+        want = [int(v) if np.isfinite(v) and ends.min <= int(v) <= ends.max else ends.min for v in values]
+        np.testing.assert_array_equal(results[f"there{k}"], want)
+        np.testing.assert_array_equal(results[f"back{k}"], np.array(want, F8))
 
 
 def test_every_function_is_tried() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.analysis.verify import verify
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.interpret import run
+from sdfgad.ir.verify import SOURCE
 from sdfgad.trees import contents, step
 
 
@@ -18,6 +20,7 @@ def check(fn: Callable[..., Any], *arguments: Any, rtol: float = 1e-12, **keywor
     with np.errstate(all="ignore"):
         expected = fn(*expected_arguments, **keywords)
     parsed = parse(fn, arguments, keywords)
+    verify(parsed.program, "parse", SOURCE)
     ours = copy.deepcopy(arguments)
     arrays = {k: np.asarray(v) for k, v in parsed.collect(ours, keywords).items()}
     value = run(parsed.program, arrays)

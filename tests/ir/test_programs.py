@@ -140,3 +140,18 @@ def test_every_statement_prints(name):
     text = program_text(CASES[name]().program)
     assert text.startswith("program hand\nargument")
     assert "<" not in text.replace(" < ", "").replace(" <= ", "").replace("(<", "")
+
+
+def test_what_is_put_in_for_a_symbol_keeps_its_meaning_inside():
+    """`i` stands for `j + 1`, and `j` of the block for something else."""
+    inner = loop(span("j", 0, 2), each(span("d", "j", 3), put("y", ("d",), at("x", "i") + at("x", "j"), "+")))
+    renamed, = rename_symbols((inner,), {"i": ix("j") + 1})
+    whole = program({"x": (4,), "y": (4,)}, loop(span("j", 0, 3), renamed))
+    assert program_text(whole).endswith(
+        "for j = 0:3\n  for j_1 = 0:2\n    map d = j_1:3\n      y[d] += (x[j + 1] + x[j_1])")
+
+
+def test_nothing_is_lost_when_indices_change():
+    early = each(replace(span("i", 0, 4), early=True), put("y", ("i",), X))
+    moved, = rename_symbols((early,), {"k": 1})
+    assert moved == early

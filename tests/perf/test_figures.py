@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from npbench_suite.harness.machine import Machine
-from npbench_suite.perf import cli, document, interleave, task
+from npbench_suite.perf import busy, cli, document, interleave, task
 from npbench_suite.perf.interleave import Call, Ratio, interleaved
 from npbench_suite.perf.results import Results
 from npbench_suite.perf.subjects import SUBJECTS, enlarged
@@ -31,6 +31,8 @@ FOUND: dict[str, dict[str, Any]] = {
                 "mandelbrot2": {"derive": 0.0, "build": 0.0, "refused": "SG105"}},
     "overheads": {"calls": {"rows": [{"what": "a call", "seconds": 2e-5, "note": ""},
                                      {"what": "another", "seconds": None, "note": "SG501"}]}},
+    "busy": {"lu": {"threads": 2, "alone": 1e-3, "shared": 1.5e-3, "ratio": RATIO, "slowest": 3.0,
+                    "slowest_alone": 2.0}},
 }
 
 
@@ -75,7 +77,7 @@ def test_ratios_are_taken_pair_by_pair() -> None:
 def test_the_page_says_what_was_not_measured_and_what_failed() -> None:
     empty = Results(HERE, True, {"pairs": {"lu": {"failed": "stopped after 3 s"}}})
     text = document.document(empty)
-    assert text.count(document.NOTHING) == 8
+    assert text.count(document.NOTHING) == 9
     assert "* pairs, lu: stopped after 3 s" in text and "Quick run" in text
 
 
@@ -87,8 +89,16 @@ def test_the_page_shows_every_part() -> None:
                  "| jacobi_2d | N 9 | 1 | 200 B | 1 GB | 2 s | 1.0 GB/s | 50 % | 100 % |",
                  "| jacobi_2d | 10 | 50 B | 0.50 | 1 | 1 us | 20.00 ns |",
                  "| both | 1 | 1.5 s | 1.5 s | lu |", "Refused: mandelbrot2 (SG105).", "| another | - | SG501 |",
+                 "| lu | 2 | 1 ms | 1.5 ms | 1.50 (1.40 to 1.60) | 3.0 | 2.0 |", "0 of 1 within the bounds",
                  "sdfgad takes up to 1.5 times as long."):
         assert line in text
+
+
+def test_calls_beside_another_job_are_compared_with_one_thread() -> None:
+    one = busy.beside(2, [1.0, 2.0, 2.0, 3.0], [1.0, 2.0, 2.2, 9.0])
+    assert (one.alone, one.slowest, one.slowest_alone) == (2.0, 4.5, 1.5) and one.good
+    assert not busy.beside(2, [1.0] * 4, [1.0, 1.0, 1.0, 5.5]).good
+    assert not busy.beside(2, [1.0] * 4, [1.4] * 4).good
 
 
 def test_results_survive_a_file(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.programs.writer import SIMPLE, N, Text, sources
+from tests.programs.text import N, Text
+from tests.programs.writer import SIMPLE, sources
 
 
 def add_up(t: Text) -> None:
@@ -20,5 +21,8 @@ def add_up(t: Text) -> None:
         t.line(line)
 
 
+KINDS = (*SIMPLE, add_up)
+
+
 def programs() -> st.SearchStrategy[Any]:
-    return sources((*SIMPLE, add_up))
+    return sources(KINDS)

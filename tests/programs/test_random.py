@@ -1,62 +1,18 @@
 """Random programs: a right gradient or a refusal, never anything else."""
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
-import sdfgad
-from sdfgad.frontend import parse
-from tests.programs.running import WRT, Runner, arguments, check, copied, load
+from tests.programs.runners import Compiled, Interpreted
+from tests.programs.running import Runner, arguments, check, load
 from tests.programs.sums import programs as with_sums
-from tests.support.oracle import program_gradient, program_tangent, rebuildable, undoable
 
 MOST_REFUSED = 0.1
-
-
-class Interpreted:
-    """The engine run by the reference interpreter."""
-
-    def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
-        parsed = parse(fn, tuple(args.values()))
-        held = parsed.collect(tuple(copied(args).values()))
-        names = {n: parsed.traced[n] for n in WRT}
-        wrt = list(names.values())
-        value, grads = program_gradient(parsed.program, held, wrt)
-        chosen = rebuildable(parsed.program, wrt)
-        _, rebuilt = program_gradient(parsed.program, held, wrt, recompute=chosen) if chosen else (value, grads)
-        for n in wrt:
-            np.testing.assert_allclose(rebuilt[n], grads[n], rtol=1e-6, atol=1e-9, err_msg="recomputing")
-        _, undone = program_gradient(parsed.program, held, wrt, undone=undoable(parsed.program))
-        for n in wrt:
-            np.testing.assert_array_equal(undone[n], grads[n], err_msg="undoing")
-        return value, {n: grads[a] for n, a in names.items()}
-
-    def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
-        parsed = parse(fn, tuple(args.values()))
-        held = parsed.collect(tuple(copied(args).values()))
-        given_ = {parsed.traced[n]: np.asarray(d, np.asarray(args[n]).dtype) for n, d in direction.items()}
-        return program_tangent(parsed.program, held, given_)[1]
-
-
-class Compiled:
-    """The public functions."""
-
-    def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sdfgad.UnusedArgumentWarning)
-            value, grads = sdfgad.value_and_grad(fn, wrt=WRT)(**args)
-        return value, dict(grads.items())
-
-    def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
-        return sdfgad.jvp(fn, tuple(args.values()), direction)[1]
 
 
 def examine(runner: Runner, folder: Path, examples: int, number: int, shrink: bool = False,

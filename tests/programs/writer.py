@@ -6,88 +6,17 @@ first alternatives of every choice are the simple ones, so that failing programs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from random import Random
+from typing import Any
 
 from hypothesis import strategies as st
 
-N = 5
-T = TypeVar("T")
-HEAD = '''import numpy as np
+from tests.programs.text import Text, slices
 
-
-def blend(u, w, rate=0.3):
-    return rate * u + (1.0 - rate) * np.tanh(w)
-
-
-def smear(u):
-    u[1:] = u[1:] + 0.2 * u[:-1] * u[1:]
-
-
-def split(u):
-    m = u.mean()
-    return u - m, m
-
-
-def pick(a, b):
-    if a > b:
-        return a * b
-    return b - 0.5 * a
-
-
-'''
 FUNCTIONS = ("np.tanh({})", "np.sin({})", "0.5 * {}", "np.cos({})", "np.exp(-np.abs({}))", "np.sqrt({} * {} + 0.3)",
              "np.arctan({})", "1.0 / (1.5 + {} * {})", "np.log(1.2 + {} ** 2)")
 BOUNDED = ("np.tanh({})", "np.sin({})", "np.arctan({})")
 COMPARE = ("<", ">", "<=", ">=")
-SLICES = ((0, 5, 1), (1, 4, 1), (0, 4, 1), (1, 5, 1), (0, 5, 2), (1, 5, 2), (4, 0, -1), (3, 0, -2), (2, 3, 1),
-          (4, None, -1))
-
-
-@dataclass
-class Text:
-    """The program so far: lines, and the names in scope by kind. `loops`: loop variables with their bounds.
-
-    simple: what writes a statement that is no region, as often as it is listed.
-    """
-
-    draw: Callable[[Any], Any]
-    simple: Sequence[Callable[[Text], None]]
-    lines: list[str] = field(default_factory=list)
-    depth: int = 1
-    vectors: list[str] = field(default_factory=lambda: ["x", "y"])
-    matrices: list[str] = field(default_factory=lambda: ["A"])
-    scalars: list[str] = field(default_factory=lambda: ["c"])
-    integers: list[str] = field(default_factory=list)
-    loops: list[tuple[str, int, int]] = field(default_factory=list)
-    count: int = 0
-    nesting: int = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def any_of(self, options: Sequence[T]) -> T:
-        return self.draw(st.sampled_from(list(options)))
-
-    def chance(self, percent: int) -> bool:
-        return self.draw(st.integers(0, 99)) >= 100 - percent
-
-    def fresh(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    @contextmanager
-    def block(self, head: str) -> Any:
-        """An indented block; names made inside are not visible after it."""
-        self.line(head)
-        saved = [list(names) for names in (self.vectors, self.matrices, self.scalars, self.integers, self.loops)]
-        self.depth += 1
-        self.nesting += 1
-        yield
-        self.depth -= 1
-        self.nesting -= 1
-        self.vectors, self.matrices, self.scalars, self.integers, self.loops = saved
 
 
 def literal(t: Text) -> str:
@@ -95,22 +24,22 @@ def literal(t: Text) -> str:
 
 
 def index(t: Text) -> str:
-    """An index between 0 and N - 1."""
+    """An index between 0 and size - 1."""
     options = []
     for name, low, high in reversed(t.loops):
         options.append(name)
         if low >= 1:
             options.append(f"{name} - 1")
-        if high <= N - 2:
+        if high <= t.size - 2:
             options.append(f"{name} + 1")
-        options += [f"{N - 1} - {name}", f"({name} + 2) % {N}", f"k[{name}]"]
-    options += [f"{p} % {N}" for p in t.integers]
-    return t.any_of([*options, "0", "2", f"{N - 1}", "-1"])
+        options += [f"{t.size - 1} - {name}", f"({name} + 2) % {t.size}", f"ind[{name}]"]
+    options += [f"{p} % {t.size}" for p in t.integers]
+    return t.any_of([*options, "0", "2", f"{t.size - 1}", "-1"])
 
 
 def scalar(t: Text, depth: int = 2) -> str:
     """An expression for one number."""
-    kind = t.draw(st.integers(0, 11)) if depth else t.draw(st.integers(0, 4))
+    kind = t.number(0, 11) if depth else t.number(0, 4)
     if kind <= 1:
         return f"{t.any_of(t.vectors)}[{index(t)}]"
     if kind == 2:
@@ -146,12 +75,12 @@ def condition(t: Text) -> str:
 
 
 def vector(t: Text, depth: int = 2) -> str:
-    """An expression for N numbers."""
+    """An expression for as many numbers as a vector has."""
     return elementwise(t, depth, lambda: t.any_of(t.vectors), whole=True)
 
 
 def elementwise(t: Text, depth: int, leaf: Callable[[], str], whole: bool = False) -> str:
-    kind = t.draw(st.integers(0, 12 if whole else 8)) if depth else 0
+    kind = t.number(0, 12 if whole else 8) if depth else 0
     if kind <= 1:
         return leaf()
     inner = elementwise(t, depth - 1, leaf, whole)
@@ -167,13 +96,13 @@ def elementwise(t: Text, depth: int, leaf: Callable[[], str], whole: bool = Fals
                          f"np.minimum({inner}, {leaf()})"))
     m = t.any_of(t.matrices)
     return t.any_of((
-        f"{inner}[k]", f"np.roll({inner}, 1)", f"0.3 * ({m} @ {inner})", f"blend({inner}, {leaf()})",
+        f"{inner}[ind]", f"np.roll({inner}, 1)", f"0.3 * ({m} @ {inner})", f"blend({inner}, {leaf()})",
         f"{m}.sum(axis={t.any_of('01')})", f"np.cumsum({inner})", f"{inner}[::-1]", f"{m}[{index(t)}]",
         f"{m}[:, {index(t)}]", f"{m}.max(axis=1)", f"np.concatenate(({inner}[2:], {inner}[:2]))", f"np.sort({inner})"))
 
 
 def matrix(t: Text) -> str:
-    """An expression for N times N numbers."""
+    """An expression for a matrix."""
     m, v = t.any_of(t.matrices), t.any_of(t.vectors)
     return t.any_of((f"{m} * {t.any_of(t.matrices)}", f"{m}.T", f"np.outer({v}, {t.any_of(t.vectors)})", f"{m} + {v}",
                      f"0.3 * {m} @ {t.any_of(t.matrices)}", f"{v}[:, None] * {m}",
@@ -224,14 +153,14 @@ def assign_element(t: Text) -> None:
 
 
 def part(t: Text, start: int, stop: int | None, step: int) -> str:
-    text = f"{start or ''}:{'' if stop is None or stop == N and t.chance(50) else stop}"
+    text = f"{start or ''}:{'' if stop is None or stop == t.size and t.chance(50) else stop}"
     return text if step == 1 else f"{text}:{step}"
 
 
 def growing_slice(t: Text) -> None:
     """A slice whose size depends on a loop."""
     i = t.any_of(t.loops)[0]
-    cut = t.any_of((f"{i}:", f":{i}", f"{i}::-1", f":{N} - {i}", f"{i}:{N - 1}", f"{i} // 2:{i} + 1"))
+    cut = t.any_of((f"{i}:", f":{i}", f"{i}::-1", f":{t.size} - {i}", f"{i}:{t.size - 1}", f"{i} // 2:{i} + 1"))
     v, w, m = t.any_of(t.vectors), t.any_of(t.vectors), t.any_of(t.matrices)
     part = t.any_of((f"{w}[{cut}]", f"{m}[{index(t)}, {cut}]", f"{m}[{cut}, {index(t)}]", f"np.sin({w}[{cut}])"))
     t.line(t.any_of((f"{v}[{cut}] = {bounded(t, f'{part} * {v}[{cut}]')}", f"{v}[{cut}] *= {bounded(t, part)}",
@@ -244,9 +173,10 @@ def assign_slice(t: Text) -> None:
     if t.loops and t.chance(40):
         growing_slice(t)
         return
-    start, stop, step = t.any_of(SLICES)
-    length = len(range(*slice(start, stop, step).indices(N)))
-    alike = [s for s in SLICES if len(range(*slice(*s).indices(N))) == length]
+    n = t.size
+    start, stop, step = t.any_of(slices(n))
+    length = len(range(*slice(start, stop, step).indices(n)))
+    alike = [s for s in slices(n) if len(range(*slice(*s).indices(n))) == length]
     name = t.any_of(t.vectors) if t.chance(80) else f"{t.any_of(t.matrices)}[{index(t)}]"
     value = bounded(t, elementwise(t, 2, lambda: f"{t.any_of(t.vectors)}[{part(t, *t.any_of(alike))}]"))
     t.line(f"{name}[{part(t, start, stop, step)}] {t.any_of(('=', '+=', '*='))} {value}")
@@ -264,14 +194,15 @@ def assign_matrix(t: Text) -> None:
 
 def scatter(t: Text) -> None:
     name, value = t.any_of(t.vectors), bounded(t, vector(t, 1))
-    t.line(t.any_of((f"{name}[k] = {value}", f"np.add.at({name}, k, 0.3 * {value})", f"{name}[k] += 0.3 * {value}",
+    t.line(t.any_of((f"{name}[ind] = {value}", f"np.add.at({name}, ind, 0.3 * {value})",
+                     f"{name}[ind] += 0.3 * {value}",
                      f"{name}[{t.any_of(t.vectors)} > 0.2] = {literal(t)}")))
 
 
 def whole_number(t: Text) -> None:
     """An integer that is an index later on: counted, or found in data."""
     if t.integers and t.chance(60):
-        t.line(f"{t.any_of(t.integers)} {t.any_of(('+=', '*=', '='))} {t.any_of(('1', '2', f'k[{index(t)}]'))}")
+        t.line(f"{t.any_of(t.integers)} {t.any_of(('+=', '*=', '='))} {t.any_of(('1', '2', f'ind[{index(t)}]'))}")
         return
     name = t.fresh("p")
     t.line(f"{name} = {t.any_of(('0', '1', f'np.argmax({vector(t, 1)})', f'int(abs({scalar(t, 1)}) * 2)'))}")
@@ -281,8 +212,9 @@ def whole_number(t: Text) -> None:
 
 def view(t: Text) -> None:
     name = t.fresh("w")
-    base, size = t.any_of(((f"{t.any_of(t.vectors)}[1:4]", 3), (f"{t.any_of(t.matrices)}[1]", N),
-                           (f"{t.any_of(t.matrices)}[:, 2]", N), (f"{t.any_of(t.vectors)}[::-1]", N)))
+    n = t.size
+    base, size = t.any_of(((f"{t.any_of(t.vectors)}[1:4]", 3), (f"{t.any_of(t.matrices)}[1]", n),
+                           (f"{t.any_of(t.matrices)}[:, 2]", n), (f"{t.any_of(t.vectors)}[::-1]", n)))
     t.line(f"{name} = {base}")
     t.line(f"{name}{t.any_of(('[:]', '[0]', '[1:3]'))} = {bounded(t, scalar(t))}" if size == 3 or t.chance(40)
            else f"{name}[:] = {bounded(t, vector(t, 1))}")
@@ -293,9 +225,9 @@ def complex_numbers(t: Text) -> None:
     """A complex detour: made of real vectors, changed, and back to a real value."""
     z = t.fresh("z")
     t.line(f"{z} = {t.any_of((f'np.exp(1j * {vector(t, 1)})', f'{vector(t, 1)} + 1j * {vector(t, 1)}'))}")
-    for _ in range(t.draw(st.integers(0, 2))):
+    for _ in range(t.number(0, 2)):
         w = t.any_of((f"0.5 * {z} * {z}", f"np.conj({z}) * {vector(t, 1)}", f"{z} / (2.0 + {z} * np.conj({z}))",
-                      f"np.exp(0.3 * {z})", f"{z}[k]", f"np.where({vector(t, 1)} > 0.1, {z}, -{z}.conj())"))
+                      f"np.exp(0.3 * {z})", f"{z}[ind]", f"np.where({vector(t, 1)} > 0.1, {z}, -{z}.conj())"))
         t.line(t.any_of((f"{z} = {w}", f"{z}[:] = {w}", f"{z}[1:] = 0.4 * ({w})[:-1]")))
     real = t.any_of((f"{z}.real", f"np.abs({z})", f"np.imag({z})", f"({z} * {z}.conj()).real"))
     t.line(f"{t.any_of(t.vectors)}[:] = {bounded(t, real)}")
@@ -335,12 +267,13 @@ def branch(t: Text) -> None:
 
 
 def counted(t: Text) -> None:
-    name = t.fresh("i")
-    options = [("range(3)", 0, 2), (f"range(1, {N - 1})", 1, N - 2), (f"range({N - 1}, -1, -1)", 0, N - 1),
-               (f"range(0, {N}, 2)", 0, N - 1), (f"range({N - 1}, 0, -3)", 1, N - 1), (f"range(1, {N}, 3)", 1, N - 1)]
+    name, last = t.loop_name(), t.size - 1
+    options = [("range(3)", 0, 2), (f"range(1, {last})", 1, last - 1), (f"range({last}, -1, -1)", 0, last),
+               (f"range(0, {last + 1}, 2)", 0, last), (f"range({last}, 0, -3)", 1, last),
+               (f"range(1, {last + 1}, 3)", 1, last)]
     for outer, low, high in t.loops:
-        options += [(f"range({outer})", 0, max(0, high - 1)), (f"range({outer}, {N})", low, N - 1),
-                    (f"range({N - 1}, {outer}, -1)", low, N - 1)]
+        options += [(f"range({outer})", 0, max(0, high - 1)), (f"range({outer}, {last + 1})", low, last),
+                    (f"range({last}, {outer}, -1)", low, last)]
     text, low, high = t.any_of(options)
     with t.block(f"for {name} in {text}:"):
         t.loops.append((name, low, high))
@@ -373,15 +306,13 @@ NESTED = (counted, counted, branch, conditional, over_values)
 
 def statements(t: Text, most: int) -> None:
     """Up to `most` statements, at least one."""
-    for _ in range(t.draw(st.integers(1, most))):
-        nested = t.nesting < 3 and t.chance(55 if t.nesting == 0 else 35)
-        t.any_of(NESTED if nested else t.simple)(t)
+    for _ in range(t.number(1, most)):
+        nested = t.nesting < t.deepest and t.chance(55 if t.nesting == 0 else 35)
+        t.any_of(t.nested if nested else t.simple)(t)
 
 
-@st.composite
-def sources(draw: Any, simple: Sequence[Callable[[Text], None]] = SIMPLE, start: Sequence[str] = ()) -> str:
-    """The text of a module with a function `program(x, y, A, c, k)` that returns a number. start: its first lines."""
-    t = Text(draw, simple)
+def write(t: Text, start: Sequence[str] = ()) -> str:
+    """The text of a module with a function `program` of all arguments that returns a number. start: its first lines."""
     for text in start:
         t.line(text)
     if t.chance(60):
@@ -390,6 +321,23 @@ def sources(draw: Any, simple: Sequence[Callable[[Text], None]] = SIMPLE, start:
     if t.chance(10):
         with t.block(f"if {scalar(t, 1)} > 0.8:"):
             t.line(f"return {scalar(t, 1)}")
-    terms = [*(f"({v} * {v}).sum()" for v in t.vectors), *(f"0.3 * {m}.sum()" for m in t.matrices), *t.scalars]
+    terms = [*(f"({v} * {v}).sum()" for v in t.vectors), *(f"0.3 * {m}.sum()" for m in t.matrices), *t.scalars, *t.ends]
     t.line(f"return {' + '.join(terms)}")
-    return HEAD + "def program(x, y, A, c, k):\n" + "\n".join(t.lines) + "\n"
+    return f"{t.head}def program({', '.join(t.parameters)}):\n" + "\n".join(t.lines) + "\n"
+
+
+@st.composite
+def sources(draw: Any, simple: Sequence[Callable[[Text], None]] = SIMPLE, start: Sequence[str] = ()) -> str:
+    """Texts of modules (`write`) that hypothesis draws, and makes smaller."""
+    return write(Text(lambda low, high: draw(st.integers(low, high)), simple, NESTED, taken=taken_by(start)), start)
+
+
+def taken_by(start: Sequence[str]) -> tuple[str, ...]:
+    """Names of lines `name = value`."""
+    return tuple(line.partition(" = ")[0] for line in start)
+
+
+def text_of(seed: int, simple: Sequence[Callable[[Text], None]] = SIMPLE, start: Sequence[str] = (),
+            nested: Sequence[Callable[[Text], None]] = NESTED, **options: Any) -> str:
+    """The text of a module (`write`) that a number decides, whatever versions of libraries there are."""
+    return write(Text(Random(seed).randint, simple, nested, taken=taken_by(start), **options), start)

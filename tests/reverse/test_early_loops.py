@@ -10,9 +10,9 @@ import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.pipeline import Wish, derive
 from sdfgad.testing import check_grads
-from sdfgad.transform.normal import expand
 from tests.data import early_programs as programs
 from tests.reverse.test_loop_modes import derived, gradients, offered
+from tests.support.thresholds import change
 
 ENDINGS = {"converged": (1e-3, 12), "at once": (1e9, 12), "never": (-1.0, 3), "not begun": (1e-3, 0)}
 FEW_PLANS = 6
@@ -23,7 +23,7 @@ every_program = pytest.mark.parametrize("fn", (*programs.SYSTEMS, *programs.VECT
 @pytest.fixture
 def tapes(monkeypatch: pytest.MonkeyPatch) -> None:
     """No box is small enough."""
-    monkeypatch.setattr(expand, "SMALL_BOX", NO_BOXES)
+    change(monkeypatch, boxed_record=NO_BOXES)
 
 
 def given(fn, ending: str) -> tuple:
@@ -35,7 +35,7 @@ def given(fn, ending: str) -> tuple:
 def test_tapes_and_boxes_give_the_same_gradient(fn, ending, monkeypatch):
     args, found = given(fn, ending), []
     for small in (ALL_BOXES, 300, NO_BOXES):
-        monkeypatch.setattr(expand, "SMALL_BOX", small)
+        change(monkeypatch, boxed_record=small)
         made, wrt = derived(fn, args)
         found += [gradients(made, wrt, args, tidied) for tidied in (False, True)]
     for one in found[1:]:

@@ -11,9 +11,11 @@ import numpy as np
 from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
 from sdfgad.analysis.inverse import inversions
+from sdfgad.analysis.verify import every_fault, verify
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
+from sdfgad.ir.verify import DERIVED
 from sdfgad.passes import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
@@ -81,6 +83,8 @@ def check_same(before: Program, after: Program, given: Arrays = MappingProxyType
 
     Arguments that are not `given` start with random contents.
     """
+    if next(every_fault(before), None) is None:
+        verify(after, "the pass")
     start = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)} | dict(given)
     expected, actual = ({n: np.array(a) for n, a in start.items()} for _ in range(2))
     interpret.run(before, expected)
@@ -99,6 +103,7 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     views = tuple(views_of(program.returns))
     ready = prepare_program(program, views) if fused else normalise(program)
     made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute, undone=undone)
+    verify(made.program, "gradient", DERIVED)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program, kept)
     return replace(made, program=tidy(lean, kept))
@@ -118,6 +123,7 @@ def program_tangent(program: Program, arrays: Arrays, tangents: Arrays) -> tuple
     """Value and tangent of a program by the interpreted forward mode."""
     ready = prepare_program(program, ())
     made = tangent(ready, tuple(tangents))
+    verify(made.program, "tangent", DERIVED)
     passed = {made.arguments[n]: t for n, t in tangents.items() if made.arguments[n]}
     value, memory = execute(made.program, {**arrays, **passed})
     return value, _tangent_of(ready.returns, made.view, memory)

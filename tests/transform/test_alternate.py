@@ -11,12 +11,13 @@ from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.copies.alternate import LIMITS, Limits, alternate
+from sdfgad.thresholds import TurnLimits
+from sdfgad.transform.copies.alternate import alternate
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
 N = 8
-ALWAYS = Limits(points=0, share=0, trips=2)
+ALWAYS = TurnLimits(points=0, share=0, trips=2)
 I, INNER = span("i", 0, N), span("i", 1, N - 1)
 LEFT, RIGHT = ix("i") - 1, ix("i") + 1
 COPY = each(I, put("y", ("i",), at("x", "i")))
@@ -28,7 +29,7 @@ CLEAR = each(I, put("y", ("i",), 0.0))
 ADD = each(I, put("b", ("i",), at("x", "i") + at("y", "i"), "+"))
 
 
-def changed(*body: Stmt, keep: Sequence[str] = ("x", "y", "b"), limits: Limits = ALWAYS,
+def changed(*body: Stmt, keep: Sequence[str] = ("x", "y", "b"), limits: TurnLimits = ALWAYS,
             role: str = "argument") -> Program:
     """The program after the pass, which leaves the same in what is kept."""
     arrays = {n: Array(n, (N,), F8, "argument" if n == "b" else role) for n in ("x", "y", "b")}
@@ -130,9 +131,10 @@ def test_other_types_and_files_keep_their_copy() -> None:
 
 
 def test_small_copies_stay() -> None:
-    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=LIMITS))
-    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=Limits(points=0, share=0.6, trips=2)))
-    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=Limits(points=0, share=0, statements=3)))
+    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=TurnLimits()))
+    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=TurnLimits(points=0, share=0.6, trips=2)))
+    few = TurnLimits(points=0, share=0, statements=3)
+    assert not turns(changed(loop(span("t", 0, 4), COPY, STEP, *RIM), limits=few))
 
 
 def _random(rng: np.random.Generator, depth: int = 0) -> tuple[Stmt, ...]:

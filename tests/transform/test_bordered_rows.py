@@ -67,7 +67,7 @@ def test_rows_of_threads_are_cleared_by_each() -> None:
     after = made(own, replace(own, range=span("i", 0, 2)))
     assert pieces(after) == 2
     for region in after.body:
-        assert isinstance(region.body[0], Map) and region.body[0].body[0] == put("t", ("border",), 0.0)
+        assert isinstance(region.body[0], Map) and region.body[0].body[0] == put("t", ("b0",), 0.0)
 
 
 def test_values_in_the_border_are_not_seen() -> None:

@@ -11,13 +11,13 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
+from sdfgad.thresholds import ClearingLimits
 from sdfgad.transform.clearing.clear_behind import clear_behind
-from sdfgad.transform.clearing.clear_first import Limits
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")
 N, M = 8, 3
-ALWAYS = Limits(points=0)
+ALWAYS = ClearingLimits(points=0)
 J = ix("j")
 
 

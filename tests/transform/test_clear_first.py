@@ -11,13 +11,14 @@ from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clearing.clear_first import Limits, clear_first
+from sdfgad.thresholds import ClearingLimits
+from sdfgad.transform.clearing.clear_first import clear_first
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")
 ZERO = const(0.0, F8)
 N = 8
-ALWAYS = Limits(points=0)
+ALWAYS = ClearingLimits(points=0)
 
 
 def load(name: str, index: object) -> Load:
@@ -43,7 +44,7 @@ def program(*body: Stmt) -> Program:
     return Program("p", arrays, ("x", "y"), tuple(body))
 
 
-def rotated(*body: Stmt, limits: Limits = ALWAYS) -> Block:
+def rotated(*body: Stmt, limits: ClearingLimits = ALWAYS) -> Block:
     """The new body, which means the same."""
     before = program(*body)
     after = clear_first(before, limits)
@@ -140,8 +141,8 @@ def test_what_only_a_part_of_fills_is_cleared_every_time() -> None:
     assert ops(rotated(loop(over(2, 7, ("x", load("y", "i"), "+")), twice, USE, CLEAR))) == ["0", "=", "+"]
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(points=0, statements=2)])
-def test_what_is_not_worth_a_first_iteration(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [ClearingLimits(), ClearingLimits(points=0, statements=2)])
+def test_what_is_not_worth_a_first_iteration(limits: ClearingLimits) -> None:
     assert ops(rotated(loop(ADD, USE, CLEAR), limits=limits)) == ["+", "0"]
 
 

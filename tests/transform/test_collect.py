@@ -7,8 +7,8 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
+from sdfgad.thresholds import Thresholds
 from sdfgad.transform.sums.collect import collect_sums
-from sdfgad.transform.sums.triangles import LONG_ROW
 from tests.codegen.build_programs import F8, I8, index, load, mapped, mul, program, span, store
 from tests.support.oracle import check_same
 
@@ -65,5 +65,5 @@ def test_long_rows_of_a_matrix_are_read_in_their_order() -> None:
     def sums(rows: int) -> Program:
         stmt = mapped([span("d", rows), span("i", 40)], store("t", [ix("i") + "d"], load("a", "d", "i"), "+"))
         return program([stmt], {"a": ((rows, 40), F8), "t": ((rows + 40,), F8)})
-    assert collect_sums(sums(LONG_ROW)).body == sums(LONG_ROW).body
-    assert collect_sums(sums(LONG_ROW - 1)).body != sums(LONG_ROW - 1).body
+    assert collect_sums(sums(Thresholds().triangle_row)).body == sums(Thresholds().triangle_row).body
+    assert collect_sums(sums(Thresholds().triangle_row - 1)).body != sums(Thresholds().triangle_row - 1).body

@@ -11,10 +11,10 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.program import Array, Lib, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
-from sdfgad.transform.products import contract as module
 from sdfgad.transform.products.contract import contract
 from tests.support.build import C16, F8, at, each, loop, position, put, span
 from tests.support.oracle import Arrays, check_same, sample
+from tests.support.thresholds import change
 
 N, M, K = 5, 6, 4
 
@@ -22,8 +22,7 @@ N, M, K = 5, 6, 4
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also tiny products are contracted here: the interpreter is slow."""
-    monkeypatch.setattr(module, "SMALL_PRODUCT", 1)
-    monkeypatch.setattr(module, "SMALL_EXTENT", 1)
+    change(monkeypatch, contracted_product=1, contracted_extent=1)
 
 
 def program(body: Sequence[Stmt], dtype: np.dtype = F8, **shapes: tuple[int, ...]) -> Program:
@@ -228,7 +227,7 @@ def test_rows_that_some_iterations_never_reach_are_not_read() -> None:
 
 
 def test_small_products_stay_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SMALL_PRODUCT", N * M * K + 1)
+    change(monkeypatch, contracted_product=N * M * K + 1)
     p = program([each(BOX, put("C", ("i", "j"), at("A", "i", "k") * at("B", "k", "j"), "+"))],
                 A=(N, K), B=(K, M), C=(N, M))
     assert contract(p) is p

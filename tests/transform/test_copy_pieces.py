@@ -9,12 +9,13 @@ import pytest
 
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.copies.alternate import Limits, alternate
+from sdfgad.thresholds import TurnLimits
+from sdfgad.transform.copies.alternate import alternate
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
 N = 16
-ALWAYS = Limits(points=0, share=0, trips=2)
+ALWAYS = TurnLimits(points=0, share=0, trips=2)
 I, INNER = span("i", 0, N), span("i", 1, N - 1)
 MADE = each(INNER, put("y", ("i",), at("x", "i") * 0.5 + at("b", "i")))
 FIRST, LAST = one("y", (0,), at("x", 1) * 0.5), one("y", (N - 1,), at("x", N - 2) * 0.25)

@@ -9,10 +9,10 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fusion import cut_to_partners as module
 from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
 from tests.support.build import F8, at, each, loop, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 N, M = 40, 50
 I, J = ix("i"), ix("j")
@@ -24,7 +24,7 @@ FIRST_ROW = each((span("j", 0, M),), put("y", (0, J), at("x", 0, J)))
 
 @pytest.fixture(autouse=True)
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEAST", 512)
+    change(monkeypatch, cut_map=512)
 
 
 def made(*body: Stmt) -> list[Map]:

@@ -7,7 +7,8 @@ import pytest
 from sdfgad.ir.index import Ix, Mod, ix, mod
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import map_stmt_indices, statements
-from sdfgad.transform.rows.cut_wraps import SHORT_ROW, cut_wraps
+from sdfgad.thresholds import Thresholds
+from sdfgad.transform.rows.cut_wraps import cut_wraps
 from tests.support.build import at, each, program, put, span, total
 from tests.support.oracle import execute
 
@@ -73,5 +74,5 @@ def test_rows_stay_whole_when_the_remainder_is_no_plain_one_or_begins_too_often(
 
 
 def test_short_rows_stay_whole():
-    before = wrapped(mod(ix("j") + 1, SHORT_ROW - 1), n=SHORT_ROW - 1)
+    before = wrapped(mod(ix("j") + 1, Thresholds().wrapped_row - 1), n=Thresholds().wrapped_row - 1)
     assert cut_wraps(before).body == before.body

@@ -13,10 +13,10 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Program, Range, Stmt, Store
-from sdfgad.transform.storage import decision_words
 from sdfgad.transform.storage.decision_words import widen_decisions
 from tests.support.build import at, each, loop, one, program, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 BYTE, BOOL, DOUBLE, SINGLE = (np.dtype(t) for t in (np.uint8, bool, np.float64, np.float32))
 T, N = 3, 5
@@ -218,7 +218,7 @@ def test_the_gradient_is_the_same_number(monkeypatch, n, dtype):
     for f, args in (paths, (path,)), (bounded, (rng.integers(-2, 2, (n, n)).astype(dtype), low)):
         found = []
         for least in 0, 1 << 60:
-            monkeypatch.setattr(decision_words.widen_decisions, "__defaults__", (least,))
+            change(monkeypatch, word_bytes=least)
             with sdfgad.config(num_threads=2):
                 found.append(sdfgad.grad(f, wrt=(*f.__code__.co_varnames[:len(args)],))(*args))
         for mine, other in zip(*found, strict=True) if len(args) > 1 else (found,):

@@ -13,10 +13,10 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.sums import distances
 from sdfgad.transform.sums.distances import pair_by_distance
 from tests.support.build import F8, at, each, lit, program, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 SIZES = (3, 4, 5, 8, 9)
 
@@ -153,7 +153,7 @@ def test_matrices_that_others_read_stay() -> None:
 
 def test_long_lines_stay_in_triangles(monkeypatch: pytest.MonkeyPatch) -> None:
     before = made(8, gap(8), force(8), first(8), second(8))
-    monkeypatch.setattr(distances, "LINE_BYTES", 8 * 8)
+    change(monkeypatch, pair_lines=8 * 8)
     assert pair_by_distance(before, ("s", "e"), 1).body == before.body
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import sdfgad
 from sdfgad.frontend import parse
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fusion.fuse import MOST_NODES, fuse_pointwise
+from sdfgad.thresholds import Thresholds
+from sdfgad.transform.fusion.fuse import fuse_pointwise
 from tests.support.oracle import check_same
 
 
@@ -19,6 +20,6 @@ def test_a_chain_of_choices_does_not_double_at_every_link():
     before = parse(largest, (u,)).program
     after = fuse_pointwise(before, {before.returns.array})
     assert len(list(statements(after.body))) < len(list(statements(before.body))) / 2
-    assert all(part.expr.size <= MOST_NODES for s in statements(after.body) for part in s.body)
+    assert all(part.expr.size <= Thresholds().fused_nodes for s in statements(after.body) for part in s.body)
     check_same(before, after, {"u": u})
     np.testing.assert_array_equal(sdfgad.grad(largest)(u), np.arange(40.0) * (np.arange(40) == 39))

@@ -7,14 +7,15 @@ from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
+from sdfgad.thresholds import JoinLimits
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import F4, F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
 N = 7
 POINTS = (span("i", N), span("j", N))
 OTHER = (span("a", 1, N + 1), span("b", N))
-LIMITS = Limits(points=1)
+LIMITS = JoinLimits(points=1)
 MATRICES = ("x", "y", "z", "t")
 
 
@@ -23,7 +24,7 @@ def build(*body: Stmt, dtypes: tuple = ()) -> Program:
     return program(body, arrays, {})
 
 
-def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: Limits = LIMITS) -> Program:
+def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: JoinLimits = LIMITS) -> Program:
     after = join_pointwise(before, keep, limits)
     check_same(before, after)
     return after
@@ -49,7 +50,7 @@ def test_two_passes_over_the_same_data_are_one() -> None:
 def test_only_rows_are_joined_where_only_they_count() -> None:
     row = [mapped([span("j", N)], store("row", ("j",), load("x", 0, "j"))),
            mapped([span("k", N)], store("y", (0, "k"), mul(load("row", "k"), load("x", 1, "k"))))]
-    made = maps(joined(build(pointwise("y", X), pointwise("z", X), *row), limits=Limits(points=1, rows=True)))
+    made = maps(joined(build(pointwise("y", X), pointwise("z", X), *row), limits=JoinLimits(points=1, rows=True)))
     assert [len(m.domain) for m in made] == [2, 2, 1]
 
 
@@ -119,7 +120,7 @@ def test_distant_elements_stay_apart() -> None:
 
 
 def test_small_maps_stay_as_they_are() -> None:
-    assert len(maps(joined(build(pointwise("y", X), pointwise("z", X)), limits=Limits()))) == 2
+    assert len(maps(joined(build(pointwise("y", X), pointwise("z", X)), limits=JoinLimits()))) == 2
 
 
 def test_values_that_a_store_rounds_stay_apart() -> None:

@@ -8,10 +8,10 @@ from sdfgad.ir.expr import loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows import lines
 from sdfgad.transform.rows.lines import line_up
 from tests.codegen.build_programs import F8, add, agree, compare, index, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 N, M = 9, 10
 POINTS = (span("i", N), span("j", M))
@@ -21,7 +21,7 @@ ARRAYS = {"x": ((M, 3), F8), "w": ((N, 3), F8), "y": ((N, M), F8), "z": ((M, 2),
 
 @pytest.fixture(autouse=True)
 def small_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LEAST_POINTS", 1)
+    change(monkeypatch, lined_up=1)
 
 
 def lined(*body: Stmt) -> Program:

@@ -11,13 +11,15 @@ import pytest
 import sdfgad
 from sdfgad.ir.program import Array, If, Lib, Program, Range
 from sdfgad.ir.walk import statements
-from sdfgad.transform.products import contract as module
+from sdfgad.thresholds import Thresholds, changed
 from sdfgad.transform.products.contract import contract
 from sdfgad.transform.products.masked_products import guard_masked_products
 from sdfgad.transform.products.merge_products import merge_products
 from tests.support.build import at, each, position, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
+WITHOUT = Thresholds(contracted_product=1 << 60)
 N, M = 6, 10
 """For the interpreter."""
 LARGE = 40
@@ -36,8 +38,7 @@ TRIANGLES = {
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_one_product(name: str, value: float, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SMALL_PRODUCT", 1)
-    monkeypatch.setattr(module, "SMALL_EXTENT", 1)
+    change(monkeypatch, contracted_product=1, contracted_extent=1)
     kind = np.dtype(dtype)
     ranges: tuple[Range, ...] = TRIANGLES[name]
     product = at("A", "i", "k", dtype=kind) * at("B", "k", "j", dtype=kind)
@@ -57,8 +58,7 @@ def test_one_product(name: str, value: float, dtype: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("low", [0, 1])
 def test_merged_products(array: str, low: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two triangles with a factor in common, over the same rows and over neighbouring ones."""
-    monkeypatch.setattr(module, "SMALL_PRODUCT", 1)
-    monkeypatch.setattr(module, "SMALL_EXTENT", 1)
+    change(monkeypatch, contracted_product=1, contracted_extent=1)
     shapes = {"A": (N, N), "D": (N, N), "B": (N, M), "C": (N, M)}
     arrays = {n: Array(n, s, np.dtype("f8"), "argument") for n, s in shapes.items()}
     below = (span("i", low, N), span("j", 0, M), span("k", 0, I))
@@ -118,14 +118,12 @@ def test_compiled(fn: Callable[..., Any], count: int, dtype: str, monkeypatch: p
     """The gradient and the tangent against those of a program without products."""
     rng = np.random.default_rng(5)
     products, loops = _derivatives(fn), _derivatives(fn)
-    small = module.SMALL_PRODUCT
     for array in range(count):
         for place in ((3, 7), (7, 3), (LARGE - 1, 0), (0, LARGE - 1)):
             start = [rng.standard_normal((LARGE, LARGE)).astype(dtype) for _ in range(count)]
             start[array][place] = np.inf
-            monkeypatch.setattr(module, "SMALL_PRODUCT", 1 << 60)
-            expected = loops(start)
-            monkeypatch.setattr(module, "SMALL_PRODUCT", small)
+            with changed(WITHOUT):
+                expected = loops(start)
             for threads in ("1", "2"):
                 monkeypatch.setenv("SDFGAD_NUM_THREADS", threads)
                 for x, y in zip(products(start), expected, strict=True):

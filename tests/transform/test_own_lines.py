@@ -10,7 +10,8 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.names import fresh
-from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
+from sdfgad.thresholds import JoinLimits
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import (
     F8,
     I8,
@@ -36,7 +37,7 @@ X, T = load("x", "i", "j"), load("t", "i", "j")
 
 def joined(*body: Stmt) -> Program:
     before = program(body, {**NAMES, "row": ((M,), F8)}, {})
-    after = join_pointwise(before, before.arguments, Limits(points=1))
+    after = join_pointwise(before, before.arguments, JoinLimits(points=1))
     check_same(before, after, tolerance=1e-12)
     return after
 

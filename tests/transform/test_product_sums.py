@@ -7,10 +7,10 @@ import pytest
 
 from sdfgad.ir.program import Array, Lib, Program, Stmt, View
 from sdfgad.ir.text import program_text
-from sdfgad.transform.products import product_sums
 from sdfgad.transform.products.product_sums import sum_products
 from tests.support.build import F8, at, each, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 GIVEN = {"A": (3, 4), "B": (4, 5), "D": (5, 2), "C": (3, 5), "s": (), "v": (), "r": (3,), "c": (5,)}
 HELD = {"t": (3, 5), "q": (3, 2)}
@@ -20,7 +20,7 @@ T, ALL = at("t", "i", "j"), (span("i", 0, 3), span("j", 0, 5))
 
 @pytest.fixture(autouse=True)
 def small_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(product_sums, "LEAST_WORK", 1)
+    change(monkeypatch, summed_product=1)
 
 
 def whole(name: str) -> View:
@@ -103,5 +103,5 @@ def test_accumulating_and_rewritten_products_stay() -> None:
 
 
 def test_small_products_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(product_sums, "LEAST_WORK", 61)
+    change(monkeypatch, summed_product=61)
     check(product(), each(ALL, put("v", (), T, "+")), products=1)

@@ -8,10 +8,10 @@ import pytest
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform.copies import read_restored as module
 from sdfgad.transform.copies.read_restored import read_restored
 from tests.codegen.build_programs import B1, F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 N = 6
 I, T = ix("i"), ix("t")
@@ -85,6 +85,6 @@ def test_results_stay():
 
 
 def test_large_copies_stay(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "NEAR", 8)
+    change(monkeypatch, restored_bytes=8)
     body = (Loop(FALLING, (COPY, use(I))),)
     assert done(*body).body == body

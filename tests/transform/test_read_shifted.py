@@ -11,13 +11,14 @@ import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform.copies.read_shifted import Limits, read_shifted
+from sdfgad.thresholds import ShiftLimits
+from sdfgad.transform.copies.read_shifted import read_shifted
 from tests.support.build import F8, at, each, loop, put, span, when
 from tests.support.oracle import check_same
 
 N, M = 12, 5
 I, J = ix("i"), ix("j")
-ANY = Limits(size=1)
+ANY = ShiftLimits(size=1)
 ROWS, COLUMNS = span("i", 0, M), span("j", 0, N)
 MAIN = each((ROWS, span("j", 0, N - 1)), put("t", (I, J), at("x", I, J + 1)))
 SEAM = each((ROWS,), put("t", (I, N - 1), at("x", I, 0)))
@@ -31,7 +32,7 @@ def build(*body: Stmt) -> Program:
     return Program("p", arrays, tuple(shapes), body)
 
 
-def goes(*body: Stmt, limits: Limits = ANY, keep: tuple[str, ...] = ()) -> bool:
+def goes(*body: Stmt, limits: ShiftLimits = ANY, keep: tuple[str, ...] = ()) -> bool:
     """Whether the copy goes; what the program leaves stays the same, to the bit."""
     before = build(*body)
     after = read_shifted(before, keep, limits)
@@ -92,10 +93,10 @@ def test_what_cannot(body: tuple[Stmt, ...]) -> None:
 
 def test_results_and_small_copies_stay() -> None:
     assert not goes(MAIN, SEAM, USE, keep=("t",))
-    assert not goes(MAIN, SEAM, USE, limits=Limits(size=M * N + 1))
-    assert goes(MAIN, SEAM, USE, limits=Limits(size=M * N, more=1))
-    assert not goes(MAIN, SEAM, USE, limits=Limits(size=1, more=0))
-    assert not goes(MAIN, SEAM, USE, limits=Limits(size=1, whole=0.95))
+    assert not goes(MAIN, SEAM, USE, limits=ShiftLimits(size=M * N + 1))
+    assert goes(MAIN, SEAM, USE, limits=ShiftLimits(size=M * N, more=1))
+    assert not goes(MAIN, SEAM, USE, limits=ShiftLimits(size=1, more=0))
+    assert not goes(MAIN, SEAM, USE, limits=ShiftLimits(size=1, whole=0.95))
 
 
 def test_copies_of_copies() -> None:

@@ -8,11 +8,12 @@ from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.thresholds import RowLimits
+from sdfgad.transform.rows.rows import split_rows
 from tests.support.build import F8, I8, at, each, number_at, position, put, span
 
-ROWS = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
-STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
+ROWS = RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
+STRIPS = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
 I, D = span("i", 0, 64), span("d", 0, 16)
 SHAPES = {"c": (64,), "u": (64,), "x": (64, 16), "y": (64, 16), "z": (64,), "k": (64,), "w": (64, 16)}
 FIND = each(I, put("k", ("i",), position(number_at("c", "i") * 3, I8)))
@@ -22,7 +23,7 @@ WRITE = each(I, put("y", ("i", number_at("k", "i") % 16), at("u", "i")))
 USE = each((I, D), put("y", ("i", "d"), at("w", "i", "d") * at("x", "i", number_at("k", "i") % 16), "+"))
 
 
-def check(limits: Limits, *body: Stmt) -> set[str]:
+def check(limits: RowLimits, *body: Stmt) -> set[str]:
     """The pass keeps the meaning, compiled too; returns the private arrays."""
     arrays = {n: Array(n, s, I8 if n in "ck" else F8, "transient" if n in "kw" else "argument")
               for n, s in SHAPES.items()}

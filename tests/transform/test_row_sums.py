@@ -8,16 +8,16 @@ import pytest
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
+from sdfgad.thresholds import RowLimits
 from sdfgad.transform.rows.row_sums import split_with_sums
-from sdfgad.transform.rows.rows import Limits
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same
 from tests.transform.test_rows_in_turn import COLUMNS, ROWS, STEPS, sweep, turns
 from tests.transform.test_rows_in_turn import SMALL as TURNS
 
-EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
-STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
+EAGER = RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
+STRIPS = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2)
 SHAPES = {"x": (24, 32), "y": (24, 32), "v": (), "w": ()}
 HELD = {"t": (24, 32), "u": (24, 32)}
 ARRAYS = {n: Array(n, s, F8, "argument" if n in SHAPES else "transient") for n, s in (SHAPES | HELD).items()}
@@ -28,7 +28,7 @@ TOTAL = each(BOX, put("v", (), at("t", "i", "j") * at("t", "i", "j"), "+"))
 USED = each(BOX, put("y", ("i", "j"), at("t", "i", "j") * at("x", "i", "j")))
 
 
-def split(*body: Stmt, limits: Limits = EAGER) -> Program:
+def split(*body: Stmt, limits: RowLimits = EAGER) -> Program:
     """The program in rows; it computes the same."""
     before = Program("p", ARRAYS, tuple(SHAPES), tuple(body))
     after = split_with_sums(before, (), limits)
@@ -48,7 +48,7 @@ def sums(body: Iterable[Stmt]) -> list[str]:
 
 
 @pytest.mark.parametrize("limits", [EAGER, STRIPS], ids=["rows", "strips"])
-def test_one_pass_makes_sums_and_uses(limits: Limits) -> None:
+def test_one_pass_makes_sums_and_uses(limits: RowLimits) -> None:
     after = split(MADE, START, TOTAL, USED, limits=limits)
     (loop,) = (s for s in after.body if isinstance(s, Loop))
     assert "t" in loop.private or any("t" in s.private for s in statements(after.body) if isinstance(s, Loop))
@@ -117,7 +117,7 @@ def test_a_sum_that_reads_itself() -> None:
 
 def test_rows_that_leave_the_cache_do_not_become_others() -> None:
     """With the sum they would be rows of all five arrays, without it only those of the last two statements are."""
-    narrow = Limits(reuse=1, work=1, nearby=1, trips=4, fewest=2)
+    narrow = RowLimits(reuse=1, work=1, nearby=1, trips=4, fewest=2)
     after = split(MADE, START, TOTAL, USED, limits=narrow)
     assert "v_rows" not in sums(statements(after.body))
 

@@ -14,12 +14,13 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Program
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.thresholds import RowLimits
+from sdfgad.transform.rows.rows import split_rows
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 
-EAGER = Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
-STRIPS = Limits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, narrow=64)
+EAGER = RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)
+STRIPS = RowLimits(reuse=1, work=1, nearby=1 << 9, trips=4, fewest=2, narrow=64)
 Shapes = Mapping[str, tuple[int, ...]]
 I, J, K = ix("i"), ix("j"), ix("k")
 
@@ -28,7 +29,7 @@ def build(body: Block, arguments: Shapes, transients: Shapes) -> Program:
     return program(body, {n: (s, F8) for n, s in arguments.items()}, {n: (s, F8) for n, s in transients.items()})
 
 
-def split(before: Program, limits: Limits = EAGER, keep: Iterable[str] = ()) -> Program:
+def split(before: Program, limits: RowLimits = EAGER, keep: Iterable[str] = ()) -> Program:
     """The program taken apart, which computes the same to the last bit."""
     after = split_rows(before, keep, limits)
     check_same(before, after)
@@ -81,7 +82,7 @@ def test_what_somebody_keeps_stays_whole() -> None:
 
 
 def test_private_arrays_fit_on_the_stack() -> None:
-    made = split(normalise(), Limits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2, stack=64))
+    made = split(normalise(), RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2, stack=64))
     assert private(made) == {"total"}
 
 
@@ -164,7 +165,7 @@ def test_private_arrays_hold_nothing_at_the_start() -> None:
 @pytest.mark.parametrize("before", [normalise(), sweep()], ids=["normalise", "sweep"])
 @pytest.mark.parametrize("limits", [EAGER, STRIPS], ids=["rows", "strips"])
 @pytest.mark.parametrize("least", [1, 1 << 30], ids=["kernel", "alone"])
-def test_compiled(before: Program, limits: Limits, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled(before: Program, limits: RowLimits, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "PARALLEL_WORK", least)
     executable = compile_program(split(before, limits))
     values = {n: sample(before.arrays[n], k) for k, n in enumerate(before.arguments)}

@@ -9,12 +9,13 @@ from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.thresholds import RowLimits
+from sdfgad.transform.rows.rows import split_rows
 from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
-SMALL = Limits(reuse=1, work=1, nearby=6000, trips=4, fewest=2)
+SMALL = RowLimits(reuse=1, work=1, nearby=6000, trips=4, fewest=2)
 ROWS, COLUMNS, STEPS = 12, 32, 9
 I, J, K = ix("i"), ix("j"), ix("k")
 ROW, COLUMN = span("i", ROWS), span("j", COLUMNS)

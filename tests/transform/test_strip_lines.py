@@ -9,7 +9,8 @@ import pytest
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.strip_lines import Limits, line_strips
+from sdfgad.thresholds import LineLimits
+from sdfgad.transform.rows.strip_lines import line_strips
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -27,7 +28,7 @@ def build(*body: Stmt, strip: Range | None = None, dtype: np.dtype = F8) -> Prog
     return Program("p", arrays, tuple(LINES), (outer,))
 
 
-def lines(*body: Stmt, strip: Range | None = None, limits: Limits | None = None) -> set[str]:
+def lines(*body: Stmt, strip: Range | None = None, limits: LineLimits | None = None) -> set[str]:
     """The lines that the pass makes; what the program leaves stays the same, to the bit."""
     before = build(*body, strip=strip)
     after = line_strips(before, limits)
@@ -101,7 +102,7 @@ def test_an_assignment_in_a_loop_counts_for_nothing(fill: Stmt):
 
 def test_what_nobody_assigns_is_loaded_to_be_written_back():
     some = loop(span("t", 0, K, step=2), step("y", (J, T), at("x", J, T)), step("y", (J, T), at("x", J, T) * 2.0))
-    assert "y_line" in lines(some, limits=Limits(uses=0.1))
+    assert "y_line" in lines(some, limits=LineLimits(uses=0.1))
 
 
 def test_inside_rows_that_come_one_after_the_other():
@@ -228,12 +229,12 @@ def test_positions_that_nobody_knows_to_exist_stay():
 
 
 def test_what_is_touched_once_stays():
-    assert not lines(loop(UP, step("y", (J, 0), at("x", J, T), "+")), limits=Limits(uses=1.1))
+    assert not lines(loop(UP, step("y", (J, 0), at("x", J, T), "+")), limits=LineLimits(uses=1.1))
 
 
 def test_room_is_limited():
-    assert lines(SOLVE, limits=Limits(stack=K * W * 8)) == {"y_line"}
-    assert not lines(SOLVE, limits=Limits(stack=K * W * 8 - 1))
+    assert lines(SOLVE, limits=LineLimits(stack=K * W * 8)) == {"y_line"}
+    assert not lines(SOLVE, limits=LineLimits(stack=K * W * 8 - 1))
 
 
 def test_a_loop_that_is_not_parallel_stays():

@@ -9,10 +9,10 @@ import pytest
 import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Program, Stmt
-from sdfgad.transform.rows import strip_records
 from sdfgad.transform.rows.strip_records import line_up_records
 from tests.support.build import F8, at, each, loop, put, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 T, N, M, W = 3, 5, 24, 8
 SHAPES = {"x": (N, M), "y": (N, M), "tape": (T, N, M)}
@@ -21,7 +21,7 @@ ROWS = span("i", 0, N)
 
 @pytest.fixture(autouse=True)
 def _everything_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strip_records, "LEAST_BYTES", 0)
+    change(monkeypatch, recorded_bytes=0)
 
 
 def strip(body: Stmt, width: int = W, var: str = "s", steps: tuple[int, int, int] = (0, T, 1)) -> Loop:
@@ -79,12 +79,12 @@ def test_what_somebody_reads_afterwards_stays():
 
 
 def test_wide_strips_stay(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(strip_records, "NARROW", W)
+    change(monkeypatch, narrow_strip=W)
     assert shape(KEEP, BACK) == (T, N, M)
 
 
 def test_small_records_stay(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(strip_records, "LEAST_BYTES", 1 << 20)
+    change(monkeypatch, recorded_bytes=1 << 20)
     assert shape(KEEP, BACK) == (T, N, M)
 
 

@@ -12,10 +12,10 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild, rename_symbols, statements
 from sdfgad.transform.recurrences import jam_sweeps as module
-from sdfgad.transform.recurrences import sweep_groups
 from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
 from tests.support.build import F8, at, each, loop, one, position, put, span, when
 from tests.support.oracle import check_same, sample
+from tests.support.thresholds import change
 
 WIDE, M = 40, 11
 I, J = ix("i"), ix("j")
@@ -92,7 +92,7 @@ def test_sweeps_that_are_left_over_are_one_more_group(count, groups):
 
 
 def test_a_group_one_block_behind_would_be_wrong(monkeypatch):
-    monkeypatch.setattr(sweep_groups, "AHEAD", 1)
+    change(monkeypatch, blocks_ahead=1)
     with pytest.raises(AssertionError, match="x, after"):
         same_at_any_pace(wide(smooth(1)))
 

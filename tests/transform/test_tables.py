@@ -9,9 +9,9 @@ from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import If, Loop, Program
-from sdfgad.transform.normal import tables
 from sdfgad.transform.normal.tables import tabulate
 from tests.codegen.build_programs import B1, F8, add, index, load, mapped, mul, num, program, span, store
+from tests.support.thresholds import change
 
 
 def use(*makers: object, where: str = "i", t: int = 6, extra: int = 0) -> Program:
@@ -79,5 +79,5 @@ def test_everything_else_stays(makers: tuple) -> None:
 def test_results_and_large_arrays_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     made = use(fill())
     assert tabulate(made, ("t",)) is made
-    monkeypatch.setattr(tables, "LARGEST_TABLE", 40)
+    change(monkeypatch, table_bytes=40)
     assert tabulate(made, ()) is made

@@ -10,7 +10,8 @@ from sdfgad.ir.expr import Expr, Index, Load, Local, call, const
 from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Array, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fusion.tabulate_rows import MOST_BYTES, tabulate_rows
+from sdfgad.thresholds import Thresholds
+from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")
@@ -34,7 +35,7 @@ def loop(*body: Stmt, trips: int = 3) -> Loop:
 
 
 def program(*body: Stmt) -> Program:
-    shapes = {"x": (4, N), "p": (N,), "s": (), "k": (N,), "long": (MOST_BYTES,)}
+    shapes = {"x": (4, N), "p": (N,), "s": (), "k": (N,), "long": (Thresholds().tabulated_row,)}
     arrays = {n: Array(n, s, I8 if n == "k" else F8, "argument") for n, s in shapes.items()}
     return Program("p", arrays, tuple(shapes), tuple(body))
 
@@ -118,7 +119,7 @@ def test_ranges_that_depend_on_others() -> None:
 def test_what_is_used_too_rarely_or_too_long() -> None:
     assert not rows(loop(update(recip(P), Range("i", ix(0), ix(1)), COLUMNS)))
     assert not rows(loop(update(recip(P)), trips=1))
-    wide = Map((Range("i", ix(0), ix(2)), Range("j", ix(0), ix(MOST_BYTES))),
+    wide = Map((Range("i", ix(0), ix(2)), Range("j", ix(0), ix(Thresholds().tabulated_row))),
                (Store("x", (ix("i"), ix(0)), recip(Load("long", (ix("j"),), F8)), "+"),))
     assert tabulate_rows(program(loop(wide))).body == (loop(wide),)
 

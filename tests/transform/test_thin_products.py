@@ -6,10 +6,10 @@ import pytest
 
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import Lib, Loop, Map, Program, View
-from sdfgad.transform.products import thin_products
 from sdfgad.transform.products.thin_products import write_out_products
 from tests.codegen.build_programs import C16, F8, program, span
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 
 def view(array: str, shape: tuple, *index: Ix, dtype: np.dtype = F8) -> View:
@@ -18,7 +18,7 @@ def view(array: str, shape: tuple, *index: Ix, dtype: np.dtype = F8) -> View:
 
 @pytest.fixture(autouse=True)
 def small_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thin_products, "LEAST_ELEMENTS", 0)
+    change(monkeypatch, thin_elements=0)
 
 
 ROW, COLUMN = ix("_0"), ix("_1")
@@ -82,7 +82,7 @@ def test_many_terms_and_unknown_counts_stay_products() -> None:
 
 
 def test_small_results_stay_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thin_products, "LEAST_ELEMENTS", 16)
+    change(monkeypatch, thin_elements=16)
     stmt = Lib("matmul", (view("c", (3, 5), ROW, COLUMN),), (view("a", (3, 2), ROW, COLUMN),
                                                              view("b", (2, 5), ROW, COLUMN)), {})
     made = program([stmt], {"a": ((3, 2), F8), "b": ((2, 5), F8), "c": ((3, 5), F8)})

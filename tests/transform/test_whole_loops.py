@@ -15,7 +15,8 @@ from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
 from sdfgad.passes import optimise, prepare_program
 from sdfgad.target import load_target
-from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.thresholds import RowLimits
+from sdfgad.transform.rows.rows import split_rows
 from sdfgad.transform.rows.whole_loops import loops_left_whole
 from tests.support.oracle import check_same
 
@@ -99,7 +100,7 @@ def test_what_is_not_finished_with_fewer_bytes_is_taken_apart() -> None:
 
 def test_a_loop_left_whole_keeps_its_body() -> None:
     program = prepared(both, 12, 4)
-    limits = Limits(reuse=1, work=1, trips=2)
+    limits = RowLimits(reuse=1, work=1, trips=2)
     ranges = {s.range for s in program.body if isinstance(s, Loop)}
     assert parallel(split_rows(program, ("total",), limits)) > 0
     for whole in (frozenset(ranges), frozenset[Range]()):

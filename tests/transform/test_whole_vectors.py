@@ -7,7 +7,8 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements, writes
-from sdfgad.transform.rows.strip_lines import Limits, line_strips
+from sdfgad.thresholds import LineLimits
+from sdfgad.transform.rows.strip_lines import line_strips
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same, execute
 
@@ -28,7 +29,7 @@ def build(body: tuple[Stmt, ...], size: int, dtype: np.dtype = F8) -> Program:
     return Program("p", arrays, ("x", "y"), (Loop(span("s", 0, N // W), body, parallel=True),))
 
 
-def ends(*body: Stmt, size: int = 24, dtype: np.dtype = F8, limits: Limits | None = None) -> dict[str, int]:
+def ends(*body: Stmt, size: int = 24, dtype: np.dtype = F8, limits: LineLimits | None = None) -> dict[str, int]:
     """How long the lines are; what the program leaves stays the same, to the bit."""
     before = build(body, size, dtype)
     after = line_strips(before, limits)
@@ -57,9 +58,9 @@ def test_lines_that_are_only_stored_stay_short():
 
 def test_no_more_than_there_is_room_for():
     exact = 2 * 23 * W * 8
-    assert ends(solve(1, 24), limits=Limits(stack=exact)) == {"x_line": 23, "y_line": 23}
-    assert sorted(ends(solve(1, 24), limits=Limits(stack=exact + W * 8)).values()) == [23, 24]
-    assert ends(solve(1, 24), limits=Limits(stack=exact + 2 * W * 8)) == {"x_line": 24, "y_line": 24}
+    assert ends(solve(1, 24), limits=LineLimits(stack=exact)) == {"x_line": 23, "y_line": 23}
+    assert sorted(ends(solve(1, 24), limits=LineLimits(stack=exact + W * 8)).values()) == [23, 24]
+    assert ends(solve(1, 24), limits=LineLimits(stack=exact + 2 * W * 8)) == {"x_line": 24, "y_line": 24}
 
 
 def test_what_nobody_touches_may_be_anything():

@@ -10,8 +10,9 @@ import sdfgad
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Program, Stmt
 from sdfgad.ir.walk import reads, statements, writes
+from sdfgad.thresholds import JoinLimits
 from sdfgad.transform.copies.write_ahead import write_ahead
-from sdfgad.transform.fusion.join_pointwise import Limits, join_pointwise
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import F4, F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same, numerical_gradient
 
@@ -84,13 +85,13 @@ def test_what_is_in_another_slice_joins() -> None:
     start = [mapped((span("k", STEPS + 1), *ALL), store(n, ("k", "i"), load("s", "i"))) for n in ("t", "r")]
     transients = {n: ((STEPS + 1, N), F8) for n in ("t", "r")}
     first = program([*start, Loop(TIMES, (one, two)), last], arrays, transients)
-    made = join_pointwise(first, ("y",), Limits(points=2))
+    made = join_pointwise(first, ("y",), JoinLimits(points=2))
     check_same(first, made, keep=("y",))
     assert [len(s.body) for s in made.body if isinstance(s, Loop)] == [1]
     # One that looks at what the first one writes stays behind it.
     spoilt = replace(two, body=(store("r", (ix("n") + 1, "i"), load("t", ix("n") + 1, ix("i") + 1)),))
     first = program([*start, Loop(TIMES, (one, spoilt)), last], arrays, transients)
-    made = join_pointwise(first, ("y",), Limits(points=2))
+    made = join_pointwise(first, ("y",), JoinLimits(points=2))
     check_same(first, made, keep=("y",))
     assert [len(s.body) for s in made.body if isinstance(s, Loop)] == [2]
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <sched.h>
+#include <unistd.h>
 #include <type_traits>
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -238,10 +238,11 @@ inline void settle() {
     _mm_sfence();
 #endif
 }
-// Wait until another thread has done so much. One that has no processor gets one, after a while.
+// Wait until another thread has done so much. One that has no core gets this one after a while: to yield would not do,
+// where it belongs to another group of processes.
 inline void follow(const int64_t* done, int64_t enough) {
     for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < enough; tries++) {
-        if (tries >= 4096) sched_yield();
+        if (tries >= 4096) usleep(50);
 #if defined(__AVX__)
         else _mm_pause();
 #endif
@@ -454,6 +455,21 @@ inline float cos(float x) { return ::cosf(x); }
 template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
 template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
 
+// A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++ says
+// nothing of these. Short integers are the low bits of long ones.
+template <class To, class From> inline To whole(From x) {
+    if constexpr (sizeof(To) < 4) return static_cast<To>(whole<int32_t>(x));
+    else if constexpr (std::is_same_v<To, uint32_t>) return static_cast<To>(whole<int64_t>(x));
+    else if constexpr (std::is_same_v<To, uint64_t>) {
+        constexpr From half = From(uint64_t(1) << 63);
+        return x < half ? To(whole<int64_t>(x)) : To(whole<int64_t>(From(x - half))) ^ (To(1) << 63);
+    } else {
+        constexpr To lowest = std::numeric_limits<To>::lowest();
+        // The next smaller double may still have a fraction only.
+        const bool fits = (sizeof(To) < sizeof(From) ? x > From(lowest) - 1 : x >= From(lowest)) && x < -From(lowest);
+        return pick<To>(fits, static_cast<To>(pick<From>(fits, x, From(0))), lowest);
+    }
+}
 template <class To, class From> inline To cast(From x) {
     if constexpr (std::is_same_v<To, From>) return x;
     else if constexpr (std::is_same_v<To, bool>) return x != From(0);
@@ -461,7 +477,8 @@ template <class To, class From> inline To cast(From x) {
         using R = typename To::value_type;
         if constexpr (is_complex<From>) return To(R(x.real()), R(x.imag()));
         else return To(R(x), R(0));
-    } else if constexpr (is_complex<From>) return To(x.real());
+    } else if constexpr (is_complex<From>) return cast<To>(x.real());
+    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return whole<To>(x);
     else return static_cast<To>(x);
 }
 

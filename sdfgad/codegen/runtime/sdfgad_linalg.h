@@ -5,11 +5,13 @@
 #include "sdfgad_blas.h"
 #include <omp.h>
 
+extern "C" int sg_room();
+
 namespace sg {
 
-// The BLAS library's own threads and OpenMP's would fight for the cores, each spinning while the other works. So BLAS
-// runs on one thread, products and right-hand sides are shared out among OpenMP's, and only big factorisations use the
-// library's pool.
+// The BLAS library's own threads and ours would fight for the cores, each spinning while the other works. So BLAS runs on
+// one thread, products and right-hand sides are shared out among ours, and only big factorisations use the library's
+// pool, on cores that nobody else needs: its threads never sleep while they wait for each other.
 class BlasThreads {
 public:
     explicit BlasThreads(int count) : before_(openblas_get_num_threads()) { openblas_set_num_threads(count); }
@@ -19,7 +21,7 @@ private:
     int before_;
 };
 constexpr int64_t kSharedProduct = int64_t(1) << 17, kSharedFactor = 256;
-inline int factor_threads(int64_t n) { return n >= kSharedFactor ? omp_get_max_threads() : 1; }
+inline int factor_threads(int64_t n) { return n >= kSharedFactor ? sg_room() : 1; }
 
 // Cut `count` rows among the threads when there is enough to do: work(first, rows).
 template <class F> inline void shared(int64_t count, int64_t operations, F work) {

@@ -20,7 +20,6 @@ public:
 
     void begin() { peak_.store(alive_.load(kOrder), kOrder); }
     int64_t peak() const { return peak_.load(kOrder); }
-    bool failed() const { return failed_.load(kOrder); }
 
     void take(int64_t bytes) {
         int64_t now = alive_.fetch_add(bytes, kOrder) + bytes, most = peak_.load(kOrder);
@@ -32,10 +31,7 @@ public:
     template <class T> T *array(int64_t count) {
         const int64_t bytes = count * int64_t(sizeof(T));
         void *start = ::operator new(size_t(bytes) + kLine, alignment(bytes), std::nothrow);
-        if (start == nullptr) {
-            failed_.store(true, kOrder);
-            return nullptr;
-        }
+        if (start == nullptr) return nullptr;
         ask_for_large_pages(start, bytes);
         *static_cast<int64_t *>(start) = bytes;
         take(bytes);
@@ -61,21 +57,19 @@ private:
 #endif
     }
     std::atomic<int64_t> alive_{0}, peak_{0};
-    std::atomic<bool> failed_{false};
 };
 
-// One block for the arrays that a program keeps for itself; those that are never in use at once share bytes.
+// What the caller gives a program to work in: the arrays that the program keeps for itself lie at its front, those that
+// are never in use at once on the same bytes, and growable tapes in the rest of it.
 class Arena {
 public:
-    Arena(Memory &memory, int64_t bytes) : memory_(memory), start_(memory.array<char>(bytes)) {}
+    Arena() = default;
     Arena(const Arena &) = delete;
-    ~Arena() { memory_.drop(start_); }
-    // Not of an arena that has no memory: without, no program runs.
+    void place(void *start) { start_ = static_cast<char *>(start); }
     template <class T> T *at(int64_t offset) { return reinterpret_cast<T *>(start_ + offset); }
 
 private:
-    Memory &memory_;
-    char *const start_;
+    char *start_ = nullptr;
 };
 
 // Room for as long as a routine runs.
@@ -109,18 +103,34 @@ private:
 // The tape outgrew its limit: leaves the program, the caller reports it.
 struct Overflow {};
 
-// Growable stacks of entries, one for each tape. Blocks are kept between calls; the limit holds for blocks.
+// Growable stacks of entries, one for each tape, for one call. Their blocks come from the room that the caller gives, as
+// long as there is some, so that the next call finds the same pages; the limit holds for blocks.
 class Tapes {
 public:
     Tapes(Memory &memory, size_t count) : memory_(memory), tapes_(count) {}
     Tapes(const Tapes &) = delete;
-    ~Tapes() { clear(); }
+    ~Tapes() { end(); }
 
-    void reset(int64_t limit) {
+    void begin(int64_t limit, char *room, int64_t bytes) {
         limit_ = limit;
-        if (held_ > limit_) clear();
-        for (Tape &t : tapes_) t.rewind();
+        room_ = room;
+        left_ = bytes;
+        wanted_ = held_ = 0;
+        for (Tape &t : tapes_) t = Tape{};
     }
+    // All entries are gone; what they took is still known.
+    void end() {
+        for (Tape &t : tapes_) {
+            t.settle();
+            for (Block &block : t.blocks)
+                if (block.own) memory_.drop(block.data);
+            t.close();
+        }
+        memory_.give(shared_);
+        shared_ = 0;
+    }
+    // The bytes of room that all blocks of the last call would have filled.
+    int64_t wanted() const { return wanted_; }
 
     // The entry that the name of a tape stands for.
     template <class T> T *here(size_t tape) const { return reinterpret_cast<T *>(tapes_[tape].here); }
@@ -161,6 +171,7 @@ private:
     struct Block {
         char *data;
         int64_t size, fill;  // fill: how far, while a later block is in use
+        bool own;            // not of the room that the caller gives
     };
     struct Tape {
         char *next = nullptr, *end = nullptr, *here = nullptr;  // in the current block
@@ -176,10 +187,10 @@ private:
             next = mark = begin + fill;
             end = begin + blocks[block].size;
         }
-        void rewind() {
-            below = longest = 0;
-            here = nullptr;
-            if (!blocks.empty()) open(0, 0);
+        void close() {
+            blocks.clear();
+            next = end = here = begin = mark = nullptr;
+            below = 0;
         }
         void leave(int64_t bytes) {
             settle();
@@ -191,7 +202,8 @@ private:
     };
     Memory &memory_;
     std::vector<Tape> tapes_;
-    int64_t limit_ = std::numeric_limits<int64_t>::max(), held_ = 0, needed_ = 0;
+    char *room_ = nullptr;
+    int64_t limit_ = std::numeric_limits<int64_t>::max(), left_ = 0, shared_ = 0, wanted_ = 0, held_ = 0, needed_ = 0;
 
     // Long entries start at cache lines.
     static int64_t rounded(int64_t bytes) {
@@ -217,18 +229,20 @@ private:
             needed_ = held_ + size;
             throw Overflow{};
         }
-        char *data = memory_.array<char>(size);
+        const int64_t lines = (size + kLine - 1) / kLine * kLine;
+        const bool own = lines > left_;
+        char *data = own ? memory_.array<char>(size) : room_;
         if (data == nullptr) throw std::bad_alloc{};
+        if (!own) {
+            room_ += lines;
+            left_ -= lines;
+            shared_ += size;
+            memory_.take(size);
+        }
+        wanted_ += lines;
         held_ += size;
         t.held += size;
-        t.blocks.push_back({data, size, 0});
-    }
-    void clear() {
-        for (Tape &t : tapes_) {
-            for (Block &block : t.blocks) memory_.drop(block.data);
-            t = Tape{};
-        }
-        held_ = 0;
+        t.blocks.push_back({data, size, 0, own});
     }
 };
 

@@ -10,7 +10,8 @@ from sdfgad.analysis.rows import Touch, touches
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import children, reads, rebuild, rebuild_blocks, statements, writes
-from sdfgad.transform.clearing.clear_first import LIMITS, Limits, clear_first
+from sdfgad.thresholds import ClearingLimits
+from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.clearings import clearing, fold_block, is_zero, stored_box, without
 from sdfgad.transform.clearing.zeroing import fold_zeroing
 
@@ -18,7 +19,7 @@ UNKNOWN = 64
 """Iterations of a range without known bounds, where clearings are counted."""
 
 
-def clear_behind(program: Program, keep: tuple[str, ...], limits: Limits = LIMITS) -> Program:
+def clear_behind(program: Program, keep: tuple[str, ...], limits: ClearingLimits | None = None) -> Program:
     """for j in r: { x[j + 1] += e(x[j]) ; x[j] = 0 }   ->   for j in r: x[j + 1] += e(x[j]) ; map j in r: x[j] = 0
 
     followed by `clear_first`, for arrays of which less is cleared then. keep: arrays somebody reads afterwards. No

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.expr import loads
-from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, reads, rename_symbols, statements, with_children
+from sdfgad.thresholds import ClearingLimits, thresholds
 from sdfgad.transform.clearing.clearings import (
     Box,
     clearing,
@@ -27,17 +28,6 @@ from sdfgad.transform.normal.spelling import only_store
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What is worth a first iteration of its own: points: cleared per iteration; statements: that stand twice then."""
-
-    points: int = 512
-    statements: int = 256
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True)
 class _Last:
     """A clearing of a box that is the last thing an iteration does with an array, in the map at `place`."""
 
@@ -52,7 +42,7 @@ class _Last:
         return clearing(self.stmt, self.store, self.box)
 
 
-def clear_first(program: Program, limits: Limits = LIMITS) -> Program:
+def clear_first(program: Program, limits: ClearingLimits | None = None) -> Program:
     """for t in r: { x[C] += e(t) ; s ; x[Z] = 0 }, C inside Z
     ->   first iteration ; for t in the rest: { x[C] = e(t) ; s } ; x[Z] = 0
 
@@ -60,7 +50,7 @@ def clear_first(program: Program, limits: Limits = LIMITS) -> Program:
     alone and begins with x[Z] clear. What of Z is not in C is cleared once if nothing stores there, else still in every
     iteration.
     """
-    return program.but(body=_in_block(program.body, None, limits))
+    return program.but(body=_in_block(program.body, None, limits or thresholds().clearing))
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ class _Around:
     outer: _Around | None
 
 
-def _in_block(block: Block, around: _Around | None, limits: Limits) -> Block:
+def _in_block(block: Block, around: _Around | None, limits: ClearingLimits) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         if isinstance(stmt, Loop) and stmt.until is None and not stmt.parallel:
@@ -83,7 +73,7 @@ def _in_block(block: Block, around: _Around | None, limits: Limits) -> Block:
     return tuple(out)
 
 
-def _rotated(loop: Loop, here: _Around, limits: Limits) -> Block:
+def _rotated(loop: Loop, here: _Around, limits: ClearingLimits) -> Block:
     """The loop, its clearings first; with what goes before and after it. here: as it was, and what is around it."""
     useful = [c for c in _last_clearings(loop.body) if _is_met(loop.body, c)]
     free = [c for c in useful if _is_clear(here.before, c) or _stays_clear_around(c, here)]
@@ -100,7 +90,7 @@ def _rotated(loop: Loop, here: _Around, limits: Limits) -> Block:
     if not peeled:
         return (replace(loop, body=inner), *after)
     first = rename_symbols(rest, {r.var: r.start})
-    return (*first, *once, replace(loop, range=Range(r.var, r.start + r.step, r.stop, r.step), body=inner), *after)
+    return (*first, *once, replace(loop, range=replace(r, start=r.start + r.step), body=inner), *after)
 
 
 def _stays_clear(stmt: Stmt, body: Block, names: set[str]) -> bool:
@@ -112,7 +102,7 @@ def _stays_clear(stmt: Stmt, body: Block, names: set[str]) -> bool:
     return box is not None and not any(stores_into(s, store.array, box) for s in body if s is not stmt)
 
 
-def _worth_peeling(loop: Loop, useful: Sequence[_Last], limits: Limits) -> bool:
+def _worth_peeling(loop: Loop, useful: Sequence[_Last], limits: ClearingLimits) -> bool:
     trips, length = loop.range.trips, sum(1 for _ in statements(loop.body))
     return (trips or 0) > 1 and length <= limits.statements and \
         any(size(c.box) >= limits.points for c in useful)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sdfgad.analysis.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store, over
 from sdfgad.ir.walk import reads, rebuild_blocks
 from sdfgad.transform.clearing.clearings import (
     Box,
@@ -184,7 +184,7 @@ def _clearing(stmt: Map, zero: Store, sides: Sequence[Side], filled: _Filled) ->
     here = {var: (ix(f"c{filled.pin}") - at.subs({var: 0})) * factor}
     if any(var in a.symbols | b.symbols for a, b in sides[:filled.pin]):
         return None
-    domain = tuple(Range(f"c{d}", a.subs(here), b.subs(here)) for d, (a, b) in enumerate(sides))
+    domain = over((a.subs(here), b.subs(here)) for a, b in sides)
     store = Store(zero.array, tuple(ix(r.var) for r in domain), algebra.zero(zero.expr.dtype))
     return Map(domain, (store,), stmt.source)
 

@@ -13,7 +13,7 @@ from sdfgad.analysis.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis, over
 from sdfgad.ir.walk import reads, rebuild, statements, within, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
@@ -210,7 +210,7 @@ def _filled_branch(target: If, name: str) -> tuple[Box | None, Stmt]:
     box, assigning = _filled(target.then[places[0]], name)
     if box is None:
         return None, target
-    domain = tuple(Range(f"z{d}", ix(low), ix(high)) for d, (low, high) in enumerate(box))
+    domain = over(box)
     zero = algebra.zero(_dtype_of(target.then[places[0]], name))
     clearing = Map(domain, (Store(name, tuple(ix(r.var) for r in domain), zero),), target.source)
     then = (*target.then[:places[0]], assigning, *target.then[places[0] + 1:])
@@ -304,6 +304,6 @@ def _difference(outer: Box, inner: Box) -> list[Box]:
 
 def clearing(stmt: Map, zero: Store, box: Box) -> Map:
     """The map that clears a box of the array that `zero`, a store of `stmt`, clears."""
-    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
+    domain = over(box)
     store = Store(zero.array, tuple(ix(r.var) for r in domain), algebra.zero(zero.expr.dtype))
     return Map(domain, (store,), stmt.source)

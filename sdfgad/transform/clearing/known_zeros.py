@@ -6,14 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, If, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, statements, with_children, writes
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, is_zero, size, stored_box, take_out
-from sdfgad.transform.clearing.stale import MOST_BOXES, Boxes, hull, without
+from sdfgad.transform.clearing.stale import Boxes, hull, without
 from sdfgad.transform.normal.spelling import only_store
-
-MOST = 0.75
-"""Of the elements of a sum: where so many start from zero, they are done apart from the others."""
 
 
 def assign_to_zeros(program: Program) -> Program:
@@ -59,7 +57,8 @@ class _Zeros:
         known = self.known.get(store.array, ())
         zeros = [z for b in known if (z := common(box, b)) is not None] if without((box,), known) else []
         most = max(zeros, key=size, default=box)
-        return [most, *take_out(box, most)] if most != box and size(most) >= MOST * size(box) else [box]
+        apart = most != box and size(most) >= thresholds().from_zeros * size(box)
+        return [most, *take_out(box, most)] if apart else [box]
 
     def statement(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Map):
@@ -103,7 +102,7 @@ class _Zeros:
                     self.remember(part.array, without(self.known[part.array], [hull(part.index, stmt.domain)]))
 
     def remember(self, name: str, boxes: Boxes) -> None:
-        self.known[name] = boxes if len(boxes) <= MOST_BOXES else ()
+        self.known[name] = boxes if len(boxes) <= thresholds().boxes else ()
 
     def part(self, stmt: Map, part: Let | Store) -> Let | Store:
         if isinstance(part, Let) or not part.index:
@@ -148,5 +147,5 @@ def _within(stmt: Map, index: tuple[Ix, ...], box: Box) -> Map | None:
         start, stop = max(r.start.const, low - ahead), min(r.stop.const, high - ahead)
         if start >= stop:
             return None
-        ranges[var] = Range(var, ix(start), ix(stop))
+        ranges[var] = replace(r, start=ix(start), stop=ix(stop))
     return replace(stmt, domain=tuple(ranges[r.var] for r in stmt.domain))

@@ -10,11 +10,10 @@ from sdfgad.analysis.cover import replaced
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, reads, writes
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, stored_box, take_out, touches
 
 Boxes: TypeAlias = tuple[Box, ...]
-MOST_BOXES = 64
-"""More boxes are not followed: all that is stale then counts as looked at."""
 _NOWHERE = Site((), 0, 0)
 _FAR = 2**62
 
@@ -81,14 +80,14 @@ def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) ->
             return first
     if not isinstance(stmt, Map):
         # Inside a region nobody knows which iteration comes first, nor whether it comes at all.
-        if array.name in all_reads((stmt,)) or len(stale.left) > MOST_BOXES:
+        if array.name in all_reads((stmt,)) or len(stale.left) > thresholds().boxes:
             return Stale((), stale.seen + stale.left)
         return Stale((), stale.seen) if array.name in replaced(stmt, arrays) else stale
     places = _places(stmt)[array.name]
     seen = tuple(c for look in places.looks for b in stale.left if (c := common(b, look)) is not None)
     left = without(without(stale.left, seen), places.stored)
     found = Stale(left, stale.seen + seen)
-    return found if len(left) <= MOST_BOXES else Stale((), found.seen + left)
+    return found if len(left) <= thresholds().boxes else Stale((), found.seen + left)
 
 
 @dataclass

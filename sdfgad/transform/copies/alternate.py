@@ -8,28 +8,15 @@ from math import prod
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
+from sdfgad.thresholds import TurnLimits, thresholds
 from sdfgad.transform.clearing.clearings import size
 from sdfgad.transform.clearing.stale import After, Boxes, Stale, after, unseen_later, whole, without
-from sdfgad.transform.copies.copy_pieces import KEPT, copy_at_once, moving
+from sdfgad.transform.copies.copy_pieces import copy_at_once, moving
 from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.normal.spelling import whole_copy
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What is worth a body of twice the length: points: of the copy; share: of all points of an iteration; statements:
-    in the body; trips: of the loop."""
-
-    points: int = 512
-    share: float = 1 / 8
-    statements: int = 64
-    trips: int = 4
-
-
-LIMITS = Limits()
-
-
-def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) -> Program:
+def alternate(program: Program, keep: Iterable[str], limits: TurnLimits | None = None) -> Program:
     """for t = 0:2n: { y = x ; x[I] = f(y) ; x[R] = x[S] }
     ->   for t = 0:2n by 2: { x[Q] = y[Q] ; y[I] = f(x) ; y[R] = y[S] ; (the same with t + 1, and x for y) }
 
@@ -37,7 +24,7 @@ def alternate(program: Program, keep: Iterable[str], limits: Limits = LIMITS) ->
     of its elements that are not replaced before the next exchange, or that somebody may look at before. If the number
     of iterations is odd, the last one stays as it was. `keep`: arrays somebody reads after the program.
     """
-    work = _Work(program.arrays, frozenset(keep), limits)
+    work = _Work(program.arrays, frozenset(keep), limits or thresholds().turns)
     return program.but(body=work.block(program.body, None))
 
 
@@ -55,7 +42,7 @@ class _Exchange:
 class _Work:
     arrays: Mapping[str, Array]
     keep: frozenset[str]
-    limits: Limits
+    limits: TurnLimits
 
     def block(self, block: Block, outer: After | None) -> Block:
         out: list[Stmt] = []
@@ -113,7 +100,7 @@ class _Work:
         round_ = after(body[:place], source, ended, self.arrays)
         # What is never replaced is what the next copy would read.
         kept = round_.seen + round_.left
-        if KEPT * sum(map(size, kept)) > size(whole(source)) \
+        if thresholds().exchanged * sum(map(size, kept)) > size(whole(source)) \
                 or not unseen_later(source, without(ended.left, kept), then, self.arrays, self.keep):
             return None
         renewed = tuple(moving(source, copy, b) for b in dict.fromkeys(kept))

@@ -7,15 +7,11 @@ from math import prod
 
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Map, Stmt, Store, over
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, size, stored_box, touches
 from sdfgad.transform.clearing.stale import Boxes, Stale, after, whole, without
 from sdfgad.transform.normal.spelling import alike, only_store
-
-KEPT = 4
-"""So many times more elements are exchanged than moved in spite of it."""
-MOST_PIECES = 16
-"""Boxes that one copy is made of, at most."""
 
 Free = Callable[[str, str, Boxes], bool]
 """Whether the names of a target and a source may be exchanged, and nobody looks at these elements of the source after
@@ -62,7 +58,7 @@ def _pieces(body: Block, arrays: Mapping[str, Array], target: str, source: str) 
     """The boxes of one pair of arrays, when they have nothing in common and nothing comes between them."""
     places = tuple(k for k, s in enumerate(body) if moved(s, arrays) == (target, source))
     others = (s for k, s in enumerate(body[places[0]:places[-1]], places[0]) if k not in places)
-    if len(places) > MOST_PIECES or any(touches(s, n) for s in others for n in (target, source)):
+    if len(places) > thresholds().copied_pieces or any(touches(s, n) for s in others for n in (target, source)):
         return None
     boxes: dict[Box, str | None] = {}
     for place in places:
@@ -75,8 +71,9 @@ def _pieces(body: Block, arrays: Mapping[str, Array], target: str, source: str) 
     rest = without((whole(arrays[target]),), tuple(boxes))
     added = tuple(b for b, op in boxes.items() if op is not None)
     rim = added + rest
-    small = KEPT * sum(map(size, rim)) <= prod(arrays[target].shape)
-    return _Pieces(places, target, source, added, rest) if rim and small and len(rest) <= MOST_PIECES else None
+    small = thresholds().exchanged * sum(map(size, rim)) <= prod(arrays[target].shape)
+    few = len(rest) <= thresholds().copied_pieces
+    return _Pieces(places, target, source, added, rest) if rim and small and few else None
 
 
 def _free(body: Block, arrays: Mapping[str, Array], found: _Pieces, free: Free) -> bool:
@@ -100,6 +97,6 @@ def _joined(body: Block, arrays: Mapping[str, Array], found: _Pieces) -> Block:
 
 def moving(target: Array, source: str, box: Box, op: str | None = None) -> Map:
     """The map that copies a box from the same place of another array, or adds it."""
-    domain = tuple(Range(f"c{k}", ix(low), ix(high)) for k, (low, high) in enumerate(box))
+    domain = over(box)
     index = tuple(ix(r.var) for r in domain)
     return Map(domain, (Store(target.name, index, Load(source, index, target.dtype), op),))

@@ -10,13 +10,9 @@ from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, statements, with_children, within
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.copies.read_kept import Copy, copy_of
 from sdfgad.transform.dropping.unread import remove_unseen_copies
-
-NEAR = 1 << 19
-"""Bytes that stay in a near cache: where a copy is larger, what is looked at again would come from far away again."""
-MOST = 8
-"""So many loops are tried, and changed, at most: each trial looks at the whole program."""
 
 
 def read_restored(program: Program, keep: tuple[str, ...]) -> Program:
@@ -26,7 +22,7 @@ def read_restored(program: Program, keep: tuple[str, ...]) -> Program:
     Where the loop does nothing else with x and leaves the tape alone, every look is at what the iteration has copied,
     what it has copied is small, and nobody sees the copy later on (`unread.py`). keep: arrays read afterwards.
     """
-    for _ in range(MOST):
+    for _ in range(thresholds().restored_loops):
         found = next(_improved(program, keep), None)
         if found is None:
             break
@@ -38,7 +34,8 @@ def _improved(program: Program, keep: tuple[str, ...]) -> Iterator[Program]:
     """Programs in which one loop reads the source of a copy, and there is no copy."""
     tried = 0
     for loop, path in _loops(program.body, ()):
-        made = _redirected(loop, path, program.arrays) if tried < MOST and not loop.parallel else None
+        more = tried < thresholds().restored_loops and not loop.parallel
+        made = _redirected(loop, path, program.arrays) if more else None
         if made is not None:
             tried += 1
             name, changed = made
@@ -82,8 +79,8 @@ def _small(copy: Copy, path: Sequence[Range], arrays: Mapping[str, Array]) -> bo
     size, env = arrays[copy.source.array].dtype.itemsize, interval_env((*path, *copy.domain))
     for r in copy.domain:
         most = extent_bound(r, env)
-        size *= NEAR if most is None else most
-    return size <= NEAR
+        size *= thresholds().restored_bytes if most is None else most
+    return size <= thresholds().restored_bytes
 
 
 def _reading(loop: Loop, k: int, copy: Copy, path: Sequence[Range]) -> Block | None:

@@ -12,18 +12,9 @@ from sdfgad.ir.expr import Const, Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, statements, writes
+from sdfgad.thresholds import ShiftLimits, thresholds
 
 Sides = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """size: elements of a copy worth the cuts. whole: the part of them that its largest piece has, at least. more: maps
-    that the cuts add, at most."""
-
-    size: int = 1 << 10
-    whole: float = 0.75
-    more: int = 4
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ class _Piece:
         return replace(self.source, index=tuple(i.subs(names) for i in self.source.index))
 
 
-def read_shifted(program: Program, keep: Collection[str], limits: Limits | None = None) -> Program:
+def read_shifted(program: Program, keep: Collection[str], limits: ShiftLimits | None = None) -> Program:
     """map i = 0:n - 1: t[i] = x[i + 1] ; t[n - 1] = x[0] ; map i = 0:n: y[i] = t[i] - x[i]
     ->   map i = 0:n - 1: y[i] = x[i + 1] - x[i] ; map i = n - 1:n: y[i] = x[i - n + 1] - x[i]
 
@@ -54,13 +45,13 @@ def read_shifted(program: Program, keep: Collection[str], limits: Limits | None 
     until the last look; all looks are made by maps of the block after that, over ranges known in numbers, which store
     no element twice. keep: arrays somebody reads afterwards.
     """
-    work = _Work(program, frozenset(keep), limits or Limits())
+    work = _Work(program, frozenset(keep), limits or thresholds().shifting)
     body = rebuild_blocks(program.body, work.block)
     return program.but(body=body) if body != program.body else program
 
 
 class _Work:
-    def __init__(self, program: Program, keep: frozenset[str], limits: Limits) -> None:
+    def __init__(self, program: Program, keep: frozenset[str], limits: ShiftLimits) -> None:
         self.arrays, self.limits = program.arrays, limits
         self.places = _touching(program.body)
         self.names = [n for n, a in program.arrays.items() if n not in keep and a.role == "transient"
@@ -84,7 +75,8 @@ def _touching(block: Block, deep: bool = True) -> Mapping[str, int]:
     return found
 
 
-def _without_copy(block: Sequence[Stmt], arrays: Mapping[str, Array], name: str, limits: Limits) -> list[Stmt] | None:
+def _without_copy(block: Sequence[Stmt], arrays: Mapping[str, Array], name: str,
+                  limits: ShiftLimits) -> list[Stmt] | None:
     array, pieces = arrays[name], _pieces(block, arrays[name])
     if any(arrays[p.source.array].role not in IN_MEMORY for p in pieces):
         return None

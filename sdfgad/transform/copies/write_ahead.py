@@ -8,16 +8,12 @@ from math import prod
 from sdfgad.analysis.cover import covers
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, over
 from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, size, stored_box, take_out
 from sdfgad.transform.clearing.stale import whole
 from sdfgad.transform.normal.spelling import only_store
-
-MOST_PIECES = 8
-"""Boxes of elements that no iteration replaces, to be handed on one by one."""
-MOST_HANDED_ON = 0.5
-"""Of the state: where more is handed on, the copy stays."""
 
 
 def write_ahead(program: Program, keep: Iterable[str]) -> Program:
@@ -109,9 +105,9 @@ def _rim(behind: Block, state: Array) -> tuple[Box, ...] | None:
                     return None
                 box = stored_box(stmt, part) if isinstance(stmt, Map) else None
                 rest = rest if box is None else [piece for r in rest for piece in take_out(r, box)]
-                if len(rest) > MOST_PIECES:
+                if len(rest) > thresholds().handed_on_pieces:
                     return None
-    return tuple(rest) if sum(map(size, rest)) <= MOST_HANDED_ON * prod(state.shape) else None
+    return tuple(rest) if sum(map(size, rest)) <= thresholds().handed_on * prod(state.shape) else None
 
 
 def _ahead(program: Program, position: int, step: _Step) -> Program:
@@ -130,7 +126,7 @@ def _ahead(program: Program, position: int, step: _Step) -> Program:
 
 def _handing_on(step: _Step, sides: Box) -> Map:
     """Elements that no iteration replaces."""
-    domain = tuple(Range(f"c{k}", ix(first), ix(end)) for k, (first, end) in enumerate(sides))
+    domain = over(sides)
     at = tuple(ix(r.var) for r in domain)
     value = Load(step.states.name, (step.now, *at), step.states.dtype)
     return Map(domain, (Store(step.states.name, (step.now + 1, *at), value),), step.copy.source)

@@ -10,16 +10,9 @@ from sdfgad.analysis.rows import touches
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, Let, Map, Program, Range, Stmt
 from sdfgad.ir.walk import conflicts, rebuild_blocks, rename_symbols
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.fusion.join_pointwise import may_change_places
 
-LEAST = 4096
-"""Points of a map from which on a pass over them counts."""
-FAR = 64
-"""Statements between two maps, at most."""
-MOST_APART = 8
-"""One of so many points may lie beyond those of the earlier map."""
-MOST_TOUCHED = 10
-"""Elements that both touch at a point, at most: more do not fit into the registers, and two passes are quicker."""
 _Sides = list[tuple[int, int]]
 
 
@@ -50,7 +43,7 @@ def _block(work: list[Stmt]) -> Block:
 
 def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, list[Map]] | None:
     """The place of the nearest earlier map to run this one with, and its part at the points of that and all others."""
-    for k in range(len(done) - 1, max(-1, len(done) - 1 - FAR), -1):
+    for k in range(len(done) - 1, max(-1, len(done) - 1 - thresholds().cut_maps_apart), -1):
         first = done[k]
         parts = _cut(first, stmt) if isinstance(first, Map) else None
         if parts is not None:
@@ -67,18 +60,18 @@ def _sides(stmt: Map) -> _Sides:
     known = [(a, b) for a, b in sides if a is not None and b is not None]
     plain = len(known) == len(stmt.domain) and \
         all(not isinstance(p, Let) and is_pointwise(stmt.domain, p.index) for p in stmt.body)
-    return known if plain and prod(max(0, b - a) for a, b in known) >= LEAST else []
+    return known if plain and prod(max(0, b - a) for a, b in known) >= thresholds().cut_map else []
 
 
 def _cut(first: Map, second: Map) -> list[Map] | None:
     """The second map at the points of the first one, and what is left of it around them."""
     inner, outer = _sides(first), _sides(second)
-    if not inner or len(inner) != len(outer) or _touched(first) + _touched(second) > MOST_TOUCHED:
+    if not inner or len(inner) != len(outer) or _touched(first) + _touched(second) > thresholds().cut_touched:
         return None
     for shift in _shifts(first, second):
         core = [(a + s, b + s) for (a, b), s in zip(inner, shift, strict=True)]
         if core != outer and all(a <= c and d <= b for (a, b), (c, d) in zip(outer, core, strict=True)) and \
-                (_points(outer) - _points(core)) * MOST_APART <= _points(outer) and \
+                (_points(outer) - _points(core)) * thresholds().beyond_partner <= _points(outer) and \
                 _point_by_point(first, second, shift):
             return [_over(second, core), *(_over(second, rim) for rim in _around(core, outer))]
     return None

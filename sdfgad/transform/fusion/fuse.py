@@ -9,10 +9,10 @@ from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
+from sdfgad.thresholds import thresholds
 
 # How large an expression may get in which a value stands more than once: a chain of such values doubles at every link,
 # as `select(a > b, a, b)` does.
-MOST_NODES = 1000
 
 
 def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
@@ -99,7 +99,7 @@ def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Ma
 
 def _too_large(old: Expr, new: Expr, put: Expr) -> bool:
     """Whether an expression in which `put` stands more than once has become too long to write out."""
-    return new.size > MOST_NODES and new.size > old.size + put.size - 1
+    return new.size > thresholds().fused_nodes and new.size > old.size + put.size - 1
 
 
 def in_indices(stmt: Map, name: str) -> bool:

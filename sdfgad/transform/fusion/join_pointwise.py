@@ -20,6 +20,7 @@ from sdfgad.ir.walk import (
     rebuild_blocks,
     with_children,
 )
+from sdfgad.thresholds import JoinLimits, thresholds
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.fusion.forward_values import forward_values, own_names
 from sdfgad.transform.fusion.own_lines import OwnLines, Pair, add_together, collects
@@ -28,20 +29,7 @@ _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 _Place: TypeAlias = tuple[str, tuple[Ix, ...]]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """points: of a map, from which a pass over them counts. rows: only maps over one range count. arrays: with other
-    elements at each point of a row, that a processor can follow at once. far: most statements between two maps. stride:
-    the longest way from neighbour to neighbour that caches do not mind."""
-
-    points: int = 512
-    rows: bool = False
-    arrays: int = 30
-    far: int = 60
-    stride: int = 4
-
-
-def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None = None) -> Program:
+def join_pointwise(program: Program, keep: Iterable[str], limits: JoinLimits | None = None) -> Program:
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
@@ -50,7 +38,7 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: Limits | None 
     nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
     apart then.
     """
-    joiner = _Joiner(program.arrays, limits or Limits())
+    joiner = _Joiner(program.arrays, limits or thresholds().joining)
     body = joiner.blocks(program.body, False)
     joiner.readers = True
     body = joiner.blocks(body, False)
@@ -72,7 +60,7 @@ def _without_lost_arrays(program: Program) -> Program:
 class _Joiner:
     """`arrays` follows the ones it adds. readers: whether sums join maps that compute the same values."""
 
-    def __init__(self, arrays: Mapping[str, Array], limits: Limits) -> None:
+    def __init__(self, arrays: Mapping[str, Array], limits: JoinLimits) -> None:
         self.arrays = dict(arrays)
         self.limits = limits
         self.readers = False

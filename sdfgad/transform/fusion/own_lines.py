@@ -12,9 +12,7 @@ from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
-
-FEWER = 8
-"""So many times fewer elements than the map has points make a line."""
+from sdfgad.thresholds import thresholds
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ class OwnLines:
         if any(r != w for r, w in zip(used, line, strict=True)) and not always_inside(index, shape, interval_env(line)):
             return None
         times = prod(w.trips or 0 for r, w in boxed.items() if r not in used and w is not None)
-        return line if times >= FEWER else None
+        return line if times >= thresholds().own_line else None
 
     def _array(self, stem: str, of: str, line: tuple[Range, ...]) -> str:
         name = fresh(stem, self.arrays)

@@ -9,17 +9,14 @@ from sdfgad.ir.expr import Call, Expr, Index, Load, Local, map_indices, operands
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, own_ranges, with_children
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 
 Values = Mapping[str, tuple[int, int]]
 """The first and the last number that each counter takes."""
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "fmin", "fmax", "lt", "le", "gt", "ge",
                    "eq", "ne", "and", "or", "not", "cast", "select", "real", "imag", "conj", "complex"})
-COUNTER = ix("counter")
-OFTEN = 4
-"""Times that a value is used from which on a load is better than computing it again."""
-MOST_BYTES = 1 << 15
-"""Of a row, which is to stay in the nearest cache; no limit on memory will notice."""
+_COUNTER = "the counter"
 
 
 def tabulate_rows(program: Program) -> Program:
@@ -42,7 +39,7 @@ def tabulate_rows(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class _Use:
-    """An expression in terms of COUNTER, and from where to where that counts."""
+    """An expression in terms of `_COUNTER`, and from where to where that counts."""
 
     expr: Expr
     first: int
@@ -75,7 +72,7 @@ class _Tabulation:
             have = self.uses.get(use.expr, use)
             self.uses[use.expr] = _Use(use.expr, min(have.first, use.first), max(have.last, use.last),
                                        max(have.times, use.times))
-        made = [self._row(use) for use in self.uses.values() if use.times >= OFTEN]
+        made = [self._row(use) for use in self.uses.values() if use.times >= thresholds().tabulated_uses]
         loop = self._reading(self.loop, {}) if made else self.loop
         assert isinstance(loop, Loop)
         return made, loop
@@ -110,7 +107,8 @@ class _Tabulation:
             return None
         var, = made.counters
         fits = var in values and var != self.loop.range.var and self._inside(list(walk(e)), var, values[var])
-        return var if fits and (values[var][1] - values[var][0] + 1) * e.dtype.itemsize <= MOST_BYTES else None
+        near = fits and (values[var][1] - values[var][0] + 1) * e.dtype.itemsize <= thresholds().tabulated_row
+        return var if near else None
 
     def _made_of(self, e: Expr) -> _Made:
         if e not in self.made:
@@ -138,8 +136,8 @@ class _Tabulation:
         name = fresh("row", self.arrays)
         self.arrays[name] = Array(name, (use.last - use.first + 1,), use.expr.dtype)
         self.rows[use.expr] = (name, use.first)
-        var = "c0"
-        moved = map_indices(use.expr, lambda i: i.subs({"counter": ix(var)}))
+        var = variable("c")
+        moved = map_indices(use.expr, lambda i: i.subs({_COUNTER: ix(var)}))
         store = Store(name, (ix(var) - use.first,), moved)
         return Map((Range(var, ix(use.first), ix(use.last + 1)),), (store,), self.loop.source)
 
@@ -169,7 +167,7 @@ def _rewritten(e: Expr, put: Callable[[Expr], Expr | None], known: dict[Expr, Ex
 
 
 def _counted(e: Expr, var: str) -> Expr:
-    return map_indices(e, lambda i: i.subs({var: COUNTER}))
+    return map_indices(e, lambda i: i.subs({var: ix(_COUNTER)}))
 
 
 def _within(stmt: Stmt, values: Values) -> Values:

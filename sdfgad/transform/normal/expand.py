@@ -9,9 +9,8 @@ from sdfgad.analysis.block_local import BlockLocal
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Program, Range
 from sdfgad.ir.walk import map_accesses
+from sdfgad.thresholds import thresholds
 
-SMALL_BOX = 1 << 16
-"""Bytes from which a record of a loop that may end early lies on a tape, and not in a box for all its iterations."""
 _UNKNOWN = 2**40
 Slots = tuple[tuple[int, Ix], ...]
 
@@ -49,7 +48,7 @@ def iteration_slots(path: tuple[Range, ...], size: int = 0) -> Slots | None:
             return None
         slots.append((extent, ((ix(r.var) - r.start) * (1 if r.step > 0 else -1)) // abs(r.step)))
         size *= extent
-    return None if size > SMALL_BOX and any(r.early for r in path) else tuple(slots)
+    return None if size > thresholds().boxed_record and any(r.early for r in path) else tuple(slots)
 
 
 def is_open(path: tuple[Range, ...]) -> bool:

@@ -11,13 +11,9 @@ from sdfgad.analysis.formula import Formula, Remake, formulas, inverse, repeatab
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, range_elems, reads, rebuild, statements, writes
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.expand import expand
 from sdfgad.transform.normal.parallelise import parallelise
-
-MOST_READERS = 4
-"""So many statements may compute a value each on its own."""
-MOST_VERSIONS = 4
-"""So many times the bytes of what single points write may be taken by their scalars."""
 
 
 def inline_masks(program: Program, seen: Iterable[str]) -> Program:
@@ -34,7 +30,7 @@ def inline_masks(program: Program, seen: Iterable[str]) -> Program:
         array = program.arrays[name]
         readers = [s for s in statements(program.body) if name in reads(s)]
         if array.dtype.kind in "biu" and array.shape and repeatable(formula.store.expr) and \
-                0 < len(readers) <= MOST_READERS and all(_may_compute(s, name, formula) for s in readers):
+                0 < len(readers) <= thresholds().mask_readers and all(_may_compute(s, name, formula) for s in readers):
             return inline_masks(_inlined(program, name, formula, readers), seen)
     return program
 
@@ -130,7 +126,7 @@ def _scalars(program: Program, nest: tuple[Loop, ...], local: Mapping[str, Block
         return {}
     size = prod(n or 0 for n in trips)
     stored = sum(program.arrays[n].bytes for n in all_writes(body) if n not in found)
-    return found if sum(size * program.arrays[n].bytes for n in found) <= MOST_VERSIONS * stored else {}
+    return found if sum(size * program.arrays[n].bytes for n in found) <= thresholds().mask_versions * stored else {}
 
 
 def _looked_up(block: Block) -> set[str]:

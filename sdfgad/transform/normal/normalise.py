@@ -7,7 +7,7 @@ import numpy as np
 
 from sdfgad.ir.expr import Index, Load
 from sdfgad.ir.index import Elem, Ix
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, expr_reads, range_elems, with_children
 
 _INTEGER = np.dtype(np.int64)
@@ -61,5 +61,5 @@ class _Normaliser:
             return Ix((((Elem(held.name, ()),), 1),))
 
         r = stmt.range
-        held_range = Range(r.var, hoist(r.start), hoist(r.stop), r.step)
+        held_range = replace(r, start=hoist(r.start), stop=hoist(r.stop))
         return [*before, replace(stmt, range=held_range)]

@@ -16,7 +16,7 @@ from sdfgad.analysis.dependence import READ, Edge, edges, order, touches
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store, all_of
 from sdfgad.ir.walk import (
     all_writes,
     children,
@@ -30,6 +30,7 @@ from sdfgad.ir.walk import (
     writes,
 )
 from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import as_maps
 from sdfgad.transform.normal.temporaries import Body, Scope, settle, without_own_ends
 from sdfgad.transform.sums.wide_sums import version_wide_sums
@@ -50,8 +51,6 @@ def parallelise(program: Program, seen: Iterable[str]) -> Program:
     return work.program(body) if work.changed else program
 
 
-MOST_STATEMENTS = 40
-"""A longer loop body is left alone: the time to compare its statements grows with the square of their number."""
 
 
 class _Paralleliser:
@@ -98,7 +97,7 @@ class _Paralleliser:
                             and n not in self.seen and here[n] == self.readers[n])
         scope = Scope(self.arrays, private, inside)
         body = settle([m for found in maps for m in found or ()], scope)
-        if len(body) > MOST_STATEMENTS:
+        if len(body) > thresholds().parallel_statements:
             return None
         made = self.split(body, inside)
         return self.split_with_versions(body, scope) if made is None else made
@@ -200,7 +199,7 @@ def _upright(stmt: Map) -> Map:
                 or not shift.symbols.isdisjoint(o.var for o in stmt.domain[k:]):
             continue
         domain, body, source = _renamed(stmt, {r.var: ix(r.var) - shift})
-        moved = Range(r.var, r.start + shift, r.stop + shift, r.step)
+        moved = replace(r, start=r.start + shift, stop=r.stop + shift)
         stmt = Map((*domain[:k], moved, *domain[k + 1:]), body, source)
     return stmt
 
@@ -245,7 +244,7 @@ def _reading(stmt: Map, names: dict[str, str]) -> Map:
 
 def _copy(array: Array, name: str, stmt: Map) -> Map:
     """`name[...] = array[...]`, all of it."""
-    domain = tuple(Range(f"c{k}", ix(0), ix(n)) for k, n in enumerate(array.shape))
+    domain = all_of(array.shape)
     at = tuple(ix(r.var) for r in domain)
     return Map(domain, (Store(name, at, Load(array.name, at, array.dtype)),), stmt.source)
 

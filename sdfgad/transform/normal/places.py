@@ -11,10 +11,8 @@ from sdfgad.ir.expr import Expr, Index, Load, rewrite
 from sdfgad.ir.index import Atom, Elem, Ix, Mod, ix
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import map_stmt_indices, reads, rebuild, statements, writes
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.tables import value_of
-
-LONGEST = 1 << 24
-"""Places of an index array that are looked at, at most."""
 
 
 def write_out_places(program: Program, seen: Iterable[str]) -> Program:
@@ -54,7 +52,7 @@ def _elsewhere(program: Program) -> set[str]:
 def _rows(program: Program, seen: set[str]) -> Iterator[tuple[str, _Row]]:
     count = Counter(n for s in statements(program.body) for n in writes(s))
     for name, array in program.arrays.items():
-        plain = len(array.shape) == 1 and array.dtype.kind == "i" and 0 < array.shape[0] <= LONGEST
+        plain = len(array.shape) == 1 and array.dtype.kind == "i" and 0 < array.shape[0] <= thresholds().places
         if plain and name in program.constants and name not in {*program.live, *seen} and not count[name]:
             row = _row(program.constants[name])
             if row is not None:
@@ -73,7 +71,7 @@ def _table(program: Program, stmt: Map) -> tuple[str, np.ndarray] | None:
     r, array = stmt.domain[0], program.arrays[store.array]
     whole = r.start.const == 0 and r.step == 1 and not r.early and r.stop.const == array.shape[0]
     if not whole or store.index[0] != ix(r.var) or array.dtype.kind != "i" or array.role != "transient" \
-            or not 0 < array.shape[0] <= LONGEST:
+            or not 0 < array.shape[0] <= thresholds().places:
         return None
     value = value_of(store.expr, {r.var: np.arange(array.shape[0])}, lambda _: None)
     return None if value is None else (store.array, np.broadcast_to(value, array.shape).astype(array.dtype))

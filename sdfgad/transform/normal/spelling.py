@@ -13,6 +13,7 @@ from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Map, Range, Stmt, Store, View
 from sdfgad.ir.walk import expr_reads, range_elems, writes
+from sdfgad.names import variable
 
 Arrays = Mapping[str, Array]
 Maps = tuple[Map, ...]
@@ -72,7 +73,7 @@ def product_as_maps(stmt: Lib) -> Maps:
     a, b = stmt.ins
     out = stmt.outs[0]
     outer = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(out.shape) if n.const != 1)
-    inner = Range("k", ix(0), a.shape[-1])
+    inner = Range(variable("k"), ix(0), a.shape[-1])
     here, along = tuple(ix(0 if n.const == 1 else f"m{k}") for k, n in enumerate(out.shape)), ix(inner.var)
     left = _factor(a, (*here[:len(a.shape) - 1], along), bool(stmt.attrs.get("conj_a")))
     right = _factor(b, (along, *here[len(here) - len(b.shape) + 1:]), bool(stmt.attrs.get("conj_b")))

@@ -13,9 +13,8 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import Map, Program, Stmt, Store
 from sdfgad.ir.walk import reads, statements, writes
+from sdfgad.thresholds import thresholds
 
-LARGEST_TABLE = 1 << 26
-"""Bytes; larger arrays are computed at every call."""
 _DEAR = frozenset((
     "pow", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "erf"))
@@ -56,7 +55,7 @@ class _Known:
         spoilt = {n for n, k in writers if k not in plain}
         for name in {n for n, _ in writers} - spoilt:
             array = self.program.arrays[name]
-            if array.role == "transient" and array.shape and array.bytes <= LARGEST_TABLE:
+            if array.role == "transient" and array.shape and array.bytes <= thresholds().table_bytes:
                 self.values[name] = np.empty(array.shape, array.dtype)
                 self.filled[name] = np.zeros(array.shape, bool)
 

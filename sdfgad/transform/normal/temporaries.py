@@ -337,8 +337,8 @@ def without_own_ends(stmt: Map) -> Map:
     pairs = list(zip(store.index, store.expr.index, strict=True))
     domain = []
     for r in stmt.domain:
-        for end, less in ((r.start, Range(r.var, r.start + r.step, r.stop, r.step)),
-                          (r.stop - 1, Range(r.var, r.start, r.stop - 1, r.step))):
+        for end, less in ((r.start, replace(r, start=r.start + r.step)),
+                          (r.stop - 1, replace(r, stop=r.stop - 1))):
             if r.step == 1 and all(a.subs({r.var: end}) == b.subs({r.var: end}) for a, b in pairs):
                 r = less
                 break

@@ -11,12 +11,11 @@ from sdfgad.analysis.region import between, interval, region_of
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.walk import all_variables, children, rename_symbols, with_children
+from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.products.operands import Box, Operands
 from sdfgad.transform.products.products import Summand, inlined, single, terms, untangled, variables_of
-
-SMALL_PRODUCT, SMALL_EXTENT = 1 << 15, 8
-"""Products of fewer multiplications, or thinner than this, stay loops."""
 
 
 def contract(program: Program) -> Program:
@@ -29,7 +28,7 @@ def contract(program: Program) -> Program:
     through a temporary. Variables that all have in common become a loop around. What is not such a sum, or is small,
     stays as it is.
     """
-    work = _Contraction(dict(program.arrays))
+    work = _Contraction(dict(program.arrays), all_variables(program.body))
     body = work.block(program.body, ())
     return program.but(body=body, arrays=work.arrays) if work.changed else program
 
@@ -48,6 +47,7 @@ class _Groups:
 @dataclass
 class _Contraction:
     arrays: dict[str, Array]
+    variables: set[str]
     changed: bool = False
 
     def block(self, block: Block, path: tuple[Range, ...]) -> Block:
@@ -106,7 +106,9 @@ class _Contraction:
         env = interval_env(path)
         size = {v: extent_bound(Range(v, b.low, b.high), env) or 0 for v, b in known.items()}
         kept = [max(g, key=lambda v: size[v]) for g in (groups.rows, groups.summed, groups.columns)]
-        if prod(size[v] for v in kept) < SMALL_PRODUCT or min(size[v] for v in kept) < SMALL_EXTENT:
+        least = thresholds()
+        if prod(size[v] for v in kept) < least.contracted_product or \
+                min(size[v] for v in kept) < least.contracted_extent:
             return None
         peeled = next((v for v in sum_.variables if v not in kept), None)
         if peeled is not None:
@@ -127,7 +129,11 @@ class _Contraction:
         inner = replace(sum_, variables=tuple(v for v in sum_.variables if v != var),
                         region=sum_.region.with_rows(rows))
         made = self.product(inner, stmt, (*path, r))
-        return None if made is None else [Loop(r, tuple(made), stmt.source)]
+        if made is None:
+            return None
+        turn = variable("peeled", self.variables)
+        self.variables.add(turn)
+        return [Loop(replace(r, var=turn), rename_symbols(tuple(made), {var: turn}), stmt.source)]
 
 
 def _separable(stores: Sequence[Store]) -> bool:

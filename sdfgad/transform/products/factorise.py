@@ -13,12 +13,7 @@ from sdfgad.ir.expr import Expr, Index, Load, call, index_elems, loads, walk
 from sdfgad.ir.index import Bounds, ix
 from sdfgad.ir.program import Array, Map, Range, Stmt, Store
 from sdfgad.names import fresh
-
-MOST_FACTORS = 6
-LEAST_GAIN = 2.0
-"""Fewer multiplications by this factor are worth the temporaries."""
-SMALL_ARRAY = 1 << 16
-"""Elements; a temporary may always have so many, and as many as the largest array of the program."""
+from sdfgad.thresholds import thresholds
 
 Names = frozenset[str]
 Step = tuple[tuple[int, ...], Names]
@@ -52,12 +47,12 @@ def factorised(sum_: Sum, work: float) -> tuple[list[Stmt], list[Array]] | None:
     hull = sum_.hull
     named = frozenset(s for i in sum_.target.index for s in i.symbols).union(*(_variables(f) for f in sum_.factors))
     alike = all(f.dtype == sum_.arrays[sum_.target.array].dtype for f in sum_.factors)
-    if not 1 < len(sum_.factors) <= MOST_FACTORS or not alike or not hull.keys() <= named or \
+    if not 1 < len(sum_.factors) <= thresholds().factors or not alike or not hull.keys() <= named or \
             any(None in b for b in hull.values()):
         return None
     plan = _Plan(sum_, hull)
     cost, steps = plan.best(tuple(_variables(f).intersection(hull) for f in sum_.factors))
-    return plan.statements(steps) if cost * LEAST_GAIN <= work else None
+    return plan.statements(steps) if cost * thresholds().factor_gain <= work else None
 
 
 def _variables(e: Expr) -> Names:
@@ -77,7 +72,7 @@ class _Plan:
         # An empty sum adds nothing, but nothing times infinity would.
         self.never_empty = {r.var for r in sum_.domain if ((r.stop - r.start).bounds(hull)[0] or 0) > 0}
         self.shapes = {n: a.shape for n, a in sum_.arrays.items()}
-        self.largest = max(SMALL_ARRAY, *(prod(a.shape) for a in sum_.arrays.values()))
+        self.largest = max(thresholds().factor_temporary, *(prod(a.shape) for a in sum_.arrays.values()))
         # Factors that are only known to be inside their arrays under all the bounds: they wait for the last map.
         self.outside = {_variables(f).intersection(hull) for f in sum_.factors if not self._inside(f)}
         self.best = lru_cache(None)(self._best)

@@ -12,9 +12,9 @@ import numpy as np
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, Load, map_indices, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, If, Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, If, Lib, Map, Program, Range, Stmt, Store, View, all_of, axis
 from sdfgad.ir.walk import rebuild
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
 
 TOUCHED = "touched"
 """Attribute of a product: the condition on row, summed index and column (axis 0, 1, 2) for a term to be in the sum."""
@@ -65,7 +65,7 @@ def _exposed(stmt: Lib, touched: Expr) -> tuple[View, ...]:
 
 
 def _swept(view: View, probe: str, stmt: Lib) -> Map:
-    domain = tuple(Range(f"m{d}", ix(0), n) for d, n in enumerate(view.shape))
+    domain = all_of(view.shape, "m")
     element = Load(view.array, view.at(tuple(ix(r.var) for r in domain)), view.dtype)
     # Spelled as a call: the algebra takes zero times anything for zero.
     nothing = Call("mul", (element, algebra.zero(view.dtype)), view.dtype)
@@ -75,7 +75,7 @@ def _swept(view: View, probe: str, stmt: Lib) -> Map:
 def _spelled(stmt: Lib, touched: Expr) -> Iterator[Map]:
     """The terms of the sum one by one."""
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
-    i, j, k = Range("m0", ix(0), out.shape[0]), Range("m1", ix(0), out.shape[1]), Range("k", ix(0), a.shape[1])
+    i, j, k = (Range(variable(v), ix(0), n) for v, n in zip("ijk", (*out.shape, a.shape[1]), strict=True))
     at = out.at((ix(i.var), ix(j.var)))
     factors = [algebra.number(stmt.attrs.get("factor", 1), out.dtype), *(_element(v, (), False) for v in scale),
                _element(a, (ix(i.var), ix(k.var)), bool(stmt.attrs.get("conj_a"))),

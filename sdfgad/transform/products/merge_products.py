@@ -10,14 +10,12 @@ from typing import Any, TypeGuard
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, loads
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Range, Stmt, Store, View, axis
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Program, Stmt, Store, View, all_of, axis
 from sdfgad.ir.walk import children, reads, statements, with_children, writes
 from sdfgad.names import fresh
 from sdfgad.rules.nodes import transposed
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.products.masked_products import TOUCHED, placed, united, within
-
-LEAST_COLUMNS = 8
-"""With fewer columns of the factor in common the sum costs more than the product that is saved."""
 
 
 def merge_products(program: Program) -> Program:
@@ -182,7 +180,7 @@ def _hull(a: View, b: View) -> tuple[_Window, _Window, _Window] | None:
 def _is_worth_it(out: tuple[_Window, ...], right: tuple[_Window, ...], first: Lib, second: Lib) -> bool:
     """Whether the merged product has clearly fewer multiplications than both together."""
     parts = sum(out[n].extent[0] * right[n].extent[0] for n in (1, 2))
-    return out[0].extent[1] >= LEAST_COLUMNS and 4 * out[0].extent[0] * right[0].extent[0] <= 3 * parts
+    return out[0].extent[1] >= thresholds().merged_columns and 4 * out[0].extent[0] * right[0].extent[0] <= 3 * parts
 
 
 def _widened(view: View, old: _Window, hull: _Window) -> View:
@@ -198,7 +196,7 @@ def _part(held: View, place: tuple[int, int], like: View) -> View:
 
 def _stored(target: View, terms: Sequence[View], op: str | None, stmt: Stmt) -> Map:
     """`target[p] = sum of term[p]`, or `+=`."""
-    domain = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(target.shape))
+    domain = all_of(target.shape, "m")
     here = tuple(ix(r.var) for r in domain)
     loads: list[Expr] = [Load(v.array, v.at(here), v.dtype) for v in terms]
     zero: Expr = algebra.zero(target.dtype)

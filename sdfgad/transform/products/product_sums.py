@@ -13,11 +13,10 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, call, index_elems, loads, sy
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
 
-LEAST_WORK = 1 << 15
-"""Products with fewer multiplications stay: a call costs less than four sums."""
 _KNOWN = frozenset(("conj_a", "conj_b", "factor"))
 _WIDE = np.dtype(np.float64)
 
@@ -86,7 +85,8 @@ class _Sums:
         array = self.arrays[out.array]
         sizes = [n.const or 0 for n in (*a.shape, *b.shape[1:])]
         whole = out.index == (ix(axis(0)), ix(axis(1))) and tuple(n.const for n in out.shape) == array.shape
-        return (whole and len(a.shape) == len(b.shape) == 2 and prod(sizes) >= LEAST_WORK and out.dtype == _WIDE
+        large = prod(sizes) >= thresholds().summed_product
+        return (whole and len(a.shape) == len(b.shape) == 2 and large and out.dtype == _WIDE
                 and array.role == "transient" and out.array not in self.keep)
 
     def _readers(self, name: str, block: Sequence[Stmt], k: int) -> dict[int, _Reader]:
@@ -107,8 +107,8 @@ class _Sums:
     def _sums(self, stmt: Lib, gone: tuple[int, ...], made: list[Stmt]) -> Array:
         """The sums of the product over the dimensions `gone`, and the statements that make them."""
         a, b = stmt.ins[:2]
-        rows, terms = Range("i", ix(0), a.shape[0]), Range("k", ix(0), a.shape[1])
-        columns = Range("j", ix(0), b.shape[1])
+        rows, terms = Range(variable("i"), ix(0), a.shape[0]), Range(variable("k"), ix(0), a.shape[1])
+        columns = Range(variable("j"), ix(0), b.shape[1])
         left, right = _element(a, rows, terms), _element(b, terms, columns)
         if 0 in gone:
             left = self._added((terms,), rows, left, made)

@@ -13,13 +13,12 @@ from sdfgad.ir.expr import Call, Expr, Local, call, const, operands, rewrite, sy
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Let, Map, Program, Store
 from sdfgad.ir.walk import expr_reads, rebuild, writes
+from sdfgad.thresholds import thresholds
 
 Item: TypeAlias = "Expr | tuple[Item, Item]"
 """A factor, or two items that are multiplied with each other first."""
 _Signed: TypeAlias = tuple[int, list[Expr]]
 """A sign and factors."""
-MOST_PRODUCTS = 64
-"""In one map: looking for pairs of factors takes time."""
 _ARITHMETIC = frozenset(("add", "sub", "mul", "neg", "div"))
 
 
@@ -51,7 +50,7 @@ def _shared(stmt: Map, kept: frozenset[str]) -> Map:
     summed = [points.factored(p.expr) if k in free else p.expr for k, p in enumerate(inlined.body)]
     products = _Products(points)
     products.collect(e for k, e in enumerate(summed) if k in free)
-    if len(products.items) > MOST_PRODUCTS:
+    if len(products.items) > thresholds().paired_products:
         return stmt
     products.pair()
     body = tuple(replace(p, expr=products.rebuilt(e) if k in free else e)

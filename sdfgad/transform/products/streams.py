@@ -8,9 +8,9 @@ from sdfgad.ir.expr import Call, Expr, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Map, Program, Range, Stmt, Store, View
 from sdfgad.ir.walk import rebuild
+from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 
-LEAST_BYTES = 1 << 20
-"""Smaller matrices stay in the cache, where BLAS is faster than a loop."""
 _ATTRIBUTES = frozenset(("accumulate", "conj_a", "conj_b", "factor"))
 
 
@@ -28,9 +28,10 @@ def _streamed(stmt: Stmt, arrays: Mapping[str, Array]) -> Block:
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
     matrix = a if len(a.shape) == 2 else b
     fixed = all(n.const is not None for n in matrix.shape) and stmt.attrs.keys() <= _ATTRIBUTES
-    if len(out.shape) != 1 or arrays[matrix.array].bytes < LEAST_BYTES or out.dtype.kind not in "fc" or not fixed:
+    near = arrays[matrix.array].bytes < thresholds().streamed_matrix
+    if len(out.shape) != 1 or near or out.dtype.kind not in "fc" or not fixed:
         return (stmt,)
-    here, k = Range("here", ix(0), out.shape[0]), Range("k", ix(0), a.shape[-1])
+    here, k = Range(variable("h"), ix(0), out.shape[0]), Range(variable("k"), ix(0), a.shape[-1])
     i, s = ix(here.var), ix(k.var)
     left = _element(a, (i, s) if matrix is a else (s,), bool(stmt.attrs.get("conj_a")))
     right = _element(b, (s,) if matrix is a else (s, i), bool(stmt.attrs.get("conj_b")))

@@ -9,11 +9,10 @@ from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Lib, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import rebuild
+from sdfgad.names import variables
+from sdfgad.thresholds import thresholds
 
-MOST_TERMS = 4
 _KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
-LEAST_ELEMENTS = 1 << 12
-"""Smaller results stay in the cache between statements."""
 
 
 def write_out_products(program: Program) -> Program:
@@ -32,9 +31,11 @@ def _written_out(stmt: Stmt) -> Map | None:
     terms = a.shape[-1].const
     elements = [n.const or 0 for n in out.shape]
     plain = out.dtype.kind in "fc" and stmt.attrs.keys() <= _KNOWN
-    if terms is None or not 1 <= terms <= MOST_TERMS or prod(elements) < LEAST_ELEMENTS or not plain:
+    worth = plain and prod(elements) >= thresholds().thin_elements
+    if terms is None or not 1 <= terms <= thresholds().thin_terms or not worth:
         return None
-    parts = [_parts(out, k) for k in range(len(out.shape))]
+    counters = variables("w")
+    parts = [_parts(out, k, counters) for k in range(len(out.shape))]
     if any(p is None for p in parts):
         return None
     domain = tuple(r for p in parts if p is not None for r, _ in p)
@@ -53,7 +54,7 @@ def _written_out(stmt: Stmt) -> Map | None:
     return Map(domain, (Store(out.array, where, reduce(lambda x, y: call("add", x, y), products), op),), stmt.source)
 
 
-def _parts(view: View, dimension: int) -> list[tuple[Range, int]] | None:
+def _parts(view: View, dimension: int, counters: Iterator[str]) -> list[tuple[Range, int]] | None:
     """Loops that count one dimension of a view, and how far one step of each goes; None when they do not fit."""
     extent = view.shape[dimension].const
     found = {size for i in view.index for size in _cuts(i, axis(dimension))}
@@ -66,8 +67,7 @@ def _parts(view: View, dimension: int) -> list[tuple[Range, int]] | None:
             return None
         parts.append((size // step, step))
         step = size
-    return [(Range(f"w{dimension}_{k}", ix(0), ix(count)), step)
-            for k, (count, step) in enumerate(reversed(parts))]
+    return [(Range(next(counters), ix(0), ix(count)), step) for count, step in reversed(parts)]
 
 
 def _cuts(index: Ix, var: str) -> Iterator[int | None]:

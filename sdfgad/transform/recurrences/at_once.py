@@ -8,10 +8,9 @@ from sdfgad.analysis.rows import stride, touches
 from sdfgad.ir.expr import loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Map, Range
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
 
-FEWEST_POINTS = 16
-"""Of the inner loop of what is done at once: less does not pay for the rest."""
 Arrays = Mapping[str, Array]
 Path = tuple[Range, ...]
 
@@ -22,7 +21,7 @@ def at_once(arrays: Arrays, stmt: Map, var: str, path: Path) -> bool:
     if store is None or store.op != "+" or arrays[store.array].dtype.kind != "f":
         return False
     inner = next((r for r in reversed(stmt.domain) if _along_rows(arrays, stmt, r.var)), None)
-    if inner is None or (extent_bound(inner, interval_env((*path, *stmt.domain))) or 0) < FEWEST_POINTS:
+    if inner is None or (extent_bound(inner, interval_env((*path, *stmt.domain))) or 0) < thresholds().at_once:
         return False
     if not uses(store.index, var):
         return uses(store.index, inner.var)

@@ -13,17 +13,13 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import map_indices
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
-from sdfgad.ir.walk import children, own_ranges, range_elems, rename_symbols, statements, with_children
-from sdfgad.names import fresh
+from sdfgad.ir.walk import all_variables, children, range_elems, rename_symbols, with_children
+from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.recurrences.at_once import at_once, uses
 from sdfgad.transform.recurrences.exchange_loops import exchange_loops
 
-FEWEST_ITERATIONS = 8
-MOST_STATEMENTS = 8
-"""In the body of a loop that is looked at: each is compared with all others, once per part."""
-MOST_WRITTEN_OUT = 32
-"""Points of what is left of four iterations; more stay a loop."""
 Arrays = Mapping[str, Array]
 Path = tuple[Range, ...]
 
@@ -39,7 +35,7 @@ def block_loops(program: Program) -> Program:
     takes the same factors in all four, for points that all four have, and may be added before or after them: no
     other statement depends on when.
     """
-    taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
+    taken = all_variables(program.body)
     work = _Blocking(program.arrays, taken)
     body = work.block(program.body, ())
     return program.but(body=body) if work.changed else program
@@ -66,11 +62,12 @@ class _Blocking:
     def blocked(self, loop: Loop, path: Path) -> Block | None:
         """A loop over blocks, and one over the iterations left over; None when nothing is done at once."""
         r = loop.range
-        few = (extent_bound(r, interval_env(path)) or FEWEST_ITERATIONS) < FEWEST_ITERATIONS
+        fewest = thresholds().blocked_iterations
+        few = (extent_bound(r, interval_env(path)) or fewest) < fewest
         if few or abs(r.step) != 1 or loop.parallel or loop.until is not None or range_elems(r) or \
-                len(loop.body) > MOST_STATEMENTS:
+                len(loop.body) > thresholds().blocked_statements:
             return None
-        blocks = blocks_of(r, fresh(f"{r.var}_block", self.taken), path)
+        blocks = blocks_of(r, variable("block", self.taken), path)
         body, late = _put_off(self.arrays, loop, path)
         parts = _parts(self.arrays, body, blocks, path)
         if late and (parts is None or not late <= parts.moved):
@@ -91,7 +88,7 @@ class _Blocking:
 
 def _few(r: Range, path: Path) -> bool:
     """Whether a range has fewer values in every iteration of the loops around it, which move its ends."""
-    region, rest = region_of((), path), (FEWEST_ITERATIONS - 1 - (r.stop - r.start) * r.step).affine
+    region, rest = region_of((), path), (thresholds().blocked_iterations - 1 - (r.stop - r.start) * r.step).affine
     return region is not None and rest is not None and region.implies(rest)
 
 
@@ -113,7 +110,7 @@ def _put_off(arrays: Arrays, loop: Loop, path: Path) -> tuple[Block, frozenset[i
 
 def _last(arrays: Arrays, stmt: Stmt, path: Path) -> Block:
     if not isinstance(stmt, Loop) or abs(stmt.range.step) != 1 or stmt.until is not None or stmt.parallel or \
-            not len(stmt.body) == sum(isinstance(s, Map) for s in stmt.body) <= MOST_STATEMENTS:
+            not len(stmt.body) == sum(isinstance(s, Map) for s in stmt.body) <= thresholds().blocked_statements:
         return (stmt,)
     body = [s for s in stmt.body if isinstance(s, Map)]
     wide = [replace(s, domain=(stmt.range.upwards, *s.domain)) for s in body]
@@ -187,7 +184,7 @@ def _iterations(loop: Loop, blocks: Blocks, body: Block) -> Block:
     turns = [rename_symbols(body, at) for at in _places(blocks)]
     for kept in ([0] * len(body), [_shared_ranges(s, blocks.inside.var) for s in body]):
         points = [_points(s, k) for turn in turns for s, k in zip(turn, kept, strict=True)]
-        if all(p is not None for p in points) and sum(p or 0 for p in points) <= MOST_WRITTEN_OUT:
+        if all(p is not None for p in points) and sum(p or 0 for p in points) <= thresholds().written_out:
             return tuple(made for turn in turns for s, k in zip(turn, kept, strict=True) if isinstance(s, Map)
                          for made in _written_out(s, k))
     return (replace(loop, range=blocks.inside, body=body),)

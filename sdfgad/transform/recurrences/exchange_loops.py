@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from sdfgad.analysis.iteration_blocks import Blocks, cut_range, place
 from sdfgad.analysis.region import region_of
 from sdfgad.ir.program import Block, Loop, Map, Range, Stmt
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.recurrences.at_once import Arrays, Path, at_once
-
-MOST_STATEMENTS = 8
-"""In an inner loop that is looked at: each is compared with all others."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def exchange_loops(arrays: Arrays, body: Block, blocks: Blocks, path: Path) -> E
 def _worth(arrays: Arrays, loop: Loop, blocks: Blocks, path: Path) -> bool:
     maps = [s for s in loop.body if isinstance(s, Map)]
     if abs(loop.range.step) != 1 or loop.parallel or loop.until is not None or \
-            not len(loop.body) == len(maps) <= MOST_STATEMENTS:
+            not len(loop.body) == len(maps) <= thresholds().exchanged_statements:
         return False
     inside = (*path, blocks.first, blocks.inside, loop.range)
     return any(at_once(arrays, s, blocks.inside.var, inside) for s in maps)

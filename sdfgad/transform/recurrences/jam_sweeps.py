@@ -7,19 +7,14 @@ from functools import cached_property
 
 from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
-from sdfgad.analysis.sweeps import counted, least_lag, looked_into, ranges, recurs, simple, stores, within_segments
+from sdfgad.analysis.sweeps import counted, least_lag, looked_into, recurs, simple, stores, within_segments
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt, While
-from sdfgad.ir.walk import all_reads, all_writes, children, statements, with_children
+from sdfgad.ir.walk import all_reads, all_variables, all_writes, children, statements, with_children
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.recurrences.sweep_groups import Nest, Writer
 
 TOGETHER = (4, 2)
 """So many sweeps run side by side: as many as a recurrence needs to hide behind the others."""
-MOST_STORES = 12
-"""Of all recurrences that run side by side: those of more do not fit into the registers."""
-MOST_BYTES = 1 << 15
-"""Of what sweeps side by side get for themselves, so that it stays in the nearest cache and fits on a stack."""
-FEWEST_GROUPS, FEWEST_BLOCKS = 4, 2
-"""With fewer, threads would mostly wait for each other."""
 
 
 def jam_sweeps(program: Program, seen: Iterable[str]) -> Program:
@@ -44,7 +39,7 @@ class _Work:
     def __init__(self, program: Program, seen: frozenset[str]) -> None:
         self.program, self.seen = program, seen
         self.arrays = dict(program.arrays)
-        self.writer = Writer(self.arrays, {r.var for r in ranges(program.body)})
+        self.writer = Writer(self.arrays, all_variables(program.body))
         self.own: set[str] = set()
 
     def left(self, body: Block) -> dict[str, Array]:
@@ -100,13 +95,13 @@ class _Work:
     def _may_copy(self, body: Block, once: frozenset[str], often: frozenset[str]) -> bool:
         """Whether arrays can have other names for other sweeps: small ones that no index looks into."""
         total = sum(self.arrays[n].bytes for n in once) + sum(self.arrays[n].bytes for n in often) * TOGETHER[0]
-        return total <= MOST_BYTES and once.isdisjoint(looked_into(body))
+        return total <= thresholds().jammed_bytes and once.isdisjoint(looked_into(body))
 
 
 def _count(sweeps: Range, rows: Loop, lag: int, moving: frozenset[str]) -> int | None:
     """How many sweeps to run together: as many as leave half of the rows to be run so."""
     most = max((stores(s) for s in statements(rows.body) if isinstance(s, Loop) and recurs(s, moving)), default=0)
-    return next((n for n in TOGETHER if n <= (sweeps.trips or 0) and n * most <= MOST_STORES
+    return next((n for n in TOGETHER if n <= (sweeps.trips or 0) and n * most <= thresholds().jammed_stores
                  and 2 * lag * (n - 1) <= (rows.range.trips or 0)), None)
 
 
@@ -117,6 +112,6 @@ def _blocks(nest: Nest) -> int:
     """
     together = (nest.rows.trips or 0) - nest.before
     most = together // (nest.lag * nest.count)
-    if nest.groups < FEWEST_GROUPS or most < FEWEST_BLOCKS:
+    if nest.groups < thresholds().sweep_groups or most < thresholds().sweep_blocks:
         return 1
-    return min(range(most, max(FEWEST_BLOCKS, most - most // 6) - 1, -1), key=lambda n: together % n)
+    return min(range(most, max(thresholds().sweep_blocks, most - most // 6) - 1, -1), key=lambda n: together % n)

@@ -11,13 +11,12 @@ from sdfgad.ir.expr import Call, Const, Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Behind, Block, If, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import rename_symbols
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.fusion.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 Names = Mapping[str, str]
-AHEAD = 2
-"""Blocks that a group has done more than the next one, before that one begins another block."""
 LINE = 64
 """Bytes of a line of the cache, which threads that look at different numbers should not share."""
 
@@ -98,7 +97,7 @@ class Writer:
     def at_once(self, nest: Nest) -> Block:
         """Groups at the same time, the sweeps left over as one more, each two blocks behind the one before: that one
         stays a block ahead even where its last sweep, so much behind its first, is where this one's first sweep is."""
-        group, block = self._variable(f"{nest.sweeps.var}_group"), self._variable(f"{nest.sweeps.var}_block")
+        group, block = self._variable("group"), self._variable("block")
         groups = Range(group, ix(0), ix(nest.groups + bool(nest.rest)))
         own = {n: self._copy(n) for n in sorted(nest.own)}
         copies = [own, *({**own, **{n: self._copy(n) for n in sorted(nest.copied)}} for _ in range(nest.count - 1))]
@@ -108,7 +107,7 @@ class Writer:
             body = (_where(group, nest.groups, fewer, body),)
         private = tuple(dict.fromkeys(n for names in copies for n in names.values()))
         progress = self._progress(nest, groups)
-        behind = Behind(ix(group), AHEAD, progress)
+        behind = Behind(ix(group), thresholds().blocks_ahead, progress)
         inner = Loop(Range(block, ix(0), ix(nest.blocks)), body, behind=behind)
         none = Map((Range(group, ix(1), groups.stop + 1),), (_set(progress, ix(group), 0),))
         everything = Map((), (_set(progress, ix(0), nest.blocks),))
@@ -135,9 +134,9 @@ class Writer:
         """
         t, r = nest.sweeps, nest.rows
         body = renamed(nest.body, copies[0])
-        var = self._variable(f"{t.var}_part")
+        var = self._variable("part")
         names = {t.var: first + ix(var) * t.step}
-        lead = Range(r.var, r.start, nest.row(nest.before - ix(var) * nest.lag), r.step)
+        lead = replace(r, stop=nest.row(nest.before - ix(var) * nest.lag))
         trail = Range(r.var, nest.row(nest.end - ix(var) * nest.lag), nest.row(r.trips or 0), r.step)
         rows = []
         for k, names_of in enumerate(copies):
@@ -150,7 +149,7 @@ class Writer:
                 Loop(Range(var, ix(0), ix(len(copies))), (Loop(trail, rename_symbols(body, names)),)))
 
     def _variable(self, stem: str) -> str:
-        name = fresh(stem, self.variables)
+        name = variable(stem, self.variables)
         self.variables.add(name)
         return name
 

@@ -14,14 +14,14 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, map_indices
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, within, writes
+from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
 
 LINE = 64
 """Bytes a border is a multiple of, so that rows begin where lines of the cache do."""
-MOST = 256
-"""Of a border, in bytes."""
 Rows = Mapping[str, int]
-_HERE = "border"
+_HERE = variable("b")
 _LINEAR: Mapping[str, Callable[..., Expr]] = MappingProxyType(
     {"add": algebra.add, "sub": algebra.sub, "neg": algebra.neg, "mul": algebra.mul})
 
@@ -149,7 +149,7 @@ class _Ends:
         first, last, n = piece.low + ahead, piece.high - 1 + ahead, self.rows[e.array]
         if first >= 0 and last < n:
             return e
-        if first < n and last >= 0 or max(-first, last + 1 - n) * e.dtype.itemsize > MOST:
+        if first < n and last >= 0 or max(-first, last + 1 - n) * e.dtype.itemsize > thresholds().border_bytes:
             return None
         self.beyond[e.array] = max(self.beyond.get(e.array, 0), -first, last + 1 - n)
         return algebra.zero(e.dtype)

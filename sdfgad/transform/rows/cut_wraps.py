@@ -8,11 +8,7 @@ from sdfgad.analysis.access import interval_env
 from sdfgad.ir.index import Atom, Bounds, Ix, Mod, ix
 from sdfgad.ir.program import Block, Map, Program, Range, Stmt
 from sdfgad.ir.walk import map_stmt_indices, rebuild
-
-MOST_PIECES = 12
-"""More pieces of a row than this are not worth their code."""
-SHORT_ROW = 16
-"""Points of a row that are not worth a cut: their remainders take less time than the loops around the pieces."""
+from sdfgad.thresholds import thresholds
 
 
 def cut_wraps(program: Program) -> Program:
@@ -31,11 +27,11 @@ def _pieces(stmt: Stmt) -> Block:
         return (stmt,)
     row = stmt.domain[-1]
     first, last = row.start.const, row.stop.const
-    if row.step != 1 or first is None or last is None or last - first < SHORT_ROW:
+    if row.step != 1 or first is None or last is None or last - first < thresholds().wrapped_row:
         return (stmt,)
     remainders = _remainders(stmt, row.var)
     ends = [first, *sorted({c for atom in remainders for c in _restarts(atom, row.var, first, last)}), last]
-    if not remainders or len(ends) > MOST_PIECES + 1:
+    if not remainders or len(ends) > thresholds().wrap_pieces + 1:
         return (stmt,)
     return tuple(_piece(stmt, replace(row, start=ix(a), stop=ix(b))) for a, b in zip(ends, ends[1:], strict=False))
 

@@ -9,10 +9,7 @@ from sdfgad.analysis.dependence import Edge, edges
 from sdfgad.analysis.rows import Rows, number_rows, points, reach, seeds, touches, trips
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, range_elems, with_children, writes
-
-LEAST_WORK = 1 << 14
-"""Element accesses of a loop from which it is looked at."""
-MOST_PAIRS = 4000
+from sdfgad.thresholds import thresholds
 
 
 def distribute_sweeps(program: Program) -> Program:
@@ -42,8 +39,8 @@ def _distributed(program: Program, loop: Loop, path: tuple[Range, ...]) -> list[
     """The loop in parts, or nothing when it stays whole."""
     maps = [m for s in loop.body if isinstance(s, Map) for m in _one_store_each(s)]
     if not maps or not all(isinstance(s, Map) for s in loop.body) or loop.until is not None or loop.parallel or \
-            range_elems(loop.range) or _pairs(maps) > MOST_PAIRS or \
-            sum(points(m) * len(touches(m)) for m in maps) * trips(loop.range) < LEAST_WORK:
+            range_elems(loop.range) or _pairs(maps) > thresholds().distributed_pairs or \
+            sum(points(m) * len(touches(m)) for m in maps) * trips(loop.range) < thresholds().distributed_work:
         return []
     written = {name for m in maps for name in writes(m)}
     rows = _best_rows(program, tuple(maps), written)

@@ -14,10 +14,8 @@ from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, with_children, writes
 from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
 
-LEAST_POINTS = 1 << 8
-FEWEST_ROWS = 8
-"""So many rows that use a line pay for making it."""
 Path = tuple[Range, ...]
 Key = tuple[str, tuple[Ix, ...], Bounds]
 
@@ -69,7 +67,7 @@ class _Lines:
         return tuple(out)
 
     def map(self, stmt: Map, path: Path, known: dict[Key, str]) -> list[Stmt]:
-        along = self._along(stmt, path) if points(stmt) >= LEAST_POINTS and len(stmt.domain) > 1 else None
+        along = self._along(stmt, path) if points(stmt) >= thresholds().lined_up and len(stmt.domain) > 1 else None
         if along is None:
             return [stmt]
         before: list[Stmt] = []
@@ -82,7 +80,7 @@ class _Lines:
 
     def _read(self, load: Load, along: _Along, known: dict[Key, str], before: list[Stmt]) -> Load:
         r = along.range
-        key = load.array, tuple(i.subs({r.var: ix("c0")}) for i in load.index), (r.start.const, r.stop.const)
+        key = load.array, tuple(i.subs({r.var: ix("along")}) for i in load.index), (r.start.const, r.stop.const)
         if key not in known:
             known[key] = self._array(f"{load.array}_line", load.array, r)
             before.append(Map((r,), (Store(known[key], (along.number,), load),)))
@@ -108,7 +106,8 @@ class _Lines:
         for r in reversed(stmt.domain):
             low, high = env[r.var]
             rows = [o.trips for o in stmt.domain if o is not r]
-            if r.step != 1 or low is None or high is None or prod(n or FEWEST_ROWS for n in rows) < FEWEST_ROWS:
+            fewest = thresholds().rows_per_line
+            if r.step != 1 or low is None or high is None or prod(n or fewest for n in rows) < fewest:
                 continue
             apart = self._apart(stmt, Range(r.var, ix(low), ix(high + 1)), env)
             if apart is not None and (apart.reads or apart.sums):

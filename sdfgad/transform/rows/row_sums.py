@@ -13,11 +13,12 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
 from sdfgad.names import fresh
+from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.normal.spelling import only_store
-from sdfgad.transform.rows.rows import Limits, split_rows
+from sdfgad.transform.rows.rows import split_rows
 
 
-def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None = None,
+def split_with_sums(program: Program, keep: Iterable[str], limits: RowLimits | None = None,
                     whole: frozenset[Range] = frozenset()) -> Program:
     """map i, j: t[i, j] = f(i, j) ; map i, j: v += t[i, j] ; map i, j: y[i, j] = g(t[i, j])
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: s[i] += t[j] ; map j: y[i, j] = g(t[j]) } ;
@@ -27,7 +28,7 @@ def split_with_sums(program: Program, keep: Iterable[str], limits: Limits | None
     it is added up row by row, and the sums of the rows at the end. Rows that no longer stay in the cache may not become
     others than they are without the sum.
     """
-    keep, limits = tuple(keep), limits or Limits()
+    keep, limits = tuple(keep), limits or thresholds().rows
     program = _starts_first(program)
     apart, totals = _taken_apart(program)
     made = _put_together(split_rows(apart, (*keep, *totals), limits, whole), totals)

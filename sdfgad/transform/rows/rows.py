@@ -23,35 +23,18 @@ from sdfgad.analysis.rows import (
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
 from sdfgad.ir.walk import (
+    all_variables,
     children,
     map_accesses,
     map_stmt_indices,
-    own_ranges,
     reads,
     statements,
     with_children,
     writes,
 )
-from sdfgad.names import fresh
+from sdfgad.names import variable
+from sdfgad.thresholds import RowLimits, thresholds
 from sdfgad.transform.rows.rows_in_turn import rows_in_turn
-
-
-@dataclass(frozen=True)
-class Limits:
-    """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
-    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
-    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
-    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least."""
-
-    reuse: int = 1 << 20
-    work: int = 1 << 18
-    nearby: int = 3 << 16
-    stack: int = 1 << 16
-    trips: int = 64
-    fewest: int = 8
-    stream: int = 256
-    far: int = 1 << 21
-    narrow: int = 256
 
 
 @dataclass(frozen=True)
@@ -86,7 +69,7 @@ class Taken:
         return (*self.cuts, *([self.turn] if self.turn else []))
 
 
-def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = None,
+def split_rows(program: Program, keep: Iterable[str], limits: RowLimits | None = None,
                whole: frozenset[Range] = frozenset()) -> Program:
     """map i, j: t[i, j] = f(i, j) ; map i, j: y[i] += t[i, j]
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: y[i] += t[j] }
@@ -96,7 +79,7 @@ def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = No
     along a dimension in which rows only meet in sums, these smaller rows come one after the other. `whole`: loops whose
     bodies stay as they are.
     """
-    splitter = _Splitter(program, frozenset(keep), limits or Limits(), whole)
+    splitter = _Splitter(program, frozenset(keep), limits or thresholds().rows, whole)
     body = splitter.block(program.body, nested=False)
     return program.but(body=body, arrays=splitter.arrays)
 
@@ -104,12 +87,12 @@ def split_rows(program: Program, keep: Iterable[str], limits: Limits | None = No
 class _Splitter:
     """Rewrites blocks; `arrays` follows the private ones."""
 
-    def __init__(self, program: Program, keep: frozenset[str], limits: Limits, whole: frozenset[Range]) -> None:
+    def __init__(self, program: Program, keep: frozenset[str], limits: RowLimits, whole: frozenset[Range]) -> None:
         self.arrays = dict(program.arrays)
         self.limits = limits
         self.whole = whole
         self.fixed = keep | set(program.arguments) | set(program.constants)
-        self.taken = {r.var for s in statements(program.body) for r in own_ranges(s)}
+        self.taken = all_variables(program.body)
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
 
     def block(self, block: Block, nested: bool) -> Block:
@@ -287,7 +270,7 @@ class _Splitter:
 
     def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)
-        var = fresh("row" if width == 1 else "strip", self.taken)
+        var = variable("row" if width == 1 else "strip", self.taken)
         self.taken.add(var)
         if width == 1:
             return Cut(rows, Range(var, ix(first), ix(last)), ix(var), ix(var) + 1, first, last, 1)

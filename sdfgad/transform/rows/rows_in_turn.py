@@ -9,7 +9,7 @@ from sdfgad.analysis.rows import Rows, distance, maps_of, number_rows, reach, se
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, loads
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Let, Map, Range, Stmt, Store
+from sdfgad.ir.program import Array, Block, Let, Map, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild_blocks, rename_symbols, statements, writes
 from sdfgad.transform.normal.spelling import only_store
 
@@ -117,7 +117,7 @@ def _parts(stmt: Map, met: frozenset[str], written: set[str]) -> tuple[Map, ...]
 
 def _shifted(stmt: Map, var: str, by: int) -> Map:
     """The same map with a variable that counts from `by` on."""
-    domain = tuple(Range(var, r.start + by, r.stop + by) if r.var == var else r for r in stmt.domain)
+    domain = tuple(replace(r, start=r.start + by, stop=r.stop + by) if r.var == var else r for r in stmt.domain)
     return Map(domain, _body(stmt, {var: ix(var) - by}), stmt.source)
 
 

@@ -14,21 +14,14 @@ from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, Min, ix, minimum
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import LineLimits, thresholds
 
 VECTOR = 64
 """Bytes of the widest vectors, and of lines of the cache."""
 Index = tuple[Ix, ...]
 Key = tuple[str, Index]
 """An array, and where a line lies in the dimensions that neither count lanes nor positions."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """uses: scattered accesses per element that is copied, from which on copies pay. stack: bytes of all lines."""
-
-    uses: float = 1.0
-    stack: int = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -98,7 +91,7 @@ class _Line:
         return any(u.written for u, _ in self.uses)
 
 
-def line_strips(program: Program, limits: Limits | None = None) -> Program:
+def line_strips(program: Program, limits: LineLimits | None = None) -> Program:
     """parallel s: for k: map j = 8*s:8*s+8: { y[j, k] += x[j, k - 1] ; y[j, k - 1] += x[j, k] }
     ->   parallel s, private xs, ys:
            map k, j: xs[k, j - 8*s] = x[j, k] ; map k, j: ys[k, j - 8*s] = y[j, k]
@@ -107,7 +100,7 @@ def line_strips(program: Program, limits: Limits | None = None) -> Program:
     For arrays that the strip touches in its own rows alone, several times per element, along one dimension. Nothing is
     loaded beforehand of what the block assigns first.
     """
-    work = _Work(dict(program.arrays), limits or Limits())
+    work = _Work(dict(program.arrays), limits or thresholds().lines)
     body = tuple(work.parallel(s) for s in program.body)
     return program.but(body=body, arrays=work.arrays) if len(work.arrays) > len(program.arrays) else program
 
@@ -115,7 +108,7 @@ def line_strips(program: Program, limits: Limits | None = None) -> Program:
 class _Work:
     """Adds the lines it makes to `arrays`."""
 
-    def __init__(self, arrays: dict[str, Array], limits: Limits) -> None:
+    def __init__(self, arrays: dict[str, Array], limits: LineLimits) -> None:
         self.arrays, self.limits = arrays, limits
 
     def parallel(self, stmt: Stmt) -> Stmt:
@@ -299,8 +292,8 @@ class _Strip:
 
     def _copy(self, line: _Line, rest: Index, load: bool) -> Map:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
-        k = fresh("c0", taken)
-        j = fresh("c1", {*taken, k})
+        k = variable("c", taken)
+        j = variable("c", {*taken, k})
         start = self.lanes.start + line.ahead
         ranges = Range(k, ix(line.first), ix(line.last + 1)), Range(j, start, summed(self.lanes.stop + line.ahead))
         there = list(rest)

@@ -8,12 +8,9 @@ from sdfgad.analysis.rows import touched, touches
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, map_accesses, with_children
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.storage.orient import free_arrays
 
-LEAST_BYTES = 1 << 20
-"""Smaller arrays stay in a cache that is near enough."""
-NARROW = 64
-"""Elements of a strip from which on its rows are long enough to be fetched ahead."""
 Path = tuple[Range, ...]
 
 
@@ -34,7 +31,7 @@ def line_up_records(program: Program, keep: Iterable[str]) -> Program:
     element lies. `keep`: arrays somebody reads after the program.
     """
     uses = list(_uses(program.body, ()))
-    for name in free_arrays(program, frozenset(keep), LEAST_BYTES):
+    for name in free_arrays(program, frozenset(keep), thresholds().recorded_bytes):
         strips = _strips(program.arrays[name], [(m, path) for m, path in uses if name in touched(m)[0]])
         if strips is not None:
             program = _in_pieces(program, name, strips)
@@ -57,7 +54,8 @@ def _strips(array: Array, uses: list[tuple[Map, Path]]) -> _Strips | None:
     found = {_strip_of(array, t.index, stmt, path) for stmt, path in uses for t in touches(stmt)
              if t.array == array.name}
     strips = found.pop() if len(found) == 1 else None
-    return strips if strips and strips.width < NARROW and array.shape[strips.dimension] % strips.width == 0 else None
+    narrow = strips and strips.width < thresholds().narrow_strip
+    return strips if strips and narrow and array.shape[strips.dimension] % strips.width == 0 else None
 
 
 def _strip_of(array: Array, index: tuple[Ix, ...], stmt: Map, path: Path) -> _Strips | None:

@@ -9,7 +9,7 @@ from sdfgad.analysis.rows import touches
 from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, statements, writes
-from sdfgad.transform.rows.rows import Limits
+from sdfgad.thresholds import thresholds
 
 
 def loops_left_whole(program: Program, rows: Program, finish: Callable[[Program], Program]) -> frozenset[Range]:
@@ -70,7 +70,7 @@ def _bytes(stmt: Stmt, arrays: Mapping[str, Array]) -> float:
             size[t.array] = max(size.get(t.array, 0.0), here)
     private = stmt.private if isinstance(stmt, Loop) else ()
     return sum(n * (2 if name in written else 1) for name, n in size.items()
-               if name not in private and n >= Limits().reuse)
+               if name not in private and n >= thresholds().rows.reuse)
 
 
 def _maps(stmt: Stmt, path: tuple[Range, ...]) -> Iterator[tuple[Map, tuple[Range, ...]]]:

@@ -17,15 +17,14 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, loads, map_indices, rewrite,
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
 from sdfgad.ir.walk import all_writes, children, expr_reads, with_children, writes
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.sums.smaller_nests import smaller_nest
 
-LARGEST_FORM = 8
-"""Nodes of a value that is computed again wherever it is read."""
-LARGEST_NUMBER = 16
-"""The same for a value that is one number everywhere: a loop over elements has it at hand."""
 _PLAIN = frozenset(("mul", "add", "sub", "neg", "conj", "select"))
 _SOLVES = frozenset(("solve", "trsolve"))
+
+_ROW, _COLUMN, _TERM = variable("r"), variable("c"), variable("k")
 
 
 def propagate_broadcasts(program: Program) -> Program:
@@ -207,16 +206,16 @@ class _Flow:
             return None
         (out,), (*matrix, right) = stmt.outs, stmt.ins
         rows, columns = (n.const for n in right.shape)
-        i, j = ix("row"), ix("column")
+        i, j = ix(_ROW), ix(_COLUMN)
         value = self.put(_element(right, (i, j), False))
-        if "column" in symbols_of(value) or rows is None or columns in (None, 1):
+        if _COLUMN in symbols_of(value) or rows is None or columns in (None, 1):
             return None
         made = [self.temporary((rows, 1), value.dtype, name) for name in ("known", "solved")]
         first, second = (a.whole for a in made)
-        each = Range("row", ix(0), ix(rows))
+        each = Range(_ROW, ix(0), ix(rows))
         return [Map((each,), (Store(first.array, (i, ix(0)), value),), stmt.source),
                 replace(stmt, outs=(second,), ins=(*matrix, first)),
-                Map((each, Range("column", ix(0), right.shape[1])),
+                Map((each, Range(_COLUMN, ix(0), right.shape[1])),
                     (Store(out.array, out.at((i, j)), Load(second.array, (i, ix(0)), second.dtype)),), stmt.source)]
 
 
@@ -246,7 +245,8 @@ def _small(form: Expr, array: Array, counters: Collection[str]) -> bool:
     plain = all(i.const is not None or i in named for n in nodes if isinstance(n, Load) for i in n.index)
     known = all(isinstance(n, (Const, Load)) or (isinstance(n, Call) and n.fn in _PLAIN) for n in nodes)
     used = symbols_of(form) & axes
-    return plain and known and len(nodes) <= (LARGEST_FORM if used else LARGEST_NUMBER) and len(used) < len(axes)
+    most = thresholds().broadcast_nodes if used else thresholds().broadcast_number
+    return plain and known and len(nodes) <= most and len(used) < len(axes)
 
 
 def _reduces(stmt: Map, store: Store) -> bool:
@@ -285,7 +285,7 @@ def _spelled(stmt: Lib) -> tuple[list[Map], Map] | None:
         return None
     if any(n.const is None for v in (a, b, c) for n in v.shape):
         return None
-    row, column, k = (Range(v, ix(0), n) for v, n in zip(("row", "column", "k"), (*c.shape, a.shape[1]), strict=True))
+    row, column, k = (Range(v, ix(0), n) for v, n in zip((_ROW, _COLUMN, _TERM), (*c.shape, a.shape[1]), strict=True))
     i, j, s = (ix(r.var) for r in (row, column, k))
     left = _element(a, (i, s), bool(stmt.attrs.get("conj_a")))
     right = _element(b, (s, j), bool(stmt.attrs.get("conj_b")))

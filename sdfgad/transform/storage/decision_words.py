@@ -13,18 +13,14 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, m
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild, statements, writes
+from sdfgad.names import variable
+from sdfgad.thresholds import thresholds
 
 _BYTE = np.dtype(np.uint8)
 _WIDE: Mapping[int, np.dtype] = MappingProxyType({4: np.dtype(np.uint32), 8: np.dtype(np.uint64)})
-LEAST_BYTES = 1 << 16
-"""Of a record that is worth it."""
-FEWEST_ROWS = 8
-"""Of a number; fewer of 64 bits would take more memory than bytes."""
-FEWEST_GROUPS = 8
-"""Of rows, where each of them has enough: threads share them."""
 
 
-def widen_decisions(program: Program, keep: tuple[str, ...], least: int = LEAST_BYTES) -> Program:
+def widen_decisions(program: Program, keep: tuple[str, ...], least: int | None = None) -> Program:
     """map i = 0:6, j: { code[t, i, j] = byte(a) + byte(b) * 2 ; ... } ... map i = 0:6, j: f(code[t, i, j] & 3 == 1)
 
     ->  map g = 0:2, j: code[t, g, j] = 0
@@ -35,6 +31,7 @@ def widen_decisions(program: Program, keep: tuple[str, ...], least: int = LEAST_
     maps over the same rows looks at, bits under a mask at a time. Rows that are left over get maps of their own. keep:
     arrays somebody reads afterwards.
     """
+    least = thresholds().word_bytes if least is None else least
     for array in [a for a in program.arrays.values() if _is_record(a, least) and a.name not in keep]:
         plan = _plan(program, array)
         if plan is not None:
@@ -83,7 +80,7 @@ def _plan(program: Program, array: Array) -> _Plan | None:
         return None
     rows = _rows(array.shape[dim], 8 * dtype.itemsize // bits)
     plan = _Plan(array, dim, bits, rows, dtype)
-    return plan if rows >= FEWEST_ROWS and plan.words * dtype.itemsize <= plan.extent else None
+    return plan if rows >= thresholds().rows_per_word and plan.words * dtype.itemsize <= plan.extent else None
 
 
 def _only_store(stmt: Map, name: str) -> Store | None:
@@ -167,8 +164,8 @@ def _test(node: Expr, name: str, bits: int) -> tuple[Load, int, int] | None:
 def _rows(extent: int, most: int) -> int:
     """How many rows share a number: what divides all of them if that is not much less than there is room for, and
     enough groups for several threads."""
-    most = min(most, max(2 * FEWEST_ROWS, extent // FEWEST_GROUPS))
-    even = next((n for n in range(most, max(most // 2, FEWEST_ROWS - 1), -1) if extent % n == 0), None)
+    most = min(most, max(2 * thresholds().rows_per_word, extent // thresholds().word_groups))
+    even = next((n for n in range(most, max(most // 2, thresholds().rows_per_word - 1), -1) if extent % n == 0), None)
     return even or -(-extent // -(-extent // most))
 
 
@@ -185,7 +182,8 @@ def _grouped(stmt: Stmt, plan: _Plan) -> Iterator[Stmt]:
     row = _row(stmt, plan.array, plan.dim)
     if not isinstance(stmt, Map) or row is None:
         raise TypeError(f"{stmt!r} counts no rows")
-    group, slot = (f"{row.var}_{part}" for part in ("part", "slot"))
+    own = {r.var for r in stmt.domain}
+    group, slot = variable("g", own), variable("s", own)
     whole = plan.extent // plan.rows
     if plan.array.name in writes(stmt):
         yield _cleared(stmt, plan, row, Range(group, ix(0), ix(plan.words)))

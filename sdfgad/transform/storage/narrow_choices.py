@@ -11,11 +11,10 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, loads, rewrite, walk
 from sdfgad.ir.program import Map, Program, Stmt
 from sdfgad.ir.walk import rebuild
+from sdfgad.thresholds import thresholds
 
 _BYTE = np.dtype(np.uint8)
 _MOST_HALVINGS = 7
-_WORTH_IT = 2
-"""Choices within each other: one alone is as fast among wide numbers."""
 
 
 def narrow_choices(program: Program) -> Program:
@@ -29,25 +28,26 @@ def narrow_choices(program: Program) -> Program:
 
 
 def _narrowed(stmt: Stmt) -> Stmt:
-    if not isinstance(stmt, Map) or not any(_chooses(p.expr) for p in stmt.body):
+    fewest = thresholds().narrowed_choices
+    if not isinstance(stmt, Map) or not any(_chooses(p.expr, fewest) for p in stmt.body):
         return stmt
-    return replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, _narrow)) for p in stmt.body))
+    return replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, lambda n: _narrow(n, fewest))) for p in stmt.body))
 
 
 @lru_cache(maxsize=1 << 12)
-def _chooses(e: Expr) -> bool:
-    return any(_narrow(n) is not None for n in walk(e))
+def _chooses(e: Expr, fewest: int) -> bool:
+    return any(_narrow(n, fewest) is not None for n in walk(e))
 
 
-def _narrow(node: Expr) -> Expr | None:
-    """The number as the multiple of a power of two that bytes choose."""
+def _narrow(node: Expr, fewest: int) -> Expr | None:
+    """The number as the multiple of a power of two that bytes choose; at least so many choices within each other."""
     if not isinstance(node, Call) or node.fn != "select" or node.dtype.kind != "f":
         return None
     nodes = list(_tree(node))
     leaves = [n.value for n in nodes if isinstance(n, Const)]
     choices = [n for n in nodes if isinstance(n, Call) and n.fn == "select"]
     halvings = _halvings(leaves) if len(leaves) + len(choices) == len(nodes) else None
-    if halvings is None or len(choices) < _WORTH_IT or not all(_is_narrow(c.args[0]) for c in choices):
+    if halvings is None or len(choices) < fewest or not all(_is_narrow(c.args[0]) for c in choices):
         return None
     chosen = algebra.cast(_in_bytes(node, 2**halvings), node.dtype)
     return algebra.mul(chosen, algebra.number(0.5**halvings, node.dtype))

@@ -10,26 +10,20 @@ from sdfgad.analysis.sweeps import looked_into
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes
+from sdfgad.thresholds import thresholds
 
-SHORT = 4
-"""A variable with fewer values leaves nothing to vectorise."""
-FAR = 3
-"""What a scattered access costs beyond another one."""
-LEFT = 0.75
-"""What is left of the cost of all accesses of the maps that touch an array, at most, where it is turned."""
-LEAST_BYTES = 1 << 15
-"""Smaller arrays stay in the nearest cache however they lie."""
 Weighted = list[tuple[Map, int]]
 Item = TypeVar("Item")
 
 
-def orient_temporaries(program: Program, keep: Iterable[str], least: int = LEAST_BYTES) -> Program:
+def orient_temporaries(program: Program, keep: Iterable[str], least: int | None = None) -> Program:
     """for j: map i: t[i, j] = t[i, j - 1] + y[j, i]   ->   for j: map i: t[j, i] = t[j - 1, i] + y[j, i]
 
     For arrays of the program's own that nobody sees afterwards and that maps alone touch, where that leaves fewer
     scattered accesses in these maps. No value depends on where an element lies. `keep`: arrays somebody reads after the
     program. `least`: bytes of the smallest array to turn.
     """
+    least = thresholds().turned_bytes if least is None else least
     every = list(_weighted(program.body, 1))
     for name in free_arrays(program, frozenset(keep), least):
         last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
@@ -68,11 +62,11 @@ def _best_last(program: Program, name: str, users: Weighted) -> int | None:
     steps = [_Steps.of(program.arrays, m, name, often) for m, often in users]
     now = sum(s.cost(last) for s in steps)
     # Nothing is better than when no access to this array is scattered.
-    if sum(s.cost(None) for s in steps) > LEFT * now:
+    if sum(s.cost(None) for s in steps) > thresholds().turned_cost * now:
         return None
     found = {d: sum(s.cost(d) for s in steps) for d in range(last)}
     best = min(found, key=lambda d: found[d])
-    return best if found[best] <= LEFT * now else None
+    return best if found[best] <= thresholds().turned_cost * now else None
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class _Steps:
     @classmethod
     def of(cls, arrays: Mapping[str, Array], stmt: Map, name: str, often: int) -> _Steps:
         every = touches(stmt)
-        variables = [r.var for r in stmt.domain if trips(r) >= SHORT]
+        variables = [r.var for r in stmt.domain if trips(r) >= thresholds().vector_variable]
         others = tuple(sum(_scattered(stride(arrays[t.array], t.index, v)) for t in every if t.array != name)
                        for v in variables)
         own = tuple(([t.index for t in every if t.array == name], v) for v in variables)
@@ -101,7 +95,7 @@ class _Steps:
         apart = [other if turned is None or last is None else
                  other + sum(_scattered(stride(turned, _order(i, last), var)) for i in indices)
                  for other, (indices, var) in zip(self.others, self.own, strict=True)]
-        return self.often * (self.touched + FAR * min(apart, default=0))
+        return self.often * (self.touched + thresholds().scattered_cost * min(apart, default=0))
 
 
 def _scattered(step: int | None) -> bool:

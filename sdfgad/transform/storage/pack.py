@@ -12,11 +12,8 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, statements
+from sdfgad.thresholds import thresholds
 
-LEAST_SHARE = 0.25
-"""Of the box that has to go for polynomials in addresses to pay."""
-LEAST_BYTES = 4096
-"""Likewise."""
 Bounds = tuple[tuple[Ix, Ix], ...]
 
 
@@ -28,7 +25,7 @@ def pack(program: Program, keep: Iterable[str]) -> Program:
     """
     fixed = {*keep, *(n for s in statements(program.body) for n in _fixed(s))}
     large = {n for n, a in program.arrays.items() if a.role == "transient" and n not in fixed and not a.packing
-             and len(a.shape) > 1 and a.bytes >= LEAST_BYTES}
+             and len(a.shape) > 1 and a.bytes >= thresholds().packed_bytes}
     found = {n: packing for n, accesses in _accesses(program, large).items()
              if (packing := _packing(program.arrays[n], accesses))}
     arrays = {n: replace(a, packing=found.get(n, a.packing)) for n, a in program.arrays.items()}
@@ -76,13 +73,14 @@ def _packing(array: Array, accesses: Sequence[Access]) -> Packing | None:
         bounds = (*bounds, _tightest(array, known, bounds, k))
     packing = Packing(bounds)
     saved = array.size - packing.size
-    worth = saved >= LEAST_SHARE * array.size and saved * array.dtype.itemsize >= LEAST_BYTES
+    least = thresholds()
+    worth = saved >= least.packed_share * array.size and saved * array.dtype.itemsize >= least.packed_bytes
     return packing if worth and packing.size > 0 else None
 
 
 def _promising(array: Array, accesses: Sequence[Access]) -> bool:
     """Whether positions along one dimension depend on those along another, and no access is to all of a large box."""
-    return any(map(_coupled, accesses)) and max(map(_box, accesses)) <= (1 - LEAST_SHARE) * array.size
+    return any(map(_coupled, accesses)) and max(map(_box, accesses)) <= (1 - thresholds().packed_share) * array.size
 
 
 def _coupled(a: Access) -> bool:

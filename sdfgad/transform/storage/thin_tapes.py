@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.cost import STREAM_BYTES
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, call, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, in_terms_of, rename_symbols, statements, writes
+from sdfgad.thresholds import thresholds
 
 _CHEAP = frozenset(("add", "sub", "mul", "neg"))
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -36,7 +36,7 @@ class _Pair:
     again: Store
 
 
-def thin_tapes(program: Program, keep: tuple[str, ...], least: int = STREAM_BYTES) -> Program:
+def thin_tapes(program: Program, keep: tuple[str, ...], least: int | None = None) -> Program:
     """for u in a:b: map x in D(u): { tape[u, x] = A[x] ; A[x] += e(u, x) } ... for u in reversed(a:b): f(tape[u, x])
 
     ->  for u in a:b: map x in D(u): { if u - a is even: tape[u, x] = A[x] ; A[x] += e(u, x) } ...
@@ -46,6 +46,7 @@ def thin_tapes(program: Program, keep: tuple[str, ...], least: int = STREAM_BYTE
     made in iteration u before the map and stays; e takes additions and multiplications of what stays in the cache, and
     so does f, in which a rounding cannot decide anything. keep: arrays somebody reads afterwards.
     """
+    least = thresholds().thinned_tape if least is None else least
     big = {n for n, a in program.arrays.items() if a.role in ("transient", "tape") and a.bytes >= least} - {*keep}
     if not big:
         return program

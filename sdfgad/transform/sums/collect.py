@@ -7,7 +7,7 @@ from sdfgad.ir.expr import loads, map_indices
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Let, Map, Program, Range, Store
 from sdfgad.ir.walk import rebuild
-from sdfgad.transform.sums.triangles import LONG_ROW
+from sdfgad.thresholds import thresholds
 
 
 def collect_sums(program: Program) -> Program:
@@ -55,7 +55,7 @@ def _pair(stmt: Map, target: Store, dimension: int) -> tuple[Range, Range] | Non
 def _askew(stmt: Map, cell: Range, term: Range) -> bool:
     """Whether the map goes through a matrix in long rows, which it would cross diagonally when turned round."""
     found = [n.index for p in stmt.body for n in loads(p.expr)]
-    return (term.trips or 0) >= LONG_ROW and any(
+    return (term.trips or 0) >= thresholds().triangle_row and any(
         ix(cell.var) in index and any(term.var in i.symbols for i in index if i != ix(cell.var)) for index in found)
 
 

@@ -23,16 +23,14 @@ from sdfgad.ir.walk import (
     statements,
     writes,
 )
-from sdfgad.names import fresh
+from sdfgad.names import fresh, variable
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.sums.symmetric import matrices_of_its_own
-from sdfgad.transform.sums.triangles import LONG_ROW
 
-LINE_BYTES = 1 << 14
-"""Of all lines together: every row goes through all of them, and a derivative through as many again, which is what the
-smallest cache of usual processors holds."""
+_BODY, _HALF = variable("k"), variable("h")
 
 
-def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG_ROW) -> Program:
+def pair_by_distance(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
     """map i = 0:n, j = i + 1:n: t[i, j] = f(x[i], x[j]) ; map i = 0:n, j = i + 1:n: s[i] += g(t[i, j], x[j]) ;
     map i = 0:n, j = i + 1:n: s[j] += g(+-t[i, j], x[i])
     ->   map h = 0:2, k = 0:n: l[n * h + k] = x[k] ; map k = 0:n + n / 2: b[k] = 0 ;
@@ -46,6 +44,7 @@ def pair_by_distance(program: Program, seen: Iterable[str], long_row: int = LONG
     the same both ways but for the sign, and sums that are the same both ways or come in both. seen: arrays that
     somebody reads after the program.
     """
+    long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_above_diagonal(s, long_row) for s in statements(program.body)):
         return program
     users = matrices_of_its_own(program, seen)
@@ -165,7 +164,7 @@ def _by_distance(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, 
         alike = _fitting({k: p for k, p in pairs.items() if p.stmt.domain[0].trips == count}, users)
         rows = _Rows(count or 0, dict(arrays))
         made = rows.placed(block, alike)
-        if alike and rows.bytes <= LINE_BYTES:
+        if alike and rows.bytes <= thresholds().pair_lines:
             arrays.update(rows.arrays)
             return _by_distance(list(made), users, arrays, long_row)
     return tuple(block)
@@ -280,12 +279,12 @@ class _Rows:
         return Load(self._line(node, pair, far, made), (place,), node.dtype)
 
     def _line(self, node: Load, pair: _Pair, far: bool, made: list[Map]) -> str:
-        index = tuple(i.subs({pair.first: ix("k"), pair.second: ix("k")}) for i in node.index)
+        index = tuple(i.subs({pair.first: ix(_BODY), pair.second: ix(_BODY)}) for i in node.index)
         key = (node.array, far, index)
         if key not in self.lines:
             self.lines[key] = name = self._another(f"{node.array}_line", self.count * (1 + far), node.dtype)
-            around = (Range("h", ix(0), ix(2)), Range("k", ix(0), ix(self.count)))
-            place = ix("h") * self.count + "k" if far else ix("k")
+            around = (Range(_HALF, ix(0), ix(2)), Range(_BODY, ix(0), ix(self.count)))
+            place = ix(_HALF) * self.count + _BODY if far else ix(_BODY)
             store = Store(name, (place,), Load(node.array, index, node.dtype))
             made.append(Map(around if far else around[1:], (store,), pair.stmt.source))
         return self.lines[key]
@@ -294,12 +293,12 @@ class _Rows:
         """A sum of second bodies in a line of its own, which goes on behind the last body with the first one."""
         length, dtype = self.count + self.count // 2, self.arrays[store.array].dtype
         name = self._another(f"{store.array}_behind", length, dtype)
-        zero = Store(name, (ix("k"),), Const(dtype.type(0).item(), dtype))
-        made.append(Map((Range("k", ix(0), ix(length)),), (zero,), pair.stmt.source))
+        zero = Store(name, (ix(_BODY),), Const(dtype.type(0).item(), dtype))
+        made.append(Map((Range(_BODY, ix(0), ix(length)),), (zero,), pair.stmt.source))
         for start, stop in ((0, self.count), (self.count, length)):
-            index = tuple(i.subs({pair.second: ix("k") - start}) for i in store.index)
-            part = Store(store.array, index, Load(name, (ix("k"),), dtype), "+")
-            self.late.append(Map((Range("k", ix(start), ix(stop)),), (part,), pair.stmt.source))
+            index = tuple(i.subs({pair.second: ix(_BODY) - start}) for i in store.index)
+            part = Store(store.array, index, Load(name, (ix(_BODY),), dtype), "+")
+            self.late.append(Map((Range(_BODY, ix(start), ix(stop)),), (part,), pair.stmt.source))
         return replace(store, array=name, index=(ix(pair.first) + pair.second + 1,))
 
     def _matrix(self, name: str) -> str:

@@ -8,9 +8,8 @@ from sdfgad.analysis.dependence import clash, edges
 from sdfgad.analysis.region import region_of
 from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, rename_symbols, with_children
+from sdfgad.thresholds import thresholds
 
-MOST_STATEMENTS = 8
-"""In the body of a loop that is looked at: each is compared with what goes there."""
 Path = tuple[Range, ...]
 
 
@@ -50,7 +49,7 @@ def _neighbours(first: Stmt, second: Stmt, path: Path) -> Loop | None:
 def _joined(loop: Loop, stmt: Map, path: Path, sooner: bool) -> Loop | None:
     """The loop with the points of the map in its iterations, which come sooner so, or later."""
     body = [s for s in loop.body if isinstance(s, Map)]
-    if not len(loop.body) == len(body) <= MOST_STATEMENTS or loop.parallel or loop.until is not None or \
+    if not len(loop.body) == len(body) <= thresholds().joined_statements or loop.parallel or loop.until is not None or \
             len(stmt.domain) != 2 or abs(loop.range.step) != 1 or any(r.step != 1 for r in stmt.domain):
         return None
     inside = (*path, loop.range)

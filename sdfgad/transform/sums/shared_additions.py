@@ -8,12 +8,9 @@ from sdfgad.analysis.rows import other_slice, points, touches
 from sdfgad.ir.expr import Expr, Local, loads
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import all_writes, children, conflicts, in_terms_of, with_children
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
 
-LEAST = 8
-"""Points from which on a pass over a row counts."""
-FAR = 8
-"""Statements between two maps, at most."""
 _NAME = "added"
 
 
@@ -48,9 +45,10 @@ def _block(block: Block) -> Block:
 def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] | None:
     """Where an earlier map adds the same, past statements that may come after this one as well; both as one map."""
     store = only_store(stmt)
-    if store is None or store.op != "+" or len(stmt.domain) != 1 or points(stmt) < LEAST or len(loads(store.expr)) < 2:
+    short = points(stmt) < thresholds().shared_addition
+    if store is None or store.op != "+" or len(stmt.domain) != 1 or short or len(loads(store.expr)) < 2:
         return None
-    for k in range(len(done) - 1, max(-1, len(done) - 1 - FAR), -1):
+    for k in range(len(done) - 1, max(-1, len(done) - 1 - thresholds().shared_additions_apart), -1):
         first = done[k]
         both = _both(first, stmt) if isinstance(first, Map) else None
         if both is not None:

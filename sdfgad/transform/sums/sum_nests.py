@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, call, loads, map_indices
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, View
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
+from sdfgad.names import variables
 from sdfgad.transform.normal.spelling import accumulating, only_store
 from sdfgad.transform.products.factorise import Sum, factorised
 
@@ -76,9 +77,7 @@ class _Nests:
 
 
 def _upward(r: Range) -> Range | None:
-    if r.step == -1:
-        return Range(r.var, r.stop + 1, r.start + 1)
-    return r if r.step == 1 else None
+    return r.upwards if abs(r.step) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class _Product:
     arrays: Mapping[str, Array]
     private: frozenset[str]
     values: dict[str, _Value] = field(default_factory=dict)
-    count: int = 0
+    variables: Iterator[str] = field(default_factory=lambda: variables("p"))
     work: float = 0.0
 
     def run(self, body: Block) -> tuple[Store, Factors, Ranges, float] | None:
@@ -151,8 +150,7 @@ class _Product:
         return call("conj", load) if conj and view.dtype.kind == "c" else load
 
     def _range(self, extent: Ix) -> Range:
-        self.count += 1
-        return Range(f"p{self.count}_", ix(0), extent)
+        return Range(next(self.variables), ix(0), extent)
 
     def _spend(self, domain: Ranges, e: Expr) -> None:
         points = 1.0
@@ -185,7 +183,8 @@ class _Product:
         fresh_names = {r.var: self._range(r.stop).var for r in value.sums}
         moved: dict[str, Ix] = {v: i for v, i in zip(value.variables, e.index, strict=True) if v is not None}
         moved |= {old: ix(new) for old, new in fresh_names.items()}
-        sums = tuple(Range(fresh_names[r.var], r.start.subs(moved), r.stop.subs(moved), r.step) for r in value.sums)
+        sums = tuple(replace(r, var=fresh_names[r.var], start=r.start.subs(moved), stop=r.stop.subs(moved))
+                     for r in value.sums)
         return tuple(map_indices(f, lambda i: i.subs(moved)) for f in value.factors), sums
 
 

@@ -8,14 +8,10 @@ from sdfgad.ir import algebra
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import conflicts, expr_reads, rebuild_blocks, rename_symbols
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, size, stored_box
 from sdfgad.transform.clearing.stale import without
 from sdfgad.transform.normal.spelling import only_store
-
-LEAST = 512
-"""Elements from which on a pass over a box counts."""
-FAR = 64
-"""Statements between a box and its last part, at most."""
 
 
 def sum_pieces(program: Program) -> Program:
@@ -44,9 +40,9 @@ def _block(work: list[Stmt]) -> Block:
     gone: set[int] = set()
     for k in list(sums):
         whole = sums[k]  # as it is by now: with what was added to it
-        if size(whole.box) < LEAST or not _plain(whole):
+        if size(whole.box) < thresholds().sum_piece or not _plain(whole):
             continue
-        places = [p for p in range(len(work)) if abs(p - k) <= FAR and p not in gone]
+        places = [p for p in range(len(work)) if abs(p - k) <= thresholds().sum_pieces_apart and p not in gone]
         found = _pieces(work, sums, k, [p for p in places if p > k]) or \
             _pieces(work, sums, k, [p for p in places[::-1] if p < k])
         for place in found:

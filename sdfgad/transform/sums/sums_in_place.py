@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, range_elems, reads, statements, with_children
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.temporaries import Scope, settle_sums
-
-MOST_STATEMENTS = 12
-"""In the body of a loop that is looked at."""
 
 
 def sum_in_place(program: Program, seen: Iterable[str]) -> Program:
@@ -49,7 +47,7 @@ class _Work:
 
     def loop(self, stmt: Loop, path: tuple[Range, ...]) -> Loop:
         maps = [s for s in stmt.body if isinstance(s, Map)]
-        if not len(stmt.body) == len(maps) <= MOST_STATEMENTS or stmt.until is not None:
+        if not len(stmt.body) == len(maps) <= thresholds().summed_statements or stmt.until is not None:
             return stmt
         scope = Scope(self.before.arrays, self._private(stmt), path)
         return replace(stmt, body=tuple(settle_sums(maps, scope)))

@@ -11,15 +11,13 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import conflicts, expr_reads, reads, rebuild_blocks, statements, writes
 from sdfgad.names import fresh
-from sdfgad.transform.sums.triangles import LONG_ROW
+from sdfgad.thresholds import thresholds
 
 _CHEAP = frozenset(("add", "sub", "mul", "neg", "abs", "select", "lt", "le", "gt", "ge", "eq", "ne", "not", "and", "or",
                     "maximum", "minimum", "cast"))
-SUMS_PER_COST = 4
-"""Sums that one saved root or division pays for: each is added to in two places."""
 
 
-def halve_symmetric(program: Program, seen: Iterable[str], long_row: int = LONG_ROW) -> Program:
+def halve_symmetric(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
     """map i = 0:n, j = 0:n: t[i, j] = f(i, j) ; map i = 0:n, j = 0:n: s[i] += g(t[i, j], i, j), f(j, i) = +-f(i, j)
     ->   map i = 0:n, j = i + 1:n: t[i, j] = f(i, j) ; map i = 0:n: d[i] = f(i, i) ;
          map i = 0:n, j = i + 1:n: s[i] += g(t[i, j], i, j) ; map i = 0:n, j = i + 1:n: s[j] += g(+-t[i, j], j, i) ;
@@ -28,6 +26,7 @@ def halve_symmetric(program: Program, seen: Iterable[str], long_row: int = LONG_
     For matrices that nobody else looks at, made of each other point by point, when making them takes roots, divisions
     or the like. seen: arrays that somebody reads after the program.
     """
+    long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_square(s, long_row) for s in statements(program.body)):
         return program
     users = matrices_of_its_own(program, seen)
@@ -95,7 +94,7 @@ def _halved(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, Array
         known = _symmetric(alike, users)
         members = {k: p for k, p in alike.items() if p.makes in known or known.keys() & reads(p.stmt)}
         makers = [p for p in members.values() if p.makes in known]
-        if SUMS_PER_COST * sum(map(_cost, makers)) >= len(members) - len(makers) > 0:
+        if thresholds().sums_per_cost * sum(map(_cost, makers)) >= len(members) - len(makers) > 0:
             return _replaced(block, members, _Halves(known, arrays))
     return tuple(block)
 

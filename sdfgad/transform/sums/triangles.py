@@ -10,22 +10,21 @@ from sdfgad.ir.expr import Call, Const, Expr, Index, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild_blocks, statements, writes
+from sdfgad.thresholds import thresholds
 
 _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (1, -1), "le": (-1, 0), "lt": (-1, -1)})
 """`a op b` for integers is `sign * (a - b) + shift >= 0`."""
 _OPPOSITE: Mapping[str, str] = MappingProxyType({"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"})
-LONG_ROW = 24
-"""Points in the mean row of a triangle from which on half the points cost less than whole rows: starting and ending a
-row of changing length costs as much as some vectors of points."""
 
 
-def narrow_triangles(program: Program, seen: Iterable[str], long_row: int = LONG_ROW) -> Program:
+def narrow_triangles(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
     """map i = 0:n, j = 0:n: t[i, j] = f(i, j) ; map i = 0:n, j = 0:n: s += select(j > i, g(t[i, j]), 0)
     ->   map i = 0:n, j = i + 1:n: t[i, j] = f(i, j) ; map i = 0:n, j = i + 1:n: s += g(t[i, j])
 
     Where nobody else looks at a matrix t that such a sum reads, nor at those that are read only to make it. Sums that
     read no such matrix stay: there is nothing to save. seen: arrays that somebody reads after the program.
     """
+    long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_triangle(s, long_row) for s in statements(program.body)):
         return program
     users = _Users.of(program, frozenset(seen), long_row)

@@ -8,10 +8,8 @@ from sdfgad.analysis.rows import stride, touches
 from sdfgad.analysis.turned import may_turn, turned
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, with_children
+from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.spelling import only_store
-
-MOST_STATEMENTS = 12
-"""In the body of a loop that is looked at: each of its statements is compared with the sum, twice."""
 
 
 def turn_sums(program: Program) -> Program:
@@ -42,7 +40,7 @@ def _block(program: Program, block: Block, path: tuple[Range, ...]) -> Block:
 def _loop(program: Program, loop: Loop, path: tuple[Range, ...]) -> Loop:
     """The loop with all sums turned that run along rows then."""
     body = [s for s in loop.body if isinstance(s, Map)]
-    if loop.parallel or loop.until is not None or not len(loop.body) == len(body) <= MOST_STATEMENTS:
+    if loop.parallel or loop.until is not None or not len(loop.body) == len(body) <= thresholds().turned_statements:
         return loop
     for stmt in tuple(body):
         made = _along_rows(program.arrays, stmt, path)

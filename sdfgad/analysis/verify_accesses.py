@@ -1,0 +1,261 @@
+"""Which elements a program touches, at chosen points: an index outside its array, iterations that meet.
+
+Every fault has a witness, a point of the iteration space at which the indices were computed as numbers: nothing is
+reported that does not happen. An affine index over a box leaves its array at a corner if anywhere; for what depends on
+data, and for what data decide to run, nothing is said.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
+from sdfgad.ir.index import Ix
+from sdfgad.ir.primal import PRIMALS
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
+from sdfgad.ir.verify import Fault
+from sdfgad.ir.walk import children, statements
+
+Env: TypeAlias = Mapping[str, int]
+Element: TypeAlias = tuple[str, tuple[int, ...]]
+Guards: TypeAlias = tuple[tuple[Expr, bool], ...]
+Chosen: TypeAlias = Callable[[range], tuple[int, ...]]
+"""Some of the numbers that a range runs through."""
+READ, ADDED, WRITTEN = "reads", "adds to", "writes"
+MOST_POINTS = 256
+"""Points at which one statement is looked at."""
+MOST_ELEMENTS = 1 << 12
+"""Elements of an operand that are compared with those of others, one by one."""
+
+
+class Unsettled(LookupError):
+    """What decides an index or a condition is not known here."""
+
+
+def access_faults(program: Program) -> Iterator[Fault]:
+    """Elements outside their arrays, maps and parallel loops whose iterations meet, operands that overlap."""
+    yield from _Places(program).block(program.body, (), ())
+
+
+@dataclass
+class _Places:
+    """A walk through the program. Known constants decide what they can."""
+
+    program: Program
+    sure: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Behind what may raise an exception nothing is sure to run.
+        self.sure = not self.program.failures
+
+    def block(self, block: Block, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
+        for stmt in block:
+            yield from self.statement(stmt, path, guards)
+
+    def statement(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
+        look = _Look(self.program.arrays, self.known)
+        if isinstance(stmt, (Map, Lib)):
+            yield from look.statement(stmt, path, guards, self.sure)
+        elif isinstance(stmt, If):
+            yield from self.block(stmt.then, path, (*guards, (stmt.cond, True)))
+            yield from self.block(stmt.orelse, path, (*guards, (stmt.cond, False)))
+        elif isinstance(stmt, Loop):
+            if stmt.parallel and not any(isinstance(s, Loop) and s.behind for s in statements(stmt.body)):
+                yield from look.parallel(stmt, path, guards)
+            yield from self._unsure(stmt, (*path, stmt.range), guards, stmt.until is None)
+        elif isinstance(stmt, While):
+            yield from self._unsure(stmt, path, guards, False)
+
+    def _unsure(self, stmt: Loop | While, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
+        """What is in a loop; data decide how often it runs unless that is `sure`."""
+        before, self.sure = self.sure, self.sure and sure
+        yield from self.block(stmt.body, path, guards)
+        self.sure = before
+
+    def known(self, array: str, at: tuple[int, ...]) -> int:
+        """An element of a constant."""
+        value = None if array in self.program.live else self.program.constants.get(array)
+        if value is None or len(at) != value.ndim or any(not 0 <= p < n for p, n in zip(at, value.shape, strict=True)):
+            raise Unsettled(array)
+        return int(value[at])
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One statement at chosen points."""
+
+    arrays: Mapping[str, Array]
+    read: Callable[[str, tuple[int, ...]], int]
+
+    def statement(self, stmt: Map | Lib, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
+        around = list(islice(self.points(path, {}, guards, _ends), MOST_POINTS))
+        if sure:
+            yield from islice((f for env in around for f in self.outside(stmt, env)), 1)
+        first_and_last = around[:1] + around[-1:] if len(around) > 1 else around
+        for env in first_and_last:
+            found = self.independent(stmt, env) if isinstance(stmt, Map) else self.apart(stmt, env)
+            yield from islice(found, 1)
+
+    def number(self, i: Ix, env: Env) -> int:
+        return i.evaluate(env, self.read)
+
+    def points(self, ranges: tuple[Range, ...], env: Env, guards: Guards, chosen: Chosen) -> Iterator[dict[str, int]]:
+        """Points of the ranges at which the guards hold; none where data decide."""
+        if not ranges:
+            if self.holds(guards, env):
+                yield dict(env)
+            return
+        r, rest = ranges[0], ranges[1:]
+        try:
+            values = range(self.number(r.start, env), self.number(r.stop, env), r.step)
+        except LookupError:
+            return
+        for value in chosen(values):
+            yield from self.points(rest, {**env, r.var: value}, guards, chosen)
+
+    def holds(self, guards: Guards, env: Env) -> bool:
+        try:
+            return all(bool(self.value(cond, env)) == truth for cond, truth in guards)
+        except LookupError:
+            return False
+
+    def value(self, e: Expr, env: Env) -> Any:
+        """The number an expression stands for, if indices and constants decide it."""
+        if isinstance(e, Const):
+            return e.dtype.type(e.value)
+        if isinstance(e, Index):
+            return e.dtype.type(self.number(e.ix, env))
+        if isinstance(e, Load) and self.arrays[e.array].dtype.kind in "iub":
+            return e.dtype.type(self.read(e.array, tuple(self.number(i, env) for i in e.index)))
+        if not isinstance(e, Call) or e.fn == "cast":
+            raise Unsettled
+        if e.fn == "select":
+            return self.value(e.args[1] if self.value(e.args[0], env) else e.args[2], env)
+        with np.errstate(all="ignore"):
+            return PRIMALS[e.fn](*(self.value(a, env) for a in e.args))
+
+    # inside the array
+
+    def outside(self, stmt: Map | Lib, env: Env) -> Iterator[Fault]:
+        for name, at, point in self.touched_at_ends(stmt, env):
+            array = self.arrays[name]
+            if len(at) == len(array.shape) and (any(not 0 <= p < n for p, n in zip(at, array.shape, strict=True)) or
+                                                array.packing is not None and not array.packing.holds(at)):
+                yield Fault("inside", f"{name}{list(at)} lies outside {list(array.shape)}"
+                            f"{' packed' if array.packing else ''} at {_point(point)}", stmt)
+
+    def touched_at_ends(self, stmt: Map | Lib, env: Env) -> Iterator[tuple[str, tuple[int, ...], Env]]:
+        if isinstance(stmt, Map):
+            for here in islice(self.points(stmt.domain, env, (), _ends), MOST_POINTS):
+                yield from ((name, at, here) for _, (name, at) in self.of_map(stmt, here))
+            return
+        for view in (*stmt.ins, *stmt.outs):
+            for point, (name, at) in self.of_view(view, env, _ends):
+                yield name, at, point
+
+    def of_map(self, stmt: Map, point: Env) -> Iterator[tuple[str, Element]]:
+        """What the body does at one point, whatever is chosen."""
+        for part in stmt.body:
+            for node in walk(part.expr, certain):
+                if isinstance(node, Load):
+                    yield from self.element(READ, node.array, node.index, point)
+            if isinstance(part, Store):
+                yield from self.element(ADDED if part.op else WRITTEN, part.array, part.index, point)
+
+    def element(self, how: str, name: str, index: tuple[Ix, ...], point: Env) -> Iterator[tuple[str, Element]]:
+        try:
+            yield how, (name, tuple(self.number(i, point) for i in index))
+        except LookupError:
+            return
+
+    def of_view(self, view: View, env: Env, chosen: Chosen) -> Iterator[tuple[Env, Element]]:
+        domain = tuple(Range(axis(k), n - n, n) for k, n in enumerate(view.shape))
+        for point in islice(self.points(domain, env, (), chosen), MOST_ELEMENTS):
+            for _, element in self.element(READ, view.array, view.index, point):
+                yield point, element
+
+    # independent of each other
+
+    def independent(self, stmt: Map, env: Env) -> Iterator[Fault]:
+        """Iterations of a map neither read nor replace what others write; they may add to the same element."""
+        written = {p.array for p in stmt.body if isinstance(p, Store)}
+        if not stmt.domain or not written:
+            return
+        points = list(islice(self.points(stmt.domain, env, (), _few), MOST_POINTS))
+        mine = [[(how, e) for how, e in self.of_map(stmt, p) if e[0] in written] for p in points]
+        yield from (Fault("independent", what, stmt) for what in _meetings(points, mine))
+
+    def apart(self, stmt: Lib, env: Env) -> Iterator[Fault]:
+        """Results lie where no operand does."""
+        inputs = {v.array for v in stmt.ins}
+        for out in stmt.outs:
+            if out.array not in inputs:
+                continue
+            written = {e for _, e in self.of_view(out, env, _all)}
+            for view in stmt.ins:
+                met = written & {e for _, e in self.of_view(view, env, _all)} if view.array == out.array else set()
+                if met:
+                    name, at = min(met)
+                    yield Fault("operands", f"{name}{list(at)} is an operand of {stmt.op} and its result", stmt)
+
+    def parallel(self, stmt: Loop, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
+        """Iterations of a parallel loop touch nothing that others write, what is private aside."""
+        for env in islice(self.points(path, {}, guards, _ends), 1):
+            turns = list(self.points((stmt.range,), env, (), _few))
+            mine = [[(how, e) for how, e in self.of_block(stmt.body, turn, frozenset(stmt.private))] for turn in turns]
+            yield from (Fault("independent", what, stmt) for what in islice(_meetings(turns, mine, exclusive=True), 1))
+
+    def of_block(self, block: Block, env: Env, private: frozenset[str]) -> Iterator[tuple[str, Element]]:
+        """What statements touch in one iteration, at a few points."""
+        for stmt in block:
+            if isinstance(stmt, Map):
+                for point in islice(self.points(stmt.domain, env, (), _few), MOST_POINTS):
+                    yield from (t for t in self.of_map(stmt, point) if t[1][0] not in private)
+            elif isinstance(stmt, Lib):
+                for view in stmt.ins:
+                    yield from ((READ, e) for _, e in self.of_view(view, env, _few) if e[0] not in private)
+                for view in stmt.outs:
+                    yield from ((WRITTEN, e) for _, e in self.of_view(view, env, _few) if e[0] not in private)
+            elif isinstance(stmt, Loop) and stmt.until is None:
+                for point in self.points((stmt.range,), env, (), _few):
+                    yield from self.of_block(stmt.body, point, private | frozenset(stmt.private))
+            elif isinstance(stmt, If):
+                for inner, truth in zip(children(stmt), (True, False), strict=True):
+                    if self.holds(((stmt.cond, truth),), env):
+                        yield from self.of_block(inner, env, private)
+
+
+def _meetings(points: list[dict[str, int]], touched: list[list[tuple[str, Element]]],
+              exclusive: bool = False) -> Iterator[str]:
+    """Elements that one iteration writes and another one touches. exclusive: adding counts as writing."""
+    writer: dict[Element, int] = {}
+    for k, mine in enumerate(touched):
+        for how, e in mine:
+            if how != READ and writer.setdefault(e, k) != k and (how == WRITTEN or exclusive):
+                yield f"{e[0]}{list(e[1])} is written at {_point(points[writer[e]])} and at {_point(points[k])}"
+    for k, mine in enumerate(touched):
+        for how, e in mine:
+            if how == READ and writer.get(e, k) != k:
+                yield f"{e[0]}{list(e[1])} is written at {_point(points[writer[e]])} and read at {_point(points[k])}"
+
+
+def _ends(values: range) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((values[0], values[-1]))) if values else ()
+
+
+def _few(values: range) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*values[:2], *values[-1:])))
+
+
+def _all(values: range) -> tuple[int, ...]:
+    return tuple(values)
+
+
+def _point(env: Env) -> str:
+    return ", ".join(f"{v} = {n}" for v, n in env.items()) or "the one point there is"
+
+

@@ -1,0 +1,62 @@
+"""The threads of this process: compiled once per compiler, loaded once, given to every compiled program.
+
+Not those of the OpenMP runtime that the compiler brings: other libraries of the process use them too, and how long they
+spin is decided for all of them when they are loaded.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from sdfgad.codegen.cache import cache, key_of, publish
+from sdfgad.codegen.toolchain import environment, find_compiler, run
+from sdfgad.cores import core_quota
+
+SOURCES = Path(__file__).parent / "runtime" / "threads"
+POOL, CALLS = "pool.so", "openmp.o"
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-w")
+
+
+def threads_text() -> str:
+    """What of them is part of every program, for cache keys."""
+    return "".join((SOURCES / name).read_text() for name in ("openmp.cpp", "table.h"))
+
+
+def link_flags() -> tuple[str, ...]:
+    """For a program: what the compiler's OpenMP calls, and no OpenMP runtime beside it."""
+    if "clang" in find_compiler().version:
+        return str(_made("openmp.cpp", CALLS, ("-c", "-fopenmp"))), "-fopenmp"
+    return str(_made("openmp.cpp", CALLS, ("-c",))), "-pthread", "-Wl,-z,defs"
+
+
+def _made(source: str, name: str, how: tuple[str, ...]) -> Path:
+    return _compiled(os.fspath(cache.path), source, name, how)
+
+
+@lru_cache(maxsize=8)
+def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
+    """The file in the cache folder `root`."""
+    del root
+    text = "".join(file.read_text() for file in sorted(SOURCES.iterdir()))
+
+    def build(folder: Path) -> None:
+        run((find_compiler().path, *FLAGS, *how, str(SOURCES / source), "-o", str(folder / name)), code="SG505")
+
+    return publish(key_of("threads", source, text, FLAGS, *environment()), build) / name
+
+
+@lru_cache(maxsize=1)
+def pool() -> ctypes.CDLL:
+    """The threads themselves: one set of them in a process, whatever cache folders it uses."""
+    library = ctypes.CDLL(str(_made("pool.cpp", POOL, ("-shared",))))
+    library.sg_threads.restype = ctypes.c_void_p
+    library.sg_quota(core_quota())
+    return library
+
+
+def attach(program: ctypes.CDLL) -> None:
+    """Give the threads to a program that has just been loaded."""
+    program.sg_attach.argtypes = (ctypes.c_void_p,)
+    program.sg_attach(pool().sg_threads())

@@ -1,0 +1,52 @@
+"""The function itself, compiled."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sdfgad.arguments import bind
+from sdfgad.pipeline import Primal, primal
+from sdfgad.references import as_method, reduced
+from sdfgad.repeat import UNLIKE, Repeat
+from sdfgad.tracebacks import shortened
+from sdfgad.translations import valid
+
+
+class Compiled:
+    """What `forward` makes; compiled at the first call for each set of shapes, dtypes and constants.
+
+    fn: the function itself.
+    """
+
+    def __init__(self, fn: Callable[..., Any], source: str = "") -> None:
+        functools.update_wrapper(self, fn)
+        self.fn, self._source = fn, source
+        self._known: dict[Any, list[Primal]] = {}
+        self._repeat: Repeat | None = None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        found = UNLIKE if self._repeat is None else self._repeat(args, keywords)
+        return self._called(args, keywords) if found is UNLIKE else found
+
+    @shortened
+    def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """What a call gives that is not like the one before."""
+        bound = bind(self.fn, args, keywords)
+        code = valid(self._known.setdefault(bound.signature, []),
+                     lambda: primal(self.fn, bound, source=self._source))
+        value = code.run(bound, frozenset())[0]
+        self._repeat = code.repeats(lambda: code.repeat(self.fn, bound))
+        return value
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return as_method(self, instance)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return reduced(self, again, {"source": self._source})
+
+
+def again(fn: Any, options: dict[str, Any]) -> Compiled:
+    """What was pickled or copied."""
+    return Compiled(getattr(fn, "fn", fn), **options)

@@ -1,0 +1,107 @@
+"""Tuples, lists, dicts and objects as trees: how they are built, and the leaves that hold the data."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.values import ListValue, Record, Value, contained
+from sdfgad.trees import DICTS, assembled, contents, is_named, is_plain_dataclass, step
+
+
+@dataclass(frozen=True)
+class Form:
+    """The class of a container, and what it has under each key; a leaf has none."""
+
+    kind: type
+    items: tuple[tuple[Any, Form | None], ...]
+
+
+def items_in(value: Value) -> Mapping[Any, Value] | None:
+    """What is in a container, by position, key or name; None for a leaf."""
+    if isinstance(value, Record):
+        return value.items
+    if isinstance(value, ListValue):
+        return dict(enumerate(value.items))
+    return contents(value) if isinstance(value, (tuple, list)) else None
+
+
+def is_tree(value: Value) -> bool:
+    """Whether a value is a container with items."""
+    return items_in(value) is not None
+
+
+def taken_in(ctx: Context, value: Value) -> Value:
+    """A dict or object of data from outside as one of the program."""
+    form = type(value)
+    data = form in DICTS or is_plain_dataclass(form) and form.__module__.split(".")[0] != "sdfgad"
+    if not data or contents(value) is None:
+        return value
+    if isinstance(value, dict):
+        return Record(type(value), {k: taken_in(ctx, outside(ctx, v, str(k))) for k, v in value.items()}, -1)
+    found = {k: found_outside(ctx, value, k, v) for k, v in (contents(value) or {}).items()}
+    return Record(type(value), {k: taken_in(ctx, v) for k, v in found.items()}, -1)
+
+
+def form_of(value: Value) -> Form | None:
+    """How a value is built."""
+    items = items_in(value)
+    if items is None:
+        return None
+    kind = value.form if isinstance(value, Record) else list if isinstance(value, ListValue) else type(value)
+    return Form(kind, tuple((k, form_of(v)) for k, v in items.items()))
+
+
+def leaves_of(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
+    """The leaves, each with the way to it as it is written in the source."""
+    items = items_in(value)
+    if items is None:
+        yield path, value
+        return
+    kind = value.form if isinstance(value, Record) else type(value)
+    for key, item in items.items():
+        yield from leaves_of(item, path + (f"[{key}]" if isinstance(value, ListValue) else step(kind, key)))
+
+
+def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
+    """A container of this form with other leaves; what can be changed in it, may be at `depth`."""
+    if form is None:
+        return next(leaves)
+    items = {k: rebuilt(f, leaves, depth) for k, f in form.items}
+    if issubclass(form.kind, tuple):
+        return assembled(form.kind if is_named(form.kind) else tuple, items)
+    return ListValue(list(items.values()), depth) if form.kind is list else Record(form.kind, items, depth)
+
+
+def mapped(value: Value, leaf: Callable[[Value], Value], depth: int) -> Value:
+    """The same container with `leaf(x)` in place of every leaf."""
+    return rebuilt(form_of(value), iter([leaf(v) for _, v in leaves_of(value)]), depth)
+
+
+def mutable_parts(value: Value) -> list[ListValue | Record]:
+    """The lists, dicts and objects in a value, itself among them."""
+    return [v for v in contained(value) if isinstance(v, (ListValue, Record))]
+
+
+def difference(before: Form | None, after: Form | None, path: str) -> str:
+    """What tells two forms apart, in the words of an error message; "" if nothing does."""
+    if before == after:
+        return ""
+    if before is None or after is None:
+        return f"{path} is {_named(before)} first, then {_named(after)}"
+    if before.kind is not after.kind:
+        return f"{path} is {_named(before)} first, then {_named(after)}"
+    keys, others = [k for k, _ in before.items], [k for k, _ in after.items]
+    if keys != others and issubclass(before.kind, (tuple, list)):
+        return f"{path} has {len(keys)} items first, then {len(others)}"
+    if keys != others:
+        told = sorted(map(repr, set(keys) ^ set(others)))
+        return f"{path} has {', '.join(told)} only sometimes" if told else f"the keys of {path} change their order"
+    return next(found for (k, a), (_, b) in zip(before.items, after.items, strict=True)
+                if (found := difference(a, b, path + step(before.kind, k))))
+
+
+def _named(form: Form | None) -> str:
+    return "a single value" if form is None else f"a {form.kind.__name__}"

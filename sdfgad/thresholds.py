@@ -1,0 +1,321 @@
+"""Every size from which on something is worth doing, and up to which it is done: one table, one place to change it.
+
+None of them decides whether a result is right. They are measured on usual processors; facts of a machine, such as the
+length of a line of the cache, stand where they are used. For tests, `SDFGAD_THRESHOLDS=least` in the environment, or
+`changed(LEAST)`, lets every transformation have programs of a few elements.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+VARIABLE = "SDFGAD_THRESHOLDS"
+
+
+def _from(default: Any, least: Any) -> Any:
+    """A value from which on something is worth it, and another one for tests, from which it nearly always is."""
+    return field(default=default, metadata={"least": least})
+
+
+@dataclass(frozen=True)
+class JoinLimits:
+    """points: of a map, from which a pass over them counts. rows: only maps over one range count. arrays: with other
+    elements at each point of a row, that a processor can follow at once. far: most statements between two maps. stride:
+    the longest way from neighbour to neighbour that caches do not mind."""
+
+    points: int = 512
+    rows: bool = False
+    arrays: int = 30
+    far: int = 60
+    stride: int = 4
+
+
+@dataclass(frozen=True)
+class RowLimits:
+    """reuse: bytes that must be saved from going through memory. work: element accesses from which threads pay.
+    nearby: bytes that stay in a core's cache. stack: bytes of private arrays. trips: rows that keep threads busy.
+    stream: bytes next to each other to work on where they do not stay in the cache: a line of each page is too few.
+    far: bytes that no cache of a core holds. narrow: bytes next to each other that a loop should have at least."""
+
+    reuse: int = 1 << 20
+    work: int = 1 << 18
+    nearby: int = 3 << 16
+    stack: int = 1 << 16
+    trips: int = 64
+    fewest: int = 8
+    stream: int = 256
+    far: int = 1 << 21
+    narrow: int = 256
+
+
+@dataclass(frozen=True)
+class LineLimits:
+    """uses: scattered accesses per element that is copied, from which on copies pay. stack: bytes of all lines."""
+
+    uses: float = 1.0
+    stack: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class ClearingLimits:
+    """What is worth a first iteration of its own: points: cleared per iteration; statements: that stand twice then."""
+
+    points: int = 512
+    statements: int = 256
+
+
+@dataclass(frozen=True)
+class ShiftLimits:
+    """size: elements of a copy worth the cuts. whole: the part of them that its largest piece has, at least. more: maps
+    that the cuts add, at most."""
+
+    size: int = 1 << 10
+    whole: float = 0.75
+    more: int = 4
+
+
+@dataclass(frozen=True)
+class TurnLimits:
+    """What is worth a body of twice the length: points: of the copy; share: of all points of an iteration; statements:
+    in the body; trips: of the loop."""
+
+    points: int = 512
+    share: float = 1 / 8
+    statements: int = 64
+    trips: int = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """By the pass, or the part of the compiler, that looks at them. Each object is its own key in dictionaries."""
+
+    # Rows that stay in the cache.
+    joining: JoinLimits = _from(JoinLimits(), least=JoinLimits(points=1))
+    small_rows: JoinLimits = _from(JoinLimits(points=64, rows=True), least=JoinLimits(points=1, rows=True))
+    """Points of rows that are joined last: what they would hide from other passes is settled by then."""
+    rows: RowLimits = _from(RowLimits(), least=RowLimits(reuse=1, work=1, nearby=1 << 9, trips=2, fewest=2, stream=8,
+                                                        far=1, narrow=8))
+    lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
+    clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
+    shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))
+    turns: TurnLimits = _from(TurnLimits(), least=TurnLimits(points=0, share=0.0, trips=2))
+    sum_piece: int = _from(512, least=1)
+    """Elements of a box of a sum from which on a pass over it counts (`sum_pieces`)."""
+    sum_pieces_apart: int = 64
+    """Statements between a box and its last part, at most (`sum_pieces`)."""
+    turned_statements: int = 12
+    """In the body of a loop that `turn_sums` looks at: each is compared with the sum, twice."""
+    shared_addition: int = _from(8, least=1)
+    """Points of a row from which on a pass over it counts (`share_additions`)."""
+    shared_additions_apart: int = 8
+    """Statements between two maps, at most (`share_additions`)."""
+    summed_statements: int = 12
+    """In the body of a loop that `sum_in_place` looks at."""
+    sums_per_cost: int = _from(4, least=1 << 10)
+    """Sums that one saved root or division pays for: each is added to in two places (`halve_symmetric`)."""
+    triangle_row: int = _from(24, least=1)
+    """Points in the mean row of a triangle from which on half the points cost less than whole rows: starting and ending
+    a row of changing length costs as much as some vectors of points."""
+    pair_lines: int = 1 << 14
+    """Bytes of all lines together (`pair_by_distance`): every row goes through all of them, and a derivative through as
+    many again, which is what the smallest cache of usual processors holds."""
+    joined_statements: int = 8
+    """In the body of a loop that `join_updates` looks at: each is compared with what goes there."""
+    blocks_ahead: int = _from(2, least=1)
+    """Blocks that a group has done more than the next one, before that one begins another block."""
+    blocked_iterations: int = _from(8, least=4)
+    """Iterations from which on a loop is worth a loop over blocks of them."""
+    blocked_statements: int = 8
+    """In the body of a loop that `block_loops` looks at: each is compared with all others, once per part."""
+    written_out: int = 32
+    """Points of what is left of four iterations (`block_loops`); more stay a loop."""
+    at_once: int = _from(16, least=1)
+    """Points of the inner loop of what is done at once (`block_loops`): less does not pay for the rest."""
+    exchanged_statements: int = 8
+    """In an inner loop that `exchange_loops` looks at: each is compared with all others."""
+    jammed_stores: int = 12
+    """Of all recurrences that run side by side (`jam_sweeps`): those of more do not fit into the registers."""
+    jammed_bytes: int = 1 << 15
+    """Of what sweeps side by side get for themselves, so that it stays in the nearest cache and fits on a stack."""
+    fused_nodes: int = 1000
+    """Nodes of an expression, written out, that `fuse_pointwise` makes."""
+    own_line: int = _from(8, least=1)
+    """So many times fewer elements than the map has points make a line (`join_pointwise`)."""
+    tabulated_uses: int = _from(4, least=1)
+    """Times that a value is used from which on a load is better than computing it again (`tabulate_rows`)."""
+    tabulated_row: int = 1 << 15
+    """Bytes of a row of such values, which is to stay in the nearest cache; no limit on memory will notice."""
+    cut_map: int = _from(4096, least=1)
+    """Points of a map from which on a pass over them counts (`cut_to_partners`)."""
+    cut_maps_apart: int = 64
+    """Statements between two maps, at most (`cut_to_partners`)."""
+    beyond_partner: int = _from(8, least=1)
+    """One of so many points may lie beyond those of the earlier map (`cut_to_partners`)."""
+    cut_touched: int = 10
+    """Elements that both maps touch at a point, at most: more do not fit into the registers, and two passes are
+    quicker."""
+    wrap_pieces: int = 12
+    """More pieces of a row than this are not worth their code (`cut_wraps`)."""
+    wrapped_row: int = _from(16, least=1)
+    """Points of a row that are worth a cut: the remainders of fewer take less time than the loops around the pieces."""
+    lined_up: int = _from(1 << 8, least=1)
+    """Points of a map that is looked at for lines (`line_up`)."""
+    rows_per_line: int = _from(8, least=1)
+    """So many rows that use a line pay for making it (`line_up`)."""
+    distributed_work: int = _from(1 << 14, least=1)
+    """Element accesses of a loop from which on `distribute_sweeps` looks at it."""
+    distributed_pairs: int = 4000
+    """Of accesses that are compared (`distribute_sweeps`)."""
+    border_bytes: int = 256
+    """Bytes of a border (`border_rows`)."""
+    recorded_bytes: int = _from(1 << 20, least=0)
+    """Bytes of a record worth turning (`line_up_records`): smaller ones stay in a cache that is near enough."""
+    narrow_strip: int = _from(64, least=1 << 10)
+    """Elements of a strip from which on its rows are long enough to be fetched ahead as they are
+    (`line_up_records`)."""
+    cut_program: int = 1 << 17
+    """Characters of a program whose long functions are cut up (`outline`): in shorter ones the compiler sees everything
+    at once, as fast."""
+    long_block: int = 1 << 12
+    """Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
+    short_block: int = 1 << 9
+    """Characters that are not worth a call (`outline`)."""
+    large_program: int = 400
+    """Statements of a program of which no second one is finished unless it is promising (`Choice.cached`)."""
+    boxes: int = 64
+    """More boxes of elements are not followed: all that is stale then counts as looked at."""
+    from_zeros: float = _from(0.75, least=0.0)
+    """Share of the elements of a sum: where so many start from zero, they are done apart from the others
+    (`assign_to_zeros`)."""
+    packed_share: float = _from(0.25, least=0.0)
+    """Of a box that has to go for polynomials in addresses to pay (`pack`)."""
+    packed_bytes: int = _from(4096, least=1)
+    """Likewise."""
+    broadcast_nodes: int = 8
+    """Nodes of a value that is computed again wherever it is read (`propagate_broadcasts`)."""
+    broadcast_number: int = 16
+    """The same for a value that is one number everywhere: a loop over elements has it at hand."""
+    narrowed_choices: int = _from(2, least=1)
+    """Choices within each other that are narrowed (`narrow_choices`): one alone is as fast among wide numbers."""
+    word_bytes: int = _from(1 << 16, least=1)
+    """Of a record of decisions that is worth words (`widen_decisions`)."""
+    rows_per_word: int = _from(8, least=1)
+    """That share a number (`widen_decisions`); fewer of 64 bits would take more memory than bytes."""
+    word_groups: int = _from(8, least=1)
+    """Of rows, where each of them has enough (`widen_decisions`): threads share them."""
+    vector_variable: int = _from(4, least=1)
+    """Values of a variable that leave something to vectorise (`orient_temporaries`)."""
+    scattered_cost: int = 3
+    """What a scattered access costs beyond another one (`orient_temporaries`)."""
+    turned_cost: float = _from(0.75, least=1.0)
+    """What is left of the cost of all accesses of the maps that touch an array, at most, where it is turned."""
+    turned_bytes: int = _from(1 << 15, least=1)
+    """Of an array worth turning: smaller ones stay in the nearest cache however they lie."""
+    streamed_matrix: int = _from(1 << 20, least=1)
+    """Bytes of a matrix (`stream_products`): smaller ones stay in the cache, where BLAS is faster than a loop."""
+    summed_product: int = _from(1 << 15, least=1)
+    """Multiplications of a product whose sums are taken apart (`sum_products`): a call with fewer costs less than four
+    sums."""
+    factors: int = 6
+    """Of a sum that `factorise_sums` looks at."""
+    factor_gain: float = _from(2.0, least=1.0)
+    """Fewer multiplications by this factor are worth the temporaries (`factorise_sums`)."""
+    factor_temporary: int = 1 << 16
+    """Elements; a temporary of `factorise_sums` may always have so many, and as many as the largest array of the
+    program."""
+    merged_columns: int = _from(8, least=1)
+    """Columns of the factor in common (`merge_products`): with fewer the sum costs more than the product that is
+    saved."""
+    thin_terms: int = 4
+    """Of a product that is written out (`write_out_products`)."""
+    thin_elements: int = _from(1 << 12, least=0)
+    """Of a product that is written out: smaller results stay in the cache between statements."""
+    paired_products: int = 64
+    """In one map (`share_factors`): looking for pairs of factors takes time."""
+    boxed_record: int = _from(1 << 16, least=0)
+    """Bytes from which a record of a loop that may end early lies on a tape, and not in a box for all its
+    iterations."""
+    mask_readers: int = 4
+    """So many statements may compute a value each on its own (`inline_masks`)."""
+    mask_versions: int = 4
+    """So many times the bytes of what single points write may be taken by their scalars (`number_scalars`)."""
+    parallel_statements: int = 40
+    """A longer loop body is left alone (`parallelise`): the time to compare its statements grows with the square of
+    their number."""
+    table_bytes: int = 1 << 26
+    """Of a table that is made once (`tabulate`); larger arrays are computed at every call."""
+    places: int = 1 << 24
+    """Of an index array that are looked at, at most (`write_out_places`)."""
+    restored_bytes: int = 1 << 19
+    """That stay in a near cache (`read_restored`): where a copy is larger, what is looked at again would come from far
+    away again."""
+    restored_loops: int = 8
+    """So many loops are tried, and changed, at most: each trial looks at the whole program."""
+    handed_on_pieces: int = 8
+    """Boxes of elements that no iteration replaces, to be handed on one by one (`write_ahead`)."""
+    handed_on: float = _from(0.5, least=1.0)
+    """Share of the state (`write_ahead`): where more is handed on, the copy stays."""
+    exchanged: int = _from(4, least=0)
+    """So many times more elements are exchanged than moved in spite of it (`alternate`)."""
+    copied_pieces: int = 16
+    """Boxes that one copy is made of, at most (`alternate`)."""
+    contracted_product: int = _from(1 << 15, least=1)
+    """Multiplications: loops of fewer stay loops (`contract`)."""
+    contracted_extent: int = _from(8, least=1)
+    """Likewise of anything thinner than this."""
+    sweep_groups: int = _from(4, least=1)
+    """Of sweeps side by side: with fewer, threads would mostly wait for each other (`jam_sweeps`)."""
+    sweep_blocks: int = _from(2, least=1)
+    """Likewise, blocks of rows."""
+    thinned_tape: int = _from(1 << 24, least=0)
+    """Bytes of a tape that has left every cache when it is read again (`thin_tapes`)."""
+    swept_statements: int = 32
+    """In a row of a sweep that is looked at: there are up to seven copies of it."""
+    swept_trips: int = _from(8, least=2)
+    """Iterations of a recurrence that is worth running beside others."""
+    remade_operations: int = 12
+    """Storing a value and loading it again, from memory, takes about the time of so many elementary operations."""
+    remade_loads: int = 2
+    """A store and a load are not worth more loads than this."""
+    remade_copies: int = 3
+    """Elements stored to make one element again."""
+    carried: int = 3
+    """Elements of one array from one iteration to the next (`carry_values`)."""
+    cases: int = 16
+    """Ways in which boxes may coincide that are looked at one by one."""
+    inequalities: int = 400
+    """Of a system in which variables are eliminated."""
+    looks: int = 1000
+    """Iterations in which a condition is looked at."""
+    gathered_pieces: int = 64
+    """More boxes of cells with different terms than this are not worth their code."""
+
+
+LEAST = Thresholds(**{one.name: one.metadata["least"] for one in fields(Thresholds) if "least" in one.metadata})
+"""What lets every transformation have programs of a few elements."""
+
+
+def _at_first() -> Thresholds:
+    return LEAST if os.environ.get(VARIABLE) == "least" else Thresholds()
+
+
+_current: ContextVar[Thresholds] = ContextVar("thresholds", default=_at_first())  # noqa: B039 - it is frozen
+
+
+def thresholds() -> Thresholds:
+    """Those that hold now."""
+    return _current.get()
+
+
+@contextmanager
+def changed(to: Thresholds | None = None, **some: Any) -> Iterator[Thresholds]:
+    """Within, other thresholds hold in this thread: all of `to`, or some of those that hold now."""
+    token = _current.set(replace(_current.get() if to is None else to, **some))
+    try:
+        yield _current.get()
+    finally:
+        _current.reset(token)

@@ -1,0 +1,175 @@
+"""The threads of the process: right in every kind of region, asleep when there is nothing to do, and fewer of them
+where others need the cores."""
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sdfgad.codegen.threads import SOURCES, attach, link_flags
+from sdfgad.codegen.toolchain import find_compiler, run
+from sdfgad.cores import NO_QUOTA, core_quota
+from sdfgad.errors import ToolchainError
+
+MS = 1_000_000
+CALL = 5 * MS
+
+
+def build(folder: Path, source: Path) -> ctypes.CDLL:
+    made, library = folder / "made.o", folder / "made.so"
+    compiler = find_compiler().path
+    run((compiler, "-std=c++20", "-O1", "-fopenmp", "-fPIC", f"-I{SOURCES}", "-c", str(source), "-o", str(made)),
+        code="SG505")
+    run((compiler, str(made), "-shared", "-o", str(library), *link_flags()), code="SG505")
+    loaded = ctypes.CDLL(str(library))
+    attach(loaded)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def regions(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    library = build(tmp_path_factory.mktemp("threads"), Path(__file__).with_name("threads.cpp"))
+    for name in ("numbers", "rounds"):
+        getattr(library, name).restype = ctypes.c_int64
+    library.governor.restype = ctypes.c_void_p
+    library.report.restype = ctypes.c_bool
+    return library
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_exactly_as_many_threads_as_are_asked_for(regions: ctypes.CDLL, threads: int) -> None:
+    assert regions.numbers(-threads) == threads
+    assert regions.rounds(-threads, 200) == 0
+
+
+def test_at_most_as_many_threads_as_are_asked_for(regions: ctypes.CDLL) -> None:
+    assert regions.rounds(2, 3000) == regions.rounds(0, 3000) == 0
+    assert {regions.numbers(2) for _ in range(100)} <= {1, 2}
+
+
+def test_calls_from_several_threads(regions: ctypes.CDLL) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda k: regions.rounds((-2, 2, -3, 0)[k % 4], 150), range(12))) == {0}
+
+
+def test_a_child_process_has_threads_of_its_own(regions: ctypes.CDLL) -> None:
+    assert regions.rounds(-3, 20) == 0
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        os._exit(int(regions.numbers(-3) != 3 or regions.rounds(-3, 20) != 0))
+    assert os.waitpid(child, 0)[1] == 0
+    assert regions.numbers(-3) == 3
+
+
+def test_threads_without_work_sleep(regions: ctypes.CDLL) -> None:
+    assert regions.rounds(-4, 20) == 0
+    time.sleep(0.05)
+    began = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - began < 0.1
+
+
+def test_a_construct_that_the_threads_do_not_know_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "task.cpp"
+    source.write_text("void work();\nvoid work() {\n#pragma omp task\n{ static int k; k++; }\n}\n")
+    with pytest.raises(ToolchainError):
+        build(tmp_path, source)
+
+
+class Machine:
+    """A governor with a clock that stands still between calls. others: threads of others that run all the time."""
+
+    def __init__(self, library: ctypes.CDLL, cores: int, others: int = 0) -> None:
+        self.library, self.cores, self.others, self.time = library, cores, others, 0
+        self.made = ctypes.c_void_p(library.governor())
+
+    def limit(self) -> int:
+        return int(self.library.limit(self.made, self.cores, ctypes.c_int64(self.time)))
+
+    def call(self) -> int:
+        """The threads of a call. What all together have too little time for is lost to some of them."""
+        threads = self.limit()
+        wanted = threads + self.others
+        lost = CALL * threads * max(0, wanted - self.cores) // wanted
+        self.time += CALL
+        if threads > 1:
+            self.library.report(self.made, threads, ctypes.c_int64(CALL), ctypes.c_int64(lost),
+                                ctypes.c_int64(self.time))
+        return threads
+
+    def calls(self, count: int) -> list[int]:
+        return [self.call() for _ in range(count)]
+
+
+@pytest.fixture
+def machine(regions: ctypes.CDLL) -> Iterator[Machine]:
+    made = Machine(regions, 2)
+    yield made
+    regions.dismiss(made.made)
+
+
+@pytest.mark.parametrize("cores", [2, 8, 64])
+def test_all_cores_of_an_idle_machine(machine: Machine, cores: int) -> None:
+    machine.cores = cores
+    assert set(machine.calls(500)) == {cores}
+
+
+def test_one_thread_beside_another_job(machine: Machine) -> None:
+    machine.others = 1
+    assert machine.calls(3)[-1] == 1
+    used = machine.calls(2000)
+    assert used.count(2) < len(used) / 20, "more is tried now and then, but rarely"
+    machine.others = 0
+    machine.calls(400)
+    assert set(machine.calls(100)) == {2}, "the other job is over"
+
+
+def test_the_cores_that_are_left(machine: Machine) -> None:
+    machine.cores, machine.others = 8, 3
+    machine.calls(50)
+    used = machine.calls(2000)
+    assert 3 <= sorted(used)[len(used) // 2] <= 6
+
+
+def test_a_short_disturbance_changes_nothing(machine: Machine) -> None:
+    times = [ctypes.c_int64(t) for t in (CALL, MS, 0)]
+    for _ in range(100):
+        machine.library.report(machine.made, 2, *times)
+        assert set(machine.calls(10)) == {2}
+
+
+def test_few_threads_at_first_where_the_machine_is_busy(machine: Machine) -> None:
+    machine.cores = 4
+    machine.library.begin(machine.made, 3, 4, ctypes.c_int64(0))
+    assert machine.limit() == 1
+    machine.time = 20 * MS
+    assert machine.limit() == 2, "more are tried step by step"
+    machine.calls(2)
+    assert machine.limit() == 4
+
+
+def test_short_regions_stay_alone(regions: ctypes.CDLL) -> None:
+    def alone(on_one: int, on_all: int, asleep: bool = False) -> int:
+        return int(regions.alone(1000, ctypes.c_int64(on_one), ctypes.c_int64(on_all), asleep))
+
+    assert alone(500, 900) > 950, "sharing takes longer"
+    assert alone(5000, 3000) < 20, "sharing is worth it, and alone is tried rarely"
+    assert alone(400_000, 200_000) == 0, "a long region is never tried alone"
+    assert alone(20_000, 30_000, True) > 950, "less than it takes to wake threads"
+    assert alone(800_000, 500_000, True) == 0
+
+
+@pytest.mark.parametrize("text, cores", [
+    ("150000 100000", 2), ("max 100000", NO_QUOTA), ("20000 100000", 1), ("", NO_QUOTA)])
+def test_the_quota_of_a_control_group(tmp_path: Path, text: str, cores: int) -> None:
+    (tmp_path / "job" / "step").mkdir(parents=True)
+    (tmp_path / "job" / "cpu.max").write_text(text)
+    (tmp_path / "self").write_text("0::/job/step\n")
+    assert core_quota(tmp_path, tmp_path / "self") == cores

@@ -1,0 +1,44 @@
+"""What a call of a gradient with several arguments gives."""
+from __future__ import annotations
+
+import copy
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sdfgad.results import Gradients
+
+ONE, TWO, THREE = np.ones(1), np.ones(2), np.ones(3)
+PLAIN = Gradients({"A": ONE, "x": TWO}, {"A": ONE, "x": TWO})
+NESTED = Gradients({"p['W']": ONE, "p['b']": TWO, "q.W": THREE, "q.c": ONE, "items": TWO},
+                   {"p": {"W": ONE, "b": TWO}, "q": SimpleNamespace(W=THREE, c=ONE, d=1), "items": TWO})
+
+
+def test_it_is_read_like_a_dictionary():
+    assert "A" in PLAIN and "B" not in PLAIN
+    assert PLAIN["A"] is ONE and PLAIN.get("x") is TWO and PLAIN.get("B") is None and PLAIN.get("B", 3) == 3
+    assert PLAIN.keys() == ["A", "x"] and [v is w for v, w in zip(PLAIN.values(), (ONE, TWO), strict=True)]
+    assert dict(PLAIN).keys() == {"A", "x"} and (lambda **g: g["A"] is ONE)(**PLAIN)
+    with pytest.raises(KeyError, match="no gradient for 'B'; there are A, x"):
+        PLAIN["B"]
+
+
+def test_unpacking_gives_the_gradients_in_argument_order():
+    a, x = PLAIN
+    assert a is ONE and x is TWO and [*PLAIN][1] is TWO and PLAIN[1] is TWO and len(PLAIN) == 2
+
+
+def test_keys_of_containers_are_attributes():
+    assert NESTED.p["W"] is ONE and NESTED.b is TWO and NESTED.c is ONE and NESTED["p['b']"] is TWO
+    assert "p" in NESTED and {"b", "c", "p"} <= set(dir(NESTED)) and NESTED["items"] is TWO
+    with pytest.raises(AttributeError, match=r"several gradients are called 'W': p\['W'\], q.W"):
+        NESTED.W
+    with pytest.raises(AttributeError, match="no gradient for 'd'"):
+        NESTED.d
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+def test_copies(twin):
+    assert twin(NESTED).keys() == NESTED.keys()

@@ -1,0 +1,88 @@
+"""The tools that validate passes find what is wrong."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sdfgad import passes
+from sdfgad.frontend import parse
+from sdfgad.ir import interpret
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Loop, Map, Program
+from sdfgad.passes import watching
+from tests.support.build import at, each, one, program, put, span
+from tests.support.cases import CASES
+from tests.support.oracle import reversed_program, sample
+from tests.support.validation import Mistaken, Validator
+from tests.support.vectors import run
+
+I0 = ix("i")
+
+
+def smooth(x, n):
+    for _ in range(3):
+        x[1:-1] = 0.5 * (x[2:] + x[:-2])
+    return np.sum(x * x) + n
+
+
+def validated() -> Validator:
+    x = np.linspace(-1.0, 2.0, 9)
+    parsed = parse(smooth, (x, 1.0))
+    watch = Validator(parsed.collect((x.copy(), 1.0)))
+    with watching(watch):
+        reversed_program(parsed.program, (parsed.traced["x"],))
+    return watch
+
+
+def test_passes_that_change_nothing_that_is_seen_are_counted():
+    assert validated().fired.total() >= 3
+
+
+def test_a_pass_that_changes_a_result_is_found(monkeypatch):
+    def remove_dead_code(made: Program, keep: tuple[str, ...]) -> Program:
+        """Forgets the last statement."""
+        return made.but(body=made.body[:-1])
+
+    monkeypatch.setattr(passes, "remove_dead_code", remove_dead_code)
+    with pytest.raises(Mistaken, match="remove_dead_code changed"):
+        validated()
+
+
+def test_a_pass_that_reads_outside_an_array_is_found(monkeypatch):
+    honest = passes.split_with_sums
+
+    def split_with_sums(made: Program, keep: tuple[str, ...], **options) -> Program:
+        """Runs one point further."""
+        made = honest(made, keep, **options)
+        return made.but(body=tuple(further(s) if isinstance(s, Map) and s.domain else s for s in made.body))
+
+    def further(stmt: Map) -> Map:
+        return replace(stmt, domain=(replace(stmt.domain[0], stop=stmt.domain[0].stop + 100), *stmt.domain[1:]))
+
+    monkeypatch.setattr(passes, "split_with_sums", split_with_sums)
+    with pytest.raises(IndexError, match="outside shape"):
+        validated()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_whole_maps_mean_what_their_points_mean(name):
+    case = CASES[name]()
+    made = case.program
+    start = {n: case.arrays[n] if n in case.arrays else sample(made.arrays[n], 3) for n in made.arguments}
+    memory: dict[str, np.ndarray] = {}
+    interpret.run(made, {n: np.array(a) for n, a in start.items()}, memory)
+    for array, found in run(made, start).items():
+        np.testing.assert_allclose(found, memory[array], rtol=1e-13, atol=1e-13, err_msg=array)
+
+
+def test_iterations_that_depend_on_each_other_show():
+    """A parallel loop runs backwards, and a map part by part."""
+    x = np.arange(1.0, 7.0)
+    for body in (Loop(span("i", 1, 6), (one("x", (I0,), at("x", I0 - 1) + at("x", I0)),), parallel=True),
+                 each(span("i", 1, 6), put("x", (I0,), at("x", I0 - 1) + at("x", I0)))):
+        made = program({"x": (6,)}, (body,), returns="x")
+        memory: dict[str, np.ndarray] = {}
+        interpret.run(made, {"x": x.copy()}, memory)
+        assert not np.allclose(run(made, {"x": x})["x"], memory["x"])

@@ -25,10 +25,12 @@ from sdfgad.checkpoint.verify import verify
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.fallback import smaller_modes
 from sdfgad.ir.program import Program
+from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.thresholds import thresholds
 
 ATTEMPTS = 6
 """Plans tried for one limit before the smallest one is taken."""
@@ -186,6 +188,14 @@ class Choice:
             return None
         gain = CACHED_GAIN if any(self.question.loop[name].state_bytes for name in modes) else 1 / SURE
         return found if gain * found.seconds(self.machine) < self.stored.seconds(self.machine) else None
+
+    def _promising(self, found: Emission) -> bool:
+        """Whether the passes of a large program may be worth their time: it is estimated to be faster before them."""
+        raw, stored = found.made.program, self.stored.made.program
+        if sum(1 for _ in statements(raw.body)) < thresholds().large_program:
+            return True
+        first, second = (seconds_of(p.body, p.arrays, self.machine.seconds) for p in (raw, stored))
+        return CACHED_GAIN * first < second
 
     @cached_property
     def floor(self) -> Emission:

@@ -181,6 +181,15 @@ class Thresholds:
     narrow_strip: int = _from(64, least=1 << 10)
     """Elements of a strip from which on its rows are long enough to be fetched ahead as they are
     (`line_up_records`)."""
+    cut_program: int = 1 << 17
+    """Characters of a program whose long functions are cut up (`outline`): in shorter ones the compiler sees everything
+    at once, as fast."""
+    long_block: int = 1 << 12
+    """Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
+    short_block: int = 1 << 9
+    """Characters that are not worth a call (`outline`)."""
+    large_program: int = 400
+    """Statements of a program of which no second one is finished unless it is promising (`Choice.cached`)."""
     boxes: int = 64
     """More boxes of elements are not followed: all that is stale then counts as looked at."""
     from_zeros: float = _from(0.75, least=0.0)

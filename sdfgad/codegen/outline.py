@@ -9,12 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-WORTH_IT = 1 << 17
-"""Characters of a program that is cut up; in shorter ones the compiler sees everything at once, as fast."""
-LONG = 1 << 12
-"""Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
-SHORT = 1 << 9
-"""Characters that are not worth a call."""
+from sdfgad.thresholds import thresholds
+
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 _HOW = r"(?:alignas\(\w+\) )?(?:static |constexpr |const )*"
 _DECLARED = re.compile(rf"^\s*{_HOW}[\w:]+(?:<[\w:, ]*>)?[\s*&]+(?:__restrict__ |const )?(\w+)\s*(?:=[^=]|\{{\}}|;|\[)")
@@ -56,7 +52,7 @@ def outline(code: str, opening: str) -> str:
     start = code.find(opening)
     lines = code[start:].splitlines()
     state = _STATE.search(lines[0])
-    if start < 0 or state is None or len(code) < WORTH_IT:
+    if start < 0 or state is None or len(code) < thresholds().cut_program:
         return code
     try:
         end = _end(lines)
@@ -148,8 +144,8 @@ class _Cutter:
         for item in items:
             text = [item] if isinstance(item, str) else list(_flat((item,)))
             size = sum(map(len, text))
-            movable = isinstance(item, _Nest) and size <= LONG and _stays_inside(item, text)
-            if group and (not movable or sum(map(len, group)) + size > LONG):
+            movable = isinstance(item, _Nest) and size <= thresholds().long_block and _stays_inside(item, text)
+            if group and (not movable or sum(map(len, group)) + size > thresholds().long_block):
                 yield from self._moved(group, scope)
                 group = []
             if movable:
@@ -157,7 +153,7 @@ class _Cutter:
             elif isinstance(item, str):
                 _declare(item, scope)
                 yield item
-            elif size <= LONG:
+            elif size <= thresholds().long_block:
                 yield from text
             else:
                 yield from item.head
@@ -170,7 +166,7 @@ class _Cutter:
     def _moved(self, text: list[str], scope: Mapping[str, str]) -> Iterator[str]:
         """A call of a new function that does what the text does; the text itself where that is short."""
         whole = "\n".join(text)
-        if len(whole) < SHORT:
+        if len(whole) < thresholds().short_block:
             yield from text
             return
         used = dict.fromkeys(n for n in _NAME.findall(whole) if n in scope)

@@ -62,7 +62,7 @@ else.
 * `abs` has slope 0 at 0; ties of `maximum`, `minimum`, `max`, `min` share equally.
 * A partial derivative that is infinite (`sqrt` at 0) where its cotangent is exactly zero counts as zero, in
   whatever form it stands. Where an operand of a product is itself infinite or NaN, gradient entries that have a
-  term with it may be NaN, whatever the cotangent; all others are right (docs/decisions/0015).
+  term with it may be NaN, whatever the cotangent; all others are right (docs/decisions/0016).
 * Integers wrap around. A float that no integer stands for becomes the smallest one, as in NumPy on x86.
 * Complex gradients are steepest ascent: dL/dx + i dL/dy.
 * Not differentiable: the complex Cholesky factor, complex singular vectors.

@@ -1,5 +1,5 @@
 """Poles under a zero cotangent count as zero in whatever form they come; infinite operands concern only what meets them
-(docs/decisions/0015)."""
+(docs/decisions/0016)."""
 from __future__ import annotations
 
 from collections.abc import Iterator

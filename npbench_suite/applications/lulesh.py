@@ -277,10 +277,12 @@ def mesh(n: int) -> Arguments:
             "at_x": node[:, :, 0].ravel(), "at_y": node[:, 0, :].ravel(), "at_z": node[0].ravel()}
 
 
-def arguments(n: int, cycles: int) -> Arguments:
+def arguments(n: int, cycles: int, uneven: float = 0.0) -> Arguments:
+    """uneven: how far nodes lie from a regular mesh, whose equal faces and elements at rest are kinks."""
+    rng = np.random.default_rng(37)
     line = np.linspace(0.0, 1.125, n + 1)
-    z, y, x = (c.ravel().copy() for c in np.meshgrid(line, line, line, indexing="ij"))
-    energy = np.zeros(n**3)
+    z, y, x = (c.ravel() + uneven / n * rng.random(c.size) for c in np.meshgrid(line, line, line, indexing="ij"))
+    energy = uneven * rng.random(n**3)
     energy[0] = 3.948746e7 * (1.125 / 45) ** 3
     dt = 0.5 * 1.125 / n / np.sqrt(2.0 * energy[0] / (1.125 / n) ** 3)
     return {"x": x, "y": y, "z": z, "energy": energy, **mesh(n), "dt": float(dt), "cycles": cycles}
@@ -291,6 +293,6 @@ APPLICATION = Application(
     program=blast,
     arguments=arguments,
     wrt=("x", "y", "z", "energy"),
-    sizes={"tiny": {"n": 3, "cycles": 2}, "usual": {"n": 12, "cycles": 10}, "large": {"n": 30, "cycles": 10}},
+    sizes={"tiny": {"n": 3, "cycles": 2, "uneven": 0.2}, "usual": {"n": 12, "cycles": 10}, "large": {"n": 30, "cycles": 10}},
     about="The Sedov blast of the proxy application LULESH (Karlin, Keasler and Neely, LLNL-TR-641973, 2013).",
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 import numpy as np
 
 
-
-
 def density(salinity, temperature, pressure):
     """Density of sea water by the international equation of state EOS-80 (UNESCO 1981); kg/m3, of practical
     salinity, degrees Celsius and bar."""

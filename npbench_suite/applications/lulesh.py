@@ -293,6 +293,7 @@ APPLICATION = Application(
     program=blast,
     arguments=arguments,
     wrt=("x", "y", "z", "energy"),
-    sizes={"tiny": {"n": 3, "cycles": 2, "uneven": 0.2}, "usual": {"n": 12, "cycles": 10}, "large": {"n": 30, "cycles": 10}},
+    sizes={"tiny": {"n": 3, "cycles": 2, "uneven": 0.2}, "usual": {"n": 12, "cycles": 10},
+           "large": {"n": 30, "cycles": 10}},
     about="The Sedov blast of the proxy application LULESH (Karlin, Keasler and Neely, LLNL-TR-641973, 2013).",
 )

@@ -187,15 +187,16 @@ class Choice:
         except PlanNotExecutable:
             return None
         gain = CACHED_GAIN if any(self.question.loop[name].state_bytes for name in modes) else 1 / SURE
-        return found if gain * found.seconds(self.machine) < self.stored.seconds(self.machine) else None
+        faster = self._promising(found, gain) and gain * found.seconds(self.machine) < self.stored.seconds(self.machine)
+        return found if faster else None
 
-    def _promising(self, found: Emission) -> bool:
+    def _promising(self, found: Emission, gain: float) -> bool:
         """Whether the passes of a large program may be worth their time: it is estimated to be faster before them."""
         raw, stored = found.made.program, self.stored.made.program
         if sum(1 for _ in statements(raw.body)) < thresholds().large_program:
             return True
         first, second = (seconds_of(p.body, p.arrays, self.machine.seconds) for p in (raw, stored))
-        return CACHED_GAIN * first < second
+        return gain * first < second
 
     @cached_property
     def floor(self) -> Emission:

@@ -24,6 +24,7 @@ from sdfgad.codegen.tuned import tuned
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
+from sdfgad.thresholds import Thresholds, thresholds
 
 _INVERSE_PANEL = 64
 """Columns LAPACK's inverse works on at once."""
@@ -77,7 +78,15 @@ class Footprint:
 
 
 def scheduled(program: Program) -> Scheduled:
-    """The pieces a program is lowered to."""
+    """The pieces a program is lowered to. Kept with it: they say what it holds before they are compiled."""
+    known: tuple[Thresholds, Scheduled] | None = program.__dict__.get("_scheduled")
+    if known is None or known[0] != thresholds():
+        known = thresholds(), _scheduled(program)
+        object.__setattr__(program, "_scheduled", known)
+    return known[1]
+
+
+def _scheduled(program: Program) -> Scheduled:
     program = library_forms(program)
     scheduler = Scheduler(program.arrays, _variables(program.body))
     items = scheduler.block(Frame(program.arrays), program.body)

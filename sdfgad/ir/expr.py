@@ -233,10 +233,14 @@ def loads(expr: Expr) -> list[Load]:
     return list(_known(expr)[0])
 
 
-def symbols_of(expr: Expr) -> set[str]:
-    """Variables that indices inside the expression name."""
-    return {s for n in walk(expr) if isinstance(n, (Load, Index))
-            for i in (n.index if isinstance(n, Load) else (n.ix,)) for s in i.symbols}
+def symbols_of(expr: Expr) -> frozenset[str]:
+    """Variables that indices inside the expression name; kept with the object."""
+    found: frozenset[str] | None = expr.__dict__.get("_symbols")
+    if found is None:
+        places = (n.index if isinstance(n, Load) else (n.ix,) for n in walk(expr) if isinstance(n, (Load, Index)))
+        found = frozenset().union(*(i.symbols for index in places for i in index))
+        object.__setattr__(expr, "_symbols", found)
+    return found
 
 
 def index_elems(expr: Expr) -> list[Elem]:

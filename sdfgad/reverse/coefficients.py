@@ -1,7 +1,8 @@
 """The coefficients of a cotangent are added up before it is multiplied."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -23,12 +24,20 @@ def collect_coefficients(stmt: Map, g: Load, terms: Sequence[Term]) -> list[Term
     """
     names = {r.var for r in stmt.domain}
     fewer = [_fewer(t, g, names) for t in terms]
-    if fewer == list(terms) or _operations(fewer, names) <= _operations(terms, names):
+    if fewer == list(terms):
         return fewer
+    before, after = [_operations(t, names) for t in terms], [_operations(t, names) for t in fewer]
+    if len(frozenset().union(*after)) <= len(frozenset().union(*before)):
+        return fewer
+    # Of how many terms each operation is a part: to change one term is then no more work than it is long.
+    uses = Counter(n for made in before for n in made)
     found = list(terms)
     for k, term in enumerate(fewer):
-        changed = [*found[:k], term, *found[k + 1:]]
-        found = changed if _operations(changed, names) <= _operations(found, names) else found
+        lost, won = before[k] - after[k], after[k] - before[k]
+        if sum(uses[n] == 0 for n in won) <= sum(uses[n] == 1 for n in lost):
+            uses.subtract(lost)
+            uses.update(won)
+            found[k] = term
     return found
 
 
@@ -37,7 +46,7 @@ def _fewer(term: Term, g: Load, names: set[str]) -> Term:
     if term.expr.dtype.kind != "f":
         return term
     made = replace(term, expr=_collected(term.expr, g))
-    return made if made != term and _operations([made], names) < _operations([term], names) else term
+    return made if made != term and len(_operations(made, names)) < len(_operations(term, names)) else term
 
 
 @dataclass(frozen=True)
@@ -108,11 +117,11 @@ def _joined(first: Parts, second: Parts, sign: int) -> Parts:
     return found
 
 
-def _operations(terms: Iterable[Term], names: set[str]) -> int:
-    """How many different operations are made at every point of a map; a change of sign is part of another one."""
+def _operations(term: Term, names: set[str]) -> frozenset[Expr]:
+    """The different operations made at every point of a map; a change of sign is part of another one."""
     moving: set[Expr] = set()
-    for n in (n for t in terms for n in walk(t.expr)):
+    for n in walk(term.expr):
         places = n.index if isinstance(n, Load) else (n.ix,) if isinstance(n, Index) else ()
         if any(not names.isdisjoint(i.symbols) for i in places) or any(a in moving for a in operands(n)):
             moving.add(n)
-    return sum(isinstance(n, Call) and n.fn != "neg" for n in moving)
+    return frozenset(n for n in moving if isinstance(n, Call) and n.fn != "neg")

@@ -91,7 +91,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     place = sites(program.body)
     local = block_locals(program, place, seen)
     undoing = undoing_of(program, place, local, undone)
-    facts = facts_of(program, active, inline=bits, undoing=undoing)
+    facts = kept_bytes(program, active, seen, undone, bits)[1]
     victims = lost = _recorded_arrays(program, facts, place)
     # What is computed again may differ in the last bit, and so undo something else.
     again = {n: b for n, b in rebuildable(program, local, facts.reads, place).items() if n not in undoing.looked_at}
@@ -165,7 +165,18 @@ def _decided(program: Program, active: frozenset[str], seen: frozenset[str],
 def kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], undone: frozenset[str],
                inline: Again = NOTHING) -> tuple[dict[str, float], Needed]:
     """Bytes kept for the reverse sweep, by array, when all that is not undone is stored; each unknown extent counts as
-    a few. And what is needed then."""
+    a few. And what is needed then. Kept with the program where nothing is written otherwise: many ask for it."""
+    if inline.chosen or inline.bits:
+        return _kept_bytes(program, active, seen, undone, inline)
+    known: dict[object, tuple[dict[str, float], Needed]] = program.__dict__.setdefault("_kept", {})
+    key = (active, seen, undone)
+    if key not in known:
+        known[key] = _kept_bytes(program, active, seen, undone, inline)
+    return known[key]
+
+
+def _kept_bytes(program: Program, active: frozenset[str], seen: frozenset[str], undone: frozenset[str],
+                inline: Again) -> tuple[dict[str, float], Needed]:
     place = sites(program.body)
     local = block_locals(program, place, seen)
     facts = facts_of(program, active, inline=inline, undoing=undoing_of(program, place, local, undone))
@@ -251,9 +262,20 @@ def _all_versions(size: int, found: BlockLocal) -> int | None:
 
 def facts_of(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]] | None = None,
              inline: Again = NOTHING, undoing: Undoing = NO_UNDOING) -> Needed:
-    """What the reverse sweep needs of a program, tried on names of its own."""
+    """What the reverse sweep needs of a program, tried on names of its own. Kept with the program where it does nothing
+    but read what was stored."""
+    if again or inline.chosen or inline.bits or undoing is not NO_UNDOING:
+        return _facts_of(program, active, again or {}, inline, undoing)
+    known: dict[object, Needed] = program.__dict__.setdefault("_facts", {})
+    if active not in known:
+        known[active] = _facts_of(program, active, {}, NOTHING, NO_UNDOING)
+    return known[active]
+
+
+def _facts_of(program: Program, active: frozenset[str], again: Mapping[int, Sequence[Stmt]], inline: Again,
+              undoing: Undoing) -> Needed:
     names = Names(dict(program.arrays), active, "grad_")
-    return needed(program, names.tangents(), names.scratch, again or {}, inline, undoing=undoing)
+    return needed(program, names.tangents(), names.scratch, again, inline, undoing=undoing)
 
 
 def _recorded_arrays(program: Program, facts: Needed, place: Mapping[int, Site]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
-from sdfgad.ir.walk import expr_reads
+from sdfgad.ir.walk import expr_reads, reads, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules import linear as linear_rules
 from sdfgad.rules.extremum import winners
@@ -81,6 +81,17 @@ def linearise(stmt: Map | Lib, tangents: Tangents, answer: bool) -> Linearised:
     """The linear program of one statement; `answer` lets it read the value just written instead of the operands."""
     if isinstance(stmt, Lib):
         return _linearise_lib(stmt, tangents)
+    if any(isinstance(p, Store) and p.op in ("min", "max") for p in stmt.body):
+        return _linearise_map(stmt, tangents, answer)  # with temporaries of its own each time
+    names = sorted(reads(stmt) | writes(stmt))
+    key = (answer, *((tangents.name(n), tangents.versions.get(n, 0)) for n in names))
+    known: dict[object, Linearised] = stmt.__dict__.setdefault("_linear", {})
+    if key not in known:
+        known[key] = _linearise_map(stmt, tangents, answer)
+    return known[key]
+
+
+def _linearise_map(stmt: Map, tangents: Tangents, answer: bool) -> Linearised:
     prep: list[Stmt] = []
     linear: list[Stmt] = []
     plain: list[Store] = []

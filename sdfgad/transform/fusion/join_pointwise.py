@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.analysis.rows import other_slice, points, stride, touched, touches
-from sdfgad.ir.expr import Call, Expr, index_elems, loads, walk
+from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import (
@@ -218,9 +218,14 @@ def _shares(first: Map, second: Map, readers: bool) -> bool:
 
 def _work(stmt: Map) -> set[Expr]:
     """What a map computes anew at every point."""
-    names = {r.var for r in stmt.domain}
-    return {n for p in stmt.body for n in walk(p.expr) if isinstance(n, Call)
-            and names <= {s for e in loads(n) for i in e.index for s in i.symbols}}
+    names = frozenset(r.var for r in stmt.domain)
+    loaded: dict[Expr, frozenset[str]] = {}
+    """The variables of the domain by which loads inside an expression move."""
+    for node in (n for p in stmt.body for n in walk(p.expr)):
+        parts = [loaded[a] for a in operands(node)]
+        places = [i.symbols & names for i in node.index] if isinstance(node, Load) else []
+        loaded[node] = names if names in parts else frozenset().union(*parts, *places)
+    return {n for n, moving in loaded.items() if isinstance(n, Call) and moving == names}
 
 
 def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | None:

@@ -237,7 +237,7 @@ def test_setting_an_attribute_of_an_object_is_refused():
 
 
 @pytest.mark.parametrize(("args", "told"), [
-    (([1.0, 2.0], 3), "x: list (make it an array: np.asarray(x)), n: int"),
+    (([1, 2], 3), "x: list (make it an array: np.asarray(x)), n: int"),
     ((np.arange(3), 2.0), "x: int64 array (make it floating: x.astype(float)), n: float"),
     (({"k": np.arange(3)}, None), "x['k']: int64 array (make it floating: x['k'].astype(float)), n: NoneType"),
 ])

@@ -77,7 +77,9 @@ def misdirecting(slot_bytes):
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
     fixed = 0x10
 
-    def mapped(file, size):
+    def mapped(file, size, **how):
+        if how:  # memory, and no file
+            return real(file, size, **how)
         pages = real(file, size)
         start = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + 3 * page
         elsewhere = slot_bytes // page * page + 3 * page

@@ -332,7 +332,9 @@ def _returned(ctx: Context, value: Value) -> Any:
         if view.array in ctx.builder.shared.stale:
             raise refuse_stale(ctx.here, ctx.builder.shared, view.array, "a result")
         return view
-    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent, Reading))
+    if isinstance(value, Reading):
+        raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

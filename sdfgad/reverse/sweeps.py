@@ -30,7 +30,7 @@ from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, sche
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
 from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
-from sdfgad.reverse.tape import Declare, Entry, Record, entry_of, record
+from sdfgad.reverse.tape import Declare, Entry, Record, each_once, entry_of, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.normal.expand import Slots
@@ -198,6 +198,8 @@ class _Sweeps:
 
     def _record(self, stmt: Stmt, write: Access, declare: Declare) -> Record:
         around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
+        if isinstance(stmt, Map) and any(isinstance(p, Store) and p.op and p.array == write.array for p in stmt.body):
+            write = each_once(write)
         return record(write, self.names.arrays[write.array], declare, stmt.source, around)
 
     def _because(self, stmt: Stmt, number: int) -> str:

@@ -6,7 +6,7 @@ beforehand it grows, and each execution fills an entry on top.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sdfgad.analysis.access import Access, always_inside, extent_bound, interval
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store, all_of
+from sdfgad.ir.program import Array, Block, Map, Pop, Push, Range, Store, all_of, over
 from sdfgad.transform.normal.expand import Slots, iteration_slots
 
 Declare = Callable[[str, tuple[int, ...], np.dtype, str], Array]
@@ -155,6 +155,49 @@ def _along(r: Range, write: Access, domain: tuple[Range, ...], array: Array) -> 
     alone = write.index[k].symbols.isdisjoint(o.var for o in others)
     idle = any(r.var in _symbols(o) for o in others)
     return array.shape[k] if write.index[k].coefficient(r.var) and alone and not idle else None
+
+
+def each_once(write: Access) -> Access:
+    """map i = 0:3, j = 0:3: x[i + j] += ...   ->   x[c0] of c0 = 0:5
+
+    What an accumulation of colliding iterations overwrites, element by element: as the iterations go, several would put
+    back one element. Itself where no two iterations meet, or where nobody knows the ends.
+    """
+    if _told_apart(write):
+        return write
+    ends = [_ends(i, write.domain) for i in write.index]
+    domain = over((end for end in ends if end is not None), "c")
+    if len(domain) < sum(not i.symbols.isdisjoint(r.var for r in write.domain) for i in write.index):
+        return write
+    places = iter(domain)
+    index = tuple(i if end is None else ix(next(places).var) for i, end in zip(write.index, ends, strict=True))
+    return replace(write, index=index, domain=domain)
+
+
+def _told_apart(write: Access) -> bool:
+    """Whether each variable is alone in some dimension of the index, but for others that are known by then."""
+    unknown = {r.var for r in write.domain if any(r.var in i.symbols for i in write.index)}
+    while unknown:
+        alone = {s for i in write.index if i.affine and len(i.symbols & unknown) == 1 for s in i.symbols & unknown}
+        if not alone:
+            return False
+        unknown -= alone
+    return True
+
+
+def _ends(index: Ix, domain: tuple[Range, ...]) -> tuple[Ix, Ix] | None:
+    """The least value of an index and the one behind the greatest, over ranges with fixed ends; None where no variable
+    of them is in it, or more than sums of them."""
+    moving = [r for r in domain if r.var in index.symbols]
+    if not moving or index.affine is None or any(not r.trips or r.start.const is None for r in moving):
+        return None
+    coefficients, _ = index.affine
+    low = high = index
+    for r in moving:
+        first, last = r.start, r.start + r.step * ((r.trips or 1) - 1)
+        least, most = (first, last) if coefficients.get(r.var, 0) * r.step > 0 else (last, first)
+        low, high = low.subs({r.var: least}), high.subs({r.var: most})
+    return low, high + 1
 
 
 def _whole(write: Access, array: Array) -> Access:

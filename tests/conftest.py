@@ -8,11 +8,25 @@ from collections.abc import Iterator
 import pytest
 
 from sdfgad import pipeline
-from sdfgad.codegen import program
+from sdfgad.codegen import build, program
 from sdfgad.codegen.workspaces import Workspace, Workspaces
 
 # As many threads as a test asks for, whatever else the machine does: fewer would find no race.
 os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
+
+
+FLAGS = build.FLAGS
+QUICK = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
+"""What g++ needs two thirds of the time for; for tests of what programs compute."""
+OPTIMISED = ("codegen", "harness", "npbench", "perf")
+"""Folders of tests that ask for what users get; `pytest.mark.optimised` for other ones."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before all fixtures: some of them compile for many tests."""
+    users = item.path.parent.name in OPTIMISED or item.get_closest_marker("optimised")
+    build.FLAGS = program.FLAGS = FLAGS if users else QUICK
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,8 @@
 """A memory limit is kept by what the program really holds, costs nothing in accuracy, and has a true minimum."""
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -41,28 +43,30 @@ def data(n: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(0.2, 1.0, n)
 
 
-CASES = {"waves": (waves, (data(20_000), data(20_000)[::-1].copy(), STEPS)), "sweeps": (sweeps, (data(30_000),))}
+CASES = {waves: (data(20_000), data(20_000)[::-1].copy(), STEPS), sweeps: (data(30_000),)}
 
 
-@pytest.fixture(params=CASES, ids=str)
+@pytest.fixture(params=CASES, ids=lambda f: f.__name__)
 def case(request):
-    return CASES[request.param]
+    return request.param, CASES[request.param]
 
 
 def values(gradient) -> np.ndarray:
     return np.concatenate([np.ravel(g) for g in gradient]) if not isinstance(gradient, np.ndarray) else gradient
 
 
-def minimum(fn, args) -> int:
+@cache
+def minimum(fn) -> int:
+    """The least limit for one of the cases, searched for once."""
     with pytest.raises(MemoryLimitError) as refused:
-        sdfgad.plan(fn, *args, memory_limit=1)
+        sdfgad.plan(fn, *CASES[fn], memory_limit=1)
     return refused.value.minimum_bytes
 
 
 def test_between_the_floor_and_everything(case):
     fn, args = case
     expected = values(sdfgad.grad(fn)(*args))
-    most, least = sdfgad.plan(fn, *args).predicted.peak_bytes, minimum(fn, args)
+    most, least = sdfgad.plan(fn, *args).predicted.peak_bytes, minimum(fn)
     assert least < most / 2
     peaks = []
     for percent in (60, 25, 5, 0):
@@ -79,7 +83,7 @@ def test_between_the_floor_and_everything(case):
 
 def test_the_minimum_is_one(case):
     fn, args = case
-    least = minimum(fn, args)
+    least = minimum(fn)
     assert sdfgad.plan(fn, *args, memory_limit=least).predicted.peak_bytes <= least
     with pytest.raises(MemoryLimitError, match=f"raise memory_limit to {least}"):
         sdfgad.plan(fn, *args, memory_limit=least - 1)
@@ -87,7 +91,7 @@ def test_the_minimum_is_one(case):
 
 def test_a_plan_with_snapshots_is_replayed(case, tmp_path):
     fn, args = case
-    plan = sdfgad.plan(fn, *args, memory_limit=minimum(fn, args))
+    plan = sdfgad.plan(fn, *args, memory_limit=minimum(fn))
     assert plan.modes
     plan.save(tmp_path / "plan.json")
     again = sdfgad.grad(fn, plan=sdfgad.Plan.load(tmp_path / "plan.json"))

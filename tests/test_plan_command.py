@@ -149,7 +149,7 @@ def test_the_largest_preset_is_planned_in_little_time_and_memory(kernel: str, pl
         (place / name).chmod(0o755)
     command = [sys.executable, "-c", RESOURCES, "plan", f"npbench:{kernel}", "--preset", "paper"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
-                          env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}",
+                          env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "SDFGAD_VERIFY": "0",
                                "SDFGAD_CACHE_DIR": str(place / "cache")})  # no plan is there yet
     assert done.returncode == 0 and "predicted peak" in done.stdout
     # Time of the processor: other tests may run beside this one.

@@ -9,7 +9,8 @@ from importlib import import_module
 
 from npbench_suite.applications.application import Application
 
-NAMES = ("d2q9", "d3q19", "dg_euler", "lulesh")
+NAMES = ("d2q9", "d3q19", "dg_euler", "lulesh", "minibude_broadcast", "minibude_loops", "minibude_poses",
+         "ocean_closure", "ocean_mixing", "ocean_state", "rsbench", "xsbench")
 
 
 def names() -> list[str]:

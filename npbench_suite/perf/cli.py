@@ -55,7 +55,7 @@ def main(programs: tuple[str, ...], parts: tuple[str, ...], busy: bool, threads:
     """Measure gradients against hand-written adjoints, memory bandwidth and more (all programs, or PROGRAMS).
 
     \b
-    Parts: pairs, bandwidth, scaling, compile, overheads, busy.
+    Parts: pairs, bandwidth, scaling, applications, compile, overheads, busy.
     Exit codes: 0 all right, 1 a task failed, 2 a wrong request, 5 two gradients that differ.
     """
     usual = (QUICK_ROUNDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS)

@@ -13,7 +13,7 @@ from npbench_suite.harness.report import Result
 from npbench_suite.harness.session import Options
 from npbench_suite.harness.summary import summarize
 from npbench_suite.harness.table import bytes_text, duration
-from npbench_suite.perf import bandwidth, busy, compile_times, overheads, scaling
+from npbench_suite.perf import applications, bandwidth, busy, compile_times, overheads, scaling
 from npbench_suite.perf.interleave import Ratio
 from npbench_suite.perf.pairs import Comparison
 from npbench_suite.perf.results import Results
@@ -30,6 +30,7 @@ def document(results: Results) -> str:
     fill = {
         "origin": _origin(results), "pairs": _pairs(results), "summary": _summary(results), "behind": _behind(results),
         "bandwidth": _bandwidth(results), "sizes": _sizes(results), "steps": _steps(results),
+        "applications": _applications(results), "ahead": _ahead(results),
         "compile": _compile(results), "overheads": _overheads(results), "busy": _busy(results),
         "failures": _failures(results), "machine": _machine(results),
     }
@@ -124,6 +125,23 @@ def _steps(results: Results) -> str:
             "time per sweep, 4 times the sweeps / as many")
     return table(head, ((name, str(one.points), str(one.sweeps), bytes_text(one.footprint),
                          bytes_text(one.more_footprint), str(one.threads), _range(one.ratio)) for name, one in rows))
+
+
+def _applications(results: Results) -> str:
+    rows = ((name, application, timed) for name, found in results.of("applications").items()
+            for application in [applications.read(found)] for timed in application.timed)
+    head = ("application", "size", "threads", "forward", "gradient", "gradient / forward", "peak")
+    return table(head, ((name, application.size, str(timed.threads), duration(timed.forward), duration(timed.gradient),
+                         _range(timed.over_forward), bytes_text(application.peak_bytes))
+                        for name, application, timed in rows))
+
+
+def _ahead(results: Results) -> str:
+    rows = ((name, timed) for name, found in results.of("applications").items()
+            for timed in applications.read(found).timed)
+    return table(("application", "sdfgad", "JAX", "JAX / sdfgad"),
+                 ((name, duration(timed.gradient), duration(timed.jax), _range(timed.under_jax))
+                  for name, timed in rows if timed.jax is not None and timed.under_jax is not None))
 
 
 def _compile(results: Results) -> str:

@@ -22,6 +22,7 @@ MEASURES: Mapping[str, str] = MappingProxyType({
     "pairs": "npbench_suite.perf.pairs",
     "bandwidth": "npbench_suite.perf.bandwidth",
     "scaling": "npbench_suite.perf.scaling",
+    "applications": "npbench_suite.perf.applications",
     "compile": "npbench_suite.perf.compile_times",
     "overheads": "npbench_suite.perf.overheads",
     "busy": "npbench_suite.perf.busy",

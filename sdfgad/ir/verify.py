@@ -38,6 +38,8 @@ def faults(program: Program, stage: str = OPTIMISED) -> list[Fault]:
     """What a program breaks of what any look at its statements, one by one, can tell."""
     work = _Walk(program.arrays, stage)
     work.block(program.body, frozenset())
+    for tape, push in work.again.items():
+        work.fault("tapes", f"{tape} is pushed to after something was taken off it, and nothing takes that off", push)
     return [*_array_faults(program, stage), *work.found]
 
 
@@ -94,6 +96,7 @@ class _Walk:
         self.seen: set[int] = set()
         self.pushed: set[str] = set()
         self.popped: set[str] = set()
+        self.again: dict[str, Push] = {}
 
     def block(self, block: Block, scope: frozenset[str]) -> None:
         for k, stmt in enumerate(block):
@@ -141,9 +144,11 @@ class _Walk:
         if isinstance(stmt, Push):
             self.pushed.add(stmt.tape)
             if stmt.tape in self.popped:
-                self.fault("tapes", f"{stmt.tape} is pushed to after something was taken off it", stmt)
+                # A replay from a snapshot fills a tape again: what follows then takes it off again.
+                self.again.setdefault(stmt.tape, stmt)
         else:
             self.popped.add(stmt.tape)
+            self.again.pop(stmt.tape, None)
             if stmt.tape not in self.pushed:
                 self.fault("tapes", f"nothing has been pushed to {stmt.tape}", stmt)
 

@@ -73,16 +73,17 @@ def program(body: Sequence[object], arguments: Mapping[str, tuple[tuple[int, ...
 
 
 def agree(made: Program, values: Mapping[str, np.ndarray] | None = None, calls: int = 2,
-          threads: Iterable[int] = (1, 2), tolerance: float = 1e-12) -> Executable:
+          threads: Sequence[int] = (1, 2), tolerance: float = 1e-12) -> Executable:
     """Compile and check against the interpreter, repeatedly and at several thread counts."""
     executable = compile_program(made)
-    for count in threads:
-        executable.threads = count
-        for turn in range(calls):
-            arguments = {n: (values or {}).get(n, sample(made.arrays[n], 7 * turn + k))
-                         for k, n in enumerate(made.arguments)}
-            expected, actual = ({n: np.array(v, order="C") for n, v in arguments.items()} for _ in range(2))
-            run(made, expected)
+    for turn in range(calls):
+        arguments = {n: (values or {}).get(n, sample(made.arrays[n], 7 * turn + k))
+                     for k, n in enumerate(made.arguments)}
+        expected = {n: np.array(v, order="C") for n, v in arguments.items()}
+        run(made, expected)
+        for count in threads:
+            executable.threads = count
+            actual = {n: np.array(v, order="C") for n, v in arguments.items()}
             executable(actual)
             for name in made.arguments:
                 scale = 1e8 if made.arrays[name].dtype.itemsize == 4 and made.arrays[name].dtype.kind == "f" else 1

@@ -174,6 +174,20 @@ def test_casts_of_what_no_integer_is() -> None:
         np.testing.assert_array_equal(results[f"back{k}"], np.array(want, F8))
 
 
+def test_decimals_are_those_of_python() -> None:
+    """Correctly rounded, ties as the binary number lies: 2.675 is less than it looks."""
+    values = np.array([2.675, 0.5, 1.5, -2.5, 1e300, -0.0, 123456.789, 0.05, 5e-324, np.inf, 1 / 3])
+    digits = (-3, 0, 1, 2, 15)
+    body = [mapped([span("i", len(values))], store(f"o{k}", ["i"], call("decimal", load("A", "i"), num(n, I8))))
+            for k, n in enumerate(digits)]
+    results = {f"o{k}": np.empty_like(values) for k in range(len(digits))}
+    arrays = {"A": (values.shape, F8), **{n: (v.shape, F8) for n, v in results.items()}}
+    compile_program(program(body, arrays))({"A": values, **results})
+    for k, n in enumerate(digits):
+        want = [round(float(v), n) if np.isfinite(v) else v for v in values]
+        np.testing.assert_array_equal(results[f"o{k}"], want, err_msg=str(n))
+
+
 def test_every_function_is_tried() -> None:
-    tried = {fn for names in LISTS.values() for fn in names} | {"complex", "pow"}
+    tried = {fn for names in LISTS.values() for fn in names} | {"complex", "pow", "decimal"}
     assert set(PRIMALS) <= tried

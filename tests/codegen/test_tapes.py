@@ -27,7 +27,7 @@ def test_tape_over_a_while_loop() -> None:
     assert executable.tape_peak % (8 * n) == 0 and executable.tape_peak > 0
 
 
-@pytest.mark.parametrize("rows", [60, 700])
+@pytest.mark.parametrize("rows", [60, 200])
 def test_entries_of_changing_length_fill_several_blocks(shared: bool, rows: int) -> None:
     """Triangles, a scalar beside them, and entries with nothing in them."""
     row, used = span("j", "i"), at("i", 3)

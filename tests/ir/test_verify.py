@@ -174,6 +174,8 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Program]]] = {
         Loop(I, (each(J, put("y", ("j",), at("A", "i", "j"), "+")),), parallel=True))),
 }
 SOUND: dict[str, tuple[str, Callable[[], Program]]] = {
+    "a tape filled again by a replay": (DERIVED, lambda: program(
+        *(kind("tape", (ix(4),)) for kind in (Push, Pop, Push, Pop)))),
     "a choice that is not taken": (SOURCE, lambda: program(each(I, put("y", ("i",), next_or_nothing())))),
     "a branch that is not taken": (SOURCE, lambda: program(
         loop(I, when(below("i", 3), (one("y", (ix("i") + 1,), 1.0),))))),

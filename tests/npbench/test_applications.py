@@ -6,8 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npbench_suite.applications import generated, load, lulesh, names
+import sdfgad
+from npbench_suite.applications import generated, jax_ports, load, lulesh, names
 from sdfgad.testing import check_grads
+
+QUICK = ("minibude_loops", "ocean_state", "rsbench", "xsbench")
+"""Of those checked in full by the slow group."""
 
 
 @pytest.mark.parametrize("name", names())
@@ -43,6 +47,36 @@ def test_the_blast_is_the_same_in_all_directions() -> None:
 def test_gradients_of_applications(name: str) -> None:
     application = load(name)
     check_grads(application.program, *application.at("tiny").values(), wrt=application.wrt)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_gradients_are_slopes_along_a_direction(name: str) -> None:
+    application = load(name)
+    given = application.at("tiny")
+    rng, step = np.random.default_rng(7), 1e-6
+    towards = {n: given[n] * rng.standard_normal(np.shape(given[n])) for n in application.wrt}
+
+    def value(distance: float) -> float:
+        moved = {n: given[n] + distance * direction for n, direction in towards.items()}
+        return application.program(**{**application.at("tiny"), **moved})
+
+    found, gradients = sdfgad.value_and_grad(application.program, wrt=application.wrt)(**application.at("tiny"))
+    assert found == pytest.approx(value(0.0), rel=1e-10)
+    slope = (value(step) - value(-step)) / (2 * step)
+    assert sum(np.sum(gradients[n] * d) for n, d in towards.items()) == pytest.approx(slope, rel=1e-6)
+
+
+def test_the_styles_of_minibude_agree() -> None:
+    styles = [load(name) for name in names() if name.startswith("minibude")]
+    values = [style.program(**style.at("tiny")) for style in styles]
+    np.testing.assert_allclose(values, values[0], rtol=1e-12)
+
+
+def test_the_ports_are_those_that_applications_name() -> None:
+    files = {file.stem for file in Path(jax_ports.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == {name for name in names() if load(name).ported}
+    with pytest.raises(LookupError, match="d2q9"):
+        load("d2q9").jax_port()
 
 
 @pytest.mark.parametrize("style", generated.STYLES)

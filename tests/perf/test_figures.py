@@ -27,6 +27,9 @@ FOUND: dict[str, dict[str, Any]] = {
     "scaling": {"jacobi_2d": {
         "cache": 100, "sizes": [{"points": 10, "footprint": 50, "sweeps": 5, "threads": 1, "seconds": 1e-6}],
         "steps": [{"points": 10, "sweeps": 5, "footprint": 50, "more_footprint": 200, "threads": 1, "ratio": RATIO}]}},
+    "applications": {"ocean_state": {"size": "nx 9", "peak_bytes": 9000, "timed": [
+        {"threads": 1, "forward": 1e-3, "gradient": 1.5e-3, "over_forward": RATIO, "jax": 3e-3, "under_jax": RATIO},
+        {"threads": 2, "forward": 1e-3, "gradient": 1e-3, "over_forward": RATIO, "jax": None, "under_jax": None}]}},
     "compile": {"lu": {"derive": 0.5, "build": 1.0, "refused": ""},
                 "mandelbrot2": {"derive": 0.0, "build": 0.0, "refused": "SG105"}},
     "overheads": {"calls": {"rows": [{"what": "a call", "seconds": 2e-5, "note": ""},
@@ -77,7 +80,7 @@ def test_ratios_are_taken_pair_by_pair() -> None:
 def test_the_page_says_what_was_not_measured_and_what_failed() -> None:
     empty = Results(HERE, True, {"pairs": {"lu": {"failed": "stopped after 3 s"}}})
     text = document.document(empty)
-    assert text.count(document.NOTHING) == 9
+    assert text.count(document.NOTHING) == 11
     assert "* pairs, lu: stopped after 3 s" in text and "Quick run" in text
 
 
@@ -88,6 +91,8 @@ def test_the_page_shows_every_part() -> None:
                  "| jacobi_2d | N 9 | 1 | 200 B | in cache | 2 s | 1.0 GB/s | - | - |",
                  "| jacobi_2d | N 9 | 1 | 200 B | 1 GB | 2 s | 1.0 GB/s | 50 % | 100 % |",
                  "| jacobi_2d | 10 | 50 B | 0.50 | 1 | 1 us | 20.00 ns |",
+                 "| ocean_state | nx 9 | 2 | 1 ms | 1 ms | 1.50 (1.40 to 1.60) | 9 kB |",
+                 "| ocean_state | 1.5 ms | 3 ms | 1.50 (1.40 to 1.60) |",
                  "| both | 1 | 1.5 s | 1.5 s | lu |", "Refused: mandelbrot2 (SG105).", "| another | - | SG501 |",
                  "| lu | 2 | 1 ms | 1.5 ms | 1.50 (1.40 to 1.60) | 3.0 | 2.0 |", "0 of 1 within the bounds",
                  "sdfgad takes up to 1.5 times as long."):

@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Lib, Program, View, axis
+from sdfgad.ir.program import Array, Lib, Map, Program, View, axis
 from sdfgad.transform.products.streams import stream_products
 from tests.support.build import C16, F8
 from tests.support.oracle import check_same
+from tests.support.thresholds import change
 
 ROWS, COLUMNS = 300, 500
+NEAR = {"rows": 6, "columns": 5}
+"""For the interpreter."""
 
 
-def program(transpose: bool, dtype: np.dtype, attrs: dict[str, Any], rows: int = ROWS) -> Program:
-    inner, outer = (rows, COLUMNS) if transpose else (COLUMNS, rows)
+def program(transpose: bool, dtype: np.dtype, attrs: dict[str, Any], rows: int = ROWS,
+            columns: int = COLUMNS) -> Program:
+    inner, outer = (rows, columns) if transpose else (columns, rows)
     arrays = {n: Array(n, s, dtype, "argument") for n, s in
-              {"A": (rows, COLUMNS), "x": (inner,), "y": (outer,)}.items()}
+              {"A": (rows, columns), "x": (inner,), "y": (outer,)}.items()}
     matrix = arrays["A"].whole
     ins = (arrays["x"].whole, matrix) if transpose else (matrix, arrays["x"].whole)
     return Program("p", arrays, tuple(arrays), (Lib("matmul", (arrays["y"].whole,), ins, MappingProxyType(attrs)),))
@@ -29,8 +33,9 @@ def program(transpose: bool, dtype: np.dtype, attrs: dict[str, Any], rows: int =
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("attrs", [{}, {"accumulate": True}, {"conj_a": True}, {"conj_b": True}, {"factor": -2.0}],
                          ids=str)
-def test_the_map_is_the_product(transpose, attrs, dtype):
-    before = program(transpose, dtype, attrs)
+def test_the_map_is_the_product(transpose, attrs, dtype, monkeypatch):
+    change(monkeypatch, streamed_matrix=1)
+    before = program(transpose, dtype, attrs, **NEAR)
     after = stream_products(before)
     assert not any(isinstance(s, Lib) for s in after.body)
     check_same(before, after, tolerance=1e-12)
@@ -38,6 +43,7 @@ def test_the_map_is_the_product(transpose, attrs, dtype):
 
 def test_small_matrices_and_moving_extents_stay():
     assert isinstance(stream_products(program(False, F8, {}, rows=20)).body[0], Lib)
+    assert isinstance(stream_products(program(False, F8, {})).body[0], Map)
     before = program(False, F8, {})
     a, y = before.arrays["A"], before.arrays["y"]
     n = ix("t")

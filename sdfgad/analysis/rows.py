@@ -148,10 +148,12 @@ def number_rows(block: Block, array: str, dim: int, skip: frozenset[str] = froze
 def _adopt(maps: list[Map], places: Mapping[str, tuple[int, int]], turns: dict[int, tuple[str, int]]) -> bool:
     """Give a map that has nothing to do with the others a variable that runs over as many rows as one of them."""
     rows = Rows(places, turns)
-    spans = {end - start: start for start, end in (rows.span(m) for m in maps if id(m) in turns)}
+    spans: dict[int, int] | None = None
     for stmt in maps:
-        if id(stmt) in turns or any(t.array in places for t in touches(stmt)):
+        if id(stmt) in turns or not touched(stmt)[0].isdisjoint(places):
             continue
+        if spans is None:
+            spans = {end - start: start for start, end in (rows.span(m) for m in maps if id(m) in turns)}
         for r in stmt.domain:
             if r.step == 1 and r.start.const is not None and r.trips in spans:
                 turns[id(stmt)] = (r.var, spans[r.trips] - r.start.const)

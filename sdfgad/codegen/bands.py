@@ -205,7 +205,7 @@ class _Run:
         made = self._placed(piece)
         if made is None or not _even([*(m for m, _ in self.taken), made]):
             return False
-        joints = [tied(before, made) for before, _ in self.taken]
+        joints = [tied(before, made) for before, _ in self.taken if conflicts(before.stmt, made.stmt)]
         if None in joints:
             return False
         self.joints |= {r for part in joints for r in part or ()}
@@ -264,9 +264,14 @@ def _banded(frame: Frame, stmt: Map) -> bool:
 
 def _even(maps: list[Rowed]) -> bool:
     """Whether all rows have about as much work, as soon as there is enough for threads at all."""
-    most = max(sum(m.work / len(m.rows) for m in maps if row in m.rows) for row in {m.rows.start for m in maps})
     total = sum(m.work for m in maps)
-    return total < thresholds().parallel_work or most * len(_span(maps)) <= UNEVEN * total
+    if total < thresholds().parallel_work:
+        return True
+    alike: dict[range, float] = {}
+    for m in maps:
+        alike[m.rows] = alike.get(m.rows, 0.0) + m.work / len(m.rows)
+    most = max(sum(work for rows, work in alike.items() if row in rows) for row in {rows.start for rows in alike})
+    return most * len(_span(maps)) <= UNEVEN * total
 
 
 def _span(maps: Iterable[Rowed]) -> range:

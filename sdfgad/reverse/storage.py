@@ -95,7 +95,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
     victims = lost = _recorded_arrays(program, facts, place)
     # What is computed again may differ in the last bit, and so undo something else.
     again = {n: b for n, b in rebuildable(program, local, facts.reads, place).items() if n not in undoing.looked_at}
-    light = _light(program, active, seen, local, victims, bits, undone)
+    light, _ = _light(program, active, seen, local, victims, bits, undone)
     impossible = sorted(recompute - ((set(again) | light) & set(victims)))
     if impossible:
         raise PlanNotExecutable(f"{', '.join(impossible)}: not a value that can be rebuilt where it is needed")
@@ -200,11 +200,8 @@ def least_bytes(program: Program, active: frozenset[str], seen: frozenset[str],
     local = block_locals(program, place, seen)
     sizes, facts = kept_bytes(program, active, seen, undone)
     victims = _recorded_arrays(program, facts, place)
-    light = _light(program, active, seen, local, victims, NOTHING, undone)
-    if not light:
-        return sizes
-    inline = replace(NOTHING, known=_not_stored(formulas(program, local), victims, light), chosen=light)
-    return kept_bytes(program, active, seen, undone, inline)[0]
+    light, instead = _light(program, active, seen, local, victims, NOTHING, undone)
+    return instead if light else sizes
 
 
 def expected(ranges: tuple[Range, ...]) -> float:
@@ -215,11 +212,12 @@ def expected(ranges: tuple[Range, ...]) -> float:
 
 
 def _light(program: Program, active: frozenset[str], seen: frozenset[str], local: Mapping[str, BlockLocal],
-           victims: Mapping[str, int], bits: Again, undone: frozenset[str]) -> frozenset[str]:
-    """The values kept that are no dearer to compute where they are read, and that need little else kept instead."""
+           victims: Mapping[str, int], bits: Again, undone: frozenset[str]) -> tuple[frozenset[str], dict[str, float]]:
+    """The values kept that are no dearer to compute where they are read, and that need little else kept instead; and
+    the bytes kept then, by array, if there are such."""
     known = formulas(program, local)
     chosen = frozenset(known) & frozenset(victims)
-    sizes = kept_bytes(program, active, seen, undone, bits)[0] if chosen else {}
+    sizes = instead = kept_bytes(program, active, seen, undone, bits)[0] if chosen else {}
     while chosen:
         known = _not_stored(known, victims, chosen)
         inline = replace(bits, known=known, chosen=chosen)
@@ -236,7 +234,7 @@ def _light(program: Program, active: frozenset[str], seen: frozenset[str], local
         if not poor:
             break
         chosen -= poor
-    return chosen
+    return chosen, instead
 
 
 def _not_stored(known: Mapping[str, Formula | Remake], victims: Collection[str],

@@ -65,6 +65,7 @@ class _Joiner:
         self.limits = limits
         self.readers = False
         self._nearby: dict[int, tuple[Map, frozenset[str]]] = {}
+        self._fitting: dict[int, tuple[Map, bool]] = {}
 
     def blocks(self, block: Block, parallel: bool) -> Block:
         """The block, inner ones first. Iterations of a parallel loop would need arrays of their own for their lines."""
@@ -103,6 +104,12 @@ class _Joiner:
 
     def _fits(self, stmt: Map) -> bool:
         """Whether every point of a large map writes elements of its own, or adds, at places that no array decides."""
+        known = self._fitting.get(id(stmt))
+        if known is None or known[0] is not stmt:
+            known = self._fitting[id(stmt)] = (stmt, self._fits_alone(stmt))
+        return known[1]
+
+    def _fits_alone(self, stmt: Map) -> bool:
         ranges = len(stmt.domain)
         if not ranges or points(stmt) < self.limits.points or any(range_elems(r) for r in stmt.domain) or \
                 self.limits.rows and ranges > 1:

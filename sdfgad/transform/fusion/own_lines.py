@@ -7,7 +7,7 @@ from math import prod
 
 from sdfgad.analysis.access import always_inside, interval_env
 from sdfgad.analysis.cover import is_pointwise
-from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, rewrite, walk
+from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, loads, rewrite, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import reads, writes
@@ -148,7 +148,11 @@ def _place(line: tuple[Range, ...]) -> tuple[Ix, ...]:
 def _crossing(pair: Pair) -> Iterator[Load]:
     """Lines the first map reads of arrays that only the second one writes, other than the elements it writes there."""
     targets = {p.array: p.index for p in pair.second.body if isinstance(p, Store) and not collects(pair.second, p)}
+    others = (targets.keys() & reads(pair.first)) - writes(pair.first)
+    # Which loads are sure to be made takes a walk through all of the map.
+    if not any(n.array in others and n.index != targets[n.array] for p in pair.first.body for n in loads(p.expr)):
+        return
     found = dict.fromkeys(n for p in pair.first.body for n in walk(p.expr, certain) if isinstance(n, Load))
     for load in found:
-        if load.array in targets and load.array not in writes(pair.first) and load.index != targets[load.array]:
+        if load.array in others and load.index != targets[load.array]:
             yield load

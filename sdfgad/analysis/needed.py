@@ -8,7 +8,7 @@ they are read, records nothing.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -62,10 +62,9 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
     place = sites(program.body)
     own = _writes_by_array(program.body, place)
     linear: dict[int, Linearised] = {}
-    reads: dict[int, list[Access]] = {}
+    reads: dict[int, list[Access]] = {id(stmt): [] for stmt in statements(program.body)}
     for stmt in statements(program.body):
         site = place[id(stmt)]
-        reads[id(stmt)] = list(_control_reads(stmt, site))
         if isinstance(stmt, (Map, Lib)) and any(tangents.name(a.array) for a in writes_of(stmt, site)):
             chosen, found = _linearise_best(stmt, _Rules(tangents, temporaries, inline), site, own)
             linear[id(stmt)] = chosen
@@ -74,12 +73,41 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
         reads[last] += _reads_again(makers, place[last], place)
     for key, extra in (*more.items(), *undoing.reads.items()):
         reads[key] += extra
-    records = _Recorder(program, place, reads)
-    records.walk(program.body, frozenset())
+    records = _recorded(program, place, reads, {*linear, *again, *more, *undoing.reads})
     flat = tuple(a for found in reads.values() for a in found)
     recorded = {k: tuple(sorted(v)) for k, v in records.saved.items() if k not in undoing.unit}
     undone = frozenset(undoing.unit[k] for k in records.saved if k in undoing.unit)
     return Needed(linear, recorded, flat, records.why, undone)
+
+
+def _recorded(program: Program, place: Mapping[int, Site], reads: dict[int, list[Access]],
+              visited: set[int]) -> _Recorder:
+    """What is recorded for the sake of `reads`, which grow by what decides whether, how often and where the reverse sweep
+    does something: that depends on what is recorded in turn.
+
+    visited: statements (`id`) that the reverse sweep does something at, whatever is recorded.
+    """
+    control = {id(s): list(_control_reads(s, place[id(s)])) for s in statements(program.body)}
+    while True:
+        passed = _passed(program.body, visited)
+        for key in passed & control.keys():
+            reads[key] = control.pop(key) + reads[key]
+        records = _Recorder(program, place, reads)
+        records.walk(program.body, frozenset())
+        if records.saved.keys() <= passed:
+            return records
+        visited = visited | records.saved.keys()
+
+
+def _passed(block: Block, visited: Collection[int]) -> set[int]:
+    """Of statements (`id`): those visited, and all around them."""
+    found: set[int] = set()
+    for stmt in block:
+        inside = set().union(*(_passed(b, visited) for b in children(stmt)))
+        found |= inside
+        if inside or id(stmt) in visited:
+            found.add(id(stmt))
+    return found
 
 
 def _reads_again(makers: Sequence[Stmt], end: Site, place: Mapping[int, Site]) -> Iterator[Access]:

@@ -38,8 +38,8 @@ def faults(program: Program, stage: str = OPTIMISED) -> list[Fault]:
     """What a program breaks of what any look at its statements, one by one, can tell."""
     work = _Walk(program.arrays, stage)
     work.block(program.body, frozenset())
-    for tape, push in work.again.items():
-        work.fault("tapes", f"{tape} is pushed to after something was taken off it, and nothing takes that off", push)
+    for tape, push in work.open.items():
+        work.fault("tapes", f"{tape} is pushed to, and nothing takes that off", push)
     return [*_array_faults(program, stage), *work.found]
 
 
@@ -95,8 +95,7 @@ class _Walk:
         self.found: list[Fault] = []
         self.seen: set[int] = set()
         self.pushed: set[str] = set()
-        self.popped: set[str] = set()
-        self.again: dict[str, Push] = {}
+        self.open: dict[str, Push] = {}
 
     def block(self, block: Block, scope: frozenset[str]) -> None:
         for k, stmt in enumerate(block):
@@ -143,12 +142,10 @@ class _Walk:
         """What is taken off a tape has been put there."""
         if isinstance(stmt, Push):
             self.pushed.add(stmt.tape)
-            if stmt.tape in self.popped:
-                # A replay from a snapshot fills a tape again: what follows then takes it off again.
-                self.again.setdefault(stmt.tape, stmt)
+            # Of a replay from a snapshot, too: what follows then takes it off again.
+            self.open.setdefault(stmt.tape, stmt)
         else:
-            self.popped.add(stmt.tape)
-            self.again.pop(stmt.tape, None)
+            self.open.pop(stmt.tape, None)
             if stmt.tape not in self.pushed:
                 self.fault("tapes", f"nothing has been pushed to {stmt.tape}", stmt)
 

@@ -80,10 +80,11 @@ class Storage:
 
 
 def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recompute: frozenset[str],
-            undone: frozenset[str] = frozenset()) -> Storage:
+            undone: frozenset[str] = frozenset(), idle: frozenset[str] = frozenset()) -> Storage:
     """Decide, for arrays that live within one block, between versions and rebuilding; others are recorded later.
 
-    undone: names of the units (`analysis/inverse`) that are taken back.
+    undone: names of the units (`analysis/inverse`) that are taken back. idle: arrays that have turned out to be read by
+    nobody in the reverse sweep, once others have versions.
     """
     seen = frozenset(seen)
     program, codes = _decided(program, active, seen, undone)
@@ -107,7 +108,7 @@ def lay_out(program: Program, active: frozenset[str], seen: Iterable[str], recom
         inline = replace(bits, known=known, chosen=recompute - at_start)
         facts = facts_of(program, active, ends, inline, undoing)
         victims = {**_recorded_arrays(program, facts, place), **victims}
-    chosen = [n for n in sorted(victims) if n in local and n not in recompute
+    chosen = [n for n in sorted(victims) if n in local and n not in recompute | idle
               and (_by_ones(local[n]) or _on_tape(program, local[n]))]
     wide, versions = expand(program, local, chosen)
     lines = {place[id(s)].order: s.source.line for s in statements(program.body) if s.source}

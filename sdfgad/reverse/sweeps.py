@@ -93,8 +93,14 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     name. undone: names of overwrites to take back exactly. PlanNotExecutable when a value cannot be made again, a loop
     cannot be run so or an overwrite cannot be taken back.
     """
-    active, seen = request.sets(program)
-    storage = lay_out(program, active, seen, recompute, undone)
+    return _gradient(program, request, recompute, modes, undone, frozenset())
+
+
+def _gradient(source: Program, request: Request, recompute: frozenset[str], modes: Mapping[str, Mode],
+              undone: frozenset[str], idle: frozenset[str]) -> Gradient:
+    """idle: arrays that the reverse sweep does not look at once others are kept."""
+    active, seen = request.sets(source)
+    storage = lay_out(source, active, seen, recompute, undone, idle)
     program = storage.program
     names = Names(dict(program.arrays), active, "grad_", storage.versions)
     for name in sorted(active):
@@ -106,6 +112,9 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     role = "disk" if request.spill else "transient"
     schedules = schedules_of(program, place, modes, names, constants, role)
     facts = _facts(program, names, storage, place, schedules)
+    unread = storage.versions.keys() - {a.array for a in facts.reads} - storage.inline.chosen
+    if unread:
+        return _gradient(source, request, recompute, modes, undone, idle | unread)
     sweeps = _Sweeps(names, facts, place, storage, schedules)
     forward = sweeps.finish(sweeps.forward(program.body))
     backward = sweeps.finish(sweeps.backward(program.body))

@@ -82,8 +82,8 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
 
 def _recorded(program: Program, place: Mapping[int, Site], reads: dict[int, list[Access]],
               visited: set[int]) -> _Recorder:
-    """What is recorded for the sake of `reads`, which grow by what decides whether, how often and where the reverse sweep
-    does something: that depends on what is recorded in turn.
+    """What is recorded for the sake of `reads`, which grow by what decides whether, how often and where the reverse
+    sweep does something: that depends on what is recorded in turn.
 
     visited: statements (`id`) that the reverse sweep does something at, whatever is recorded.
     """

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,7 +62,11 @@ def _inspect(path: str, changed: int) -> Compiler:
 def accepts(compiler: Compiler, flags: tuple[str, ...]) -> bool:
     """Whether the compiler knows these flags."""
     command = (compiler.path, *flags, "-Werror", "-x", "c++", "-fsyntax-only", os.devnull)
-    return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    try:
+        _finished(command, None)
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | None = None) -> str:
@@ -78,16 +83,26 @@ def run(command: Sequence[str], *, code: str, help: str = "", folder: Path | Non
 
 def _finished(command: Sequence[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
     """The command after it has ended. Whoever is interrupted here ends it with all that it has started."""
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          start_new_session=True) as running:
+    # Started by another thread, which interrupts do not reach: one that came meanwhile would leave nobody to end it.
+    with ThreadPoolExecutor(1) as starter:
+        starting = starter.submit(subprocess.Popen, command, cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            output, errors = running.communicate(timeout=LONGEST)
+            output, errors = starting.result().communicate(timeout=LONGEST)
         finally:
-            if running.returncode is None:  # a compiler works in processes of its own, which would go on
-                os.killpg(running.pid, signal.SIGKILL)
-    if running.returncode:
-        raise subprocess.CalledProcessError(running.returncode, command, output, errors)
+            _end(starting)
+    if starting.result().returncode:
+        raise subprocess.CalledProcessError(starting.result().returncode, command, output, errors)
     return subprocess.CompletedProcess(command, 0, output, errors)
+
+
+def _end(starting: Future[subprocess.Popen[str]]) -> None:
+    """A compiler works in processes of its own, which would go on without it."""
+    if starting.exception() is not None:
+        return
+    with starting.result() as running:
+        if running.returncode is None:
+            os.killpg(running.pid, signal.SIGKILL)
 
 
 @lru_cache(maxsize=1)

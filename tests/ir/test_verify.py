@@ -140,7 +140,8 @@ BROKEN: dict[str, tuple[str, str, Callable[[], Program]]] = {
         Push("tape", (ix(4),)), Pop("tape", (ix(4),)), Push("tape", (ix(4),)))),
     "one statement twice": ("identity", SOURCE, lambda: program(SHARED, SHARED)),
     "a tape in a source program": ("stage", SOURCE, lambda: program(arrays=arrays(y={"role": "tape"}))),
-    "an entry before differentiation": ("stage", PREPARED, lambda: program(Push("tape", (ix(4),)), Pop("tape", (ix(4),)))),
+    "an entry before differentiation": ("stage", PREPARED, lambda: program(
+        Push("tape", (ix(4),)), Pop("tape", (ix(4),)))),
     "a snapshot in a source program": ("stage", SOURCE, lambda: program(
         Lib("seal", (Y, view_of(SHAPES["n"])), (X,)))),
     "a parallel loop too soon": ("stage", DERIVED, lambda: program(Loop(I, (), parallel=True))),

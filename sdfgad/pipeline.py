@@ -26,7 +26,6 @@ from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
 from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
-from sdfgad.passes import optimise, prepare_program
 from sdfgad.places import Places, places
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.progress import progress
@@ -38,6 +37,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.stages import optimise, prepare_program
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, is_number, resolve_outputs
 
@@ -299,7 +299,8 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
-        optimise(prepare_program(parsed.program, outputs), (*keep, *mutated))), parsed.program.constants)
+        optimise(prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated))))),
+        parsed.program.constants)
     return Primal(parsed, program, build(program, keep), outputs)
 
 
@@ -347,11 +348,12 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
 
 def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:
     """The tangent program, where its results lie, and in which arrays it takes the directions."""
-    program = prepare_program(program, ())
+    program = prepare_program(program)
     made = tangent(program, directions)
     verify(made.program, "tangent", DERIVED, verifying())
     returns = _tangent_tree(program.returns, made.view)
-    whole = optimise(made.program, arrays_of((program.returns, returns)) + program.watched)
+    live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
+    whole = optimise(made.program.but(live_out=live_out))
     return Found((whole, returns, dict(made.arguments)))
 
 

@@ -13,17 +13,17 @@ from sdfgad.codegen.footprint import held_by
 from sdfgad.config import thread_count, verifying
 from sdfgad.cores import usable_cores
 from sdfgad.frontend import Parsed
-from sdfgad.ir.program import Program, View
+from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
-from sdfgad.passes import applied, optimise, prepare_program, tidy
 from sdfgad.planning import Choice, Emission, Finished
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.recorded_copies import record_copies
-from sdfgad.reverse.storage import views_of
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
+from sdfgad.transform.stages import optimise, prepare_program, tidy
 from sdfgad.wish import Wish
 
 
@@ -50,7 +50,8 @@ class Recipe:
         program = prepare_program(self.parsed.program, self.outputs)
         reduced = self.wish.reduce or self.wish.output is not None
         program = program.but(returns=tuple(self.outputs)) if reduced else program
-        return applied(record_copies, program, seen(program, self.outputs), self.request)
+        program = program.but(live_out=frozenset(seen(program, self.outputs)))
+        return applied(record_copies, program, self.request)
 
     @cached_property
     def code(self) -> str:
@@ -78,8 +79,8 @@ class Recipe:
         return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
-        keep = kept_arrays(made, made.program)
-        whole = applied(share_factors, tidy(made.program, keep), keep, self.normal.arrays)
+        whole = tidy(made.program.but(live_out=frozenset(kept_arrays(made, made.program))))
+        whole = applied(share_factors, whole, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())
         held = held_by(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
@@ -87,7 +88,7 @@ class Recipe:
     def forward(self) -> Program:
         """The program without its derivative."""
         seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
-        return optimise(self.normal, (*seen, *self.normal.watched))
+        return optimise(self.normal.but(live_out=frozenset((*seen, *self.normal.watched))))
 
 
 def workers() -> int:

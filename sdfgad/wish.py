@@ -11,9 +11,8 @@ from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.expr import const
-from sdfgad.ir.program import Array, Map, Store, View
+from sdfgad.ir.program import Array, Map, Store, View, views_of
 from sdfgad.names import fresh
-from sdfgad.reverse.storage import views_of
 from sdfgad.trees import leaves, sequence
 
 

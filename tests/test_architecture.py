@@ -23,7 +23,7 @@ LAYERS = {
     "checkpoint": 5, "report": 5,
     "reverse": 6,
     "codegen": 7,
-    "api": 8, "testing": 8, "passes": 8, "pipeline": 8, "planning": 8, "spill": 8, "wish": 8, "recall": 8, "recipe": 8,
+    "api": 8, "testing": 8, "pipeline": 8, "planning": 8, "spill": 8, "wish": 8, "recall": 8, "recipe": 8,
     "prospects": 8, "pins": 8, "arguments": 8, "directions": 8, "results": 8,
     "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
     "tracebacks": 8, "progress": 8,

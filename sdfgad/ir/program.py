@@ -19,6 +19,7 @@ from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import Ix, Like, ix
 from sdfgad.ir.layout import Packing, axis
 from sdfgad.names import variables
+from sdfgad.trees import leaves
 
 FAILED = "failed"
 """The array that a program writes where it raises an exception: somebody always looks at it."""
@@ -113,6 +114,11 @@ def view_of(array: Array) -> View:
     """The whole array as a view."""
     shape = tuple(ix(n) for n in array.shape)
     return View(array.name, shape, tuple(ix(axis(k)) for k in range(len(shape))), array.dtype)
+
+
+def views_of(tree: Any) -> list[View]:
+    """Every view in a `Program.returns` tree."""
+    return [v for v in leaves(tree) if isinstance(v, View)]
 
 
 @dataclass(frozen=True)
@@ -254,7 +260,8 @@ class Program:
 
     arrays: every container by name. arguments: those the caller passes, in order. returns: the value of the call as a
     tree of tuples, lists and constants with a `View` for every array or scalar result. live: constants whose contents
-    may be others at the next call. failures: what the `fail` operations in the body raise, by their number.
+    may be others at the next call. failures: what the `fail` operations in the body raise, by their number. live_out:
+    arrays that somebody reads after the program.
     """
 
     name: str
@@ -266,6 +273,7 @@ class Program:
     source: SourceLine | None = None
     live: frozenset[str] = frozenset()
     failures: tuple[Failure, ...] = ()
+    live_out: frozenset[str] = frozenset()
 
     @property
     def watched(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sdfgad.analysis.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
@@ -13,13 +12,12 @@ from sdfgad.analysis.inverse import NO_UNDOING, Undoing, undoing_of
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Program, Range, Stmt, View
+from sdfgad.ir.program import Program, Range, Stmt
 from sdfgad.ir.walk import reads, statements
 from sdfgad.reverse.decisions import bits_of, with_decisions
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.recompute import rebuildable
 from sdfgad.transform.normal.expand import expand, iteration_slots
-from sdfgad.trees import leaves
 
 FEW = 1000
 """Iterations a loop of unknown length is taken to have."""
@@ -301,8 +299,3 @@ def ends_of_blocks(program: Program, rebuild: Mapping[str, BlockLocal]) -> dict[
     for found in rebuild.values():
         again.setdefault(last[found.block], []).extend(found.makers)
     return again
-
-
-def views_of(tree: Any) -> list[View]:
-    """Every view in a `Program.returns` tree."""
-    return [v for v in leaves(tree) if isinstance(v, View)]

@@ -22,14 +22,14 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While, all_of
+from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, views_of
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
 from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, schedules_of
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
-from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks, views_of
+from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks
 from sdfgad.reverse.tape import Declare, Entry, Record, each_once, entry_of, record
 from sdfgad.reverse.transpose import Scope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import passes
 from sdfgad.analysis.verify import every_fault, verify
 from sdfgad.errors import InvariantError, SourceLine
 from sdfgad.frontend import parse
@@ -21,6 +20,7 @@ from sdfgad.ir.layout import Packing
 from sdfgad.ir.program import Array, Behind, Let, Lib, Loop, Map, Pop, Program, Push, Store, View, axis, view_of
 from sdfgad.ir.verify import DERIVED, OPTIMISED, PREPARED, SOURCE, STAGES
 from tests.support.build import BOOL, F8, I8, at, each, loop, one, position, put, repeat, span, when
+from tests.support.passes import replace_pass
 
 SHAPES: Mapping[str, Any] = {
     "x": Array("x", (4,), F8, "argument"), "A": Array("A", (4, 4), F8, "argument"),
@@ -234,10 +234,10 @@ def test_a_pass_that_breaks_a_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     def f(x):
         return np.sum(x * x)
 
-    def remove_dead_code(program, keep):
+    def remove_dead_code(program):
         return program.but(body=(*program.body, *program.body))
 
-    monkeypatch.setattr(passes, "remove_dead_code", remove_dead_code)
+    replace_pass(monkeypatch, "remove_dead_code", remove_dead_code)
     with pytest.raises(InvariantError, match="after remove_dead_code: identity"):
         sdfgad.grad(f)(np.ones(3))
 

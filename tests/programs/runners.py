@@ -14,8 +14,9 @@ import sdfgad
 from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import Program
-from sdfgad.passes import prepare_program, watching
 from sdfgad.reverse.forward_mode import tangent
+from sdfgad.transform.passes import watching
+from sdfgad.transform.stages import prepare_program
 from tests.programs.running import copied, wrt_of
 from tests.support.oracle import rebuildable, reversed_program, undoable
 from tests.support.validation import Validator

@@ -16,11 +16,11 @@ from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
-from sdfgad.passes import prepare_program, tidy
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
+from sdfgad.transform.stages import prepare_program, tidy
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -105,8 +105,8 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute, undone=undone)
     verify(made.program, "gradient", DERIVED)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
-    lean = remove_dead_code(made.program, kept)
-    return replace(made, program=tidy(lean, kept))
+    lean = remove_dead_code(made.program.but(live_out=frozenset(kept)))
+    return replace(made, program=tidy(lean))
 
 
 def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad.ir.program import Program
 from sdfgad.ir.text import program_text
-from sdfgad.passes import Application
+from sdfgad.transform.passes import Application
 from tests.support.oracle import sample
 from tests.support.vectors import run
 

@@ -32,7 +32,7 @@ STEPS = span("i", 0, N)
 
 def made(*body: Stmt, arrays=ARRAYS, keep=()) -> Program:
     before = Program("p", arrays, ("a", "x"), body)
-    after = border_rows(before, keep)
+    after = border_rows(before.but(live_out=frozenset(keep)))
     check_same(before, after)
     return after
 
@@ -75,7 +75,7 @@ def test_values_in_the_border_are_not_seen() -> None:
     before = Program("p", ARRAYS, ("a", "x"), (loop(STEPS, FILL, *THREE),))
     a = np.ones((N, M))
     a[:, 0] = np.nan
-    check_same(before, border_rows(before, ()), {"a": a, "x": np.zeros((N, M + 6))})
+    check_same(before, border_rows(before.but(live_out=frozenset(()))), {"a": a, "x": np.zeros((N, M + 6))})
 
 
 @pytest.mark.parametrize(("name", "body"), [
@@ -100,4 +100,4 @@ def test_rows_that_others_see_stay() -> None:
     body = loop(STEPS, FILL, *THREE)
     assert made(body, keep=("t",)).arrays["t"].shape == (M,)
     outside = {**ARRAYS, "t": replace(ARRAYS["t"], role="constant")}
-    assert border_rows(Program("p", outside, ("a", "x"), (body,)), ()).arrays["t"].shape == (M,)
+    assert border_rows(Program("p", outside, ("a", "x"), (body,)).but(live_out=frozenset(()))).arrays["t"].shape == (M,)

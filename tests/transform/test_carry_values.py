@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import passes
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.algebra import where
 from sdfgad.ir.index import ix
@@ -18,6 +17,7 @@ from sdfgad.ir.walk import rebuild
 from sdfgad.transform.recurrences.carry_values import carry_values
 from tests.support.build import BOOL, C16, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same, numerical_gradient, sample
+from tests.support.passes import replace_pass
 
 N = 16
 I, J = ix("i"), ix("j")
@@ -201,7 +201,7 @@ def test_derivatives_of_recurrences(monkeypatch):
     rng = np.random.default_rng(5)
     x, a = rng.uniform(0.5, 1.0, 12), rng.uniform(0.5, 1.0, 12)
     used = []
-    monkeypatch.setattr(passes, "carry_values", lambda p: used.append(carry_values(p)) or used[-1])
+    replace_pass(monkeypatch, "carry_values", lambda p: used.append(carry_values(p)) or used[-1])
     found = sdfgad.grad(smooth, wrt=("x", "a"))(x.copy(), a)
     assert any("x_here" in name for name in used[-1].arrays)
     for k in range(2):

@@ -30,7 +30,7 @@ def changed(*body: Stmt, keep: Sequence[str] = ("x", "b"), length: int = N) -> P
     """The program after the pass, which leaves the same in what is kept."""
     arrays = {n: Array(n, (length if n == "y" else N,), F8, "argument") for n in ("x", "y", "b")}
     before = Program("p", arrays, tuple(arrays), rebuild(body, lambda s: (replace(s),)))
-    after = alternate(before, keep, ALWAYS)
+    after = alternate(before.but(live_out=frozenset(keep)), ALWAYS)
     values = {n: np.random.default_rng(k).uniform(0.2, 0.8, a.shape)
               for k, (n, a) in enumerate(arrays.items())}
     check_same(before, after, values, keep=list(keep))
@@ -103,7 +103,7 @@ def test_two_pairs_of_which_one_is_looked_at_afterwards() -> None:
     arrays = {n: Array(n, (N,), F8, "argument") for n in "xybuv"}
     for look in (one("b", (0,), at("y", 0)), one("b", (0,), at("b", 1))):
         before = Program("p", arrays, tuple(arrays), (loop(span("t", 0, 4), *STEP, *other), look))
-        after = alternate(before, ("x", "u", "b"), ALWAYS)
+        after = alternate(before.but(live_out=frozenset(("x", "u", "b"))), ALWAYS)
         check_same(before, after, {n: np.random.default_rng(k).uniform(0.2, 0.8, N) for k, n in enumerate(arrays)},
                    keep=["x", "u", "b"])
         assert turns(after)

@@ -78,7 +78,7 @@ def reading(row: str, dtype: np.dtype = DOUBLE, fn: str = "eq") -> Store:
 
 def widened(before: Program) -> np.dtype:
     """The type of the record after the pass, which leaves the same in all arguments."""
-    after = widen_decisions(before, before.arguments, 0)
+    after = widen_decisions(before.but(live_out=frozenset(before.arguments)), 0)
     shape = (T, before.arrays["x"].shape[0], N)
     near = np.random.default_rng(3).integers(-2, 3, shape).astype(before.arrays["x"].dtype)
     near[0, ::7, ::3] = np.nan
@@ -99,7 +99,7 @@ def test_a_few_rows_do_not_fill_a_number():
 
 
 def test_rows_that_are_left_over_get_maps_of_their_own():
-    after = widen_decisions(written(131), (), 0)
+    after = widen_decisions(written(131).but(live_out=frozenset(())), 0)
     assert after.arrays["code"].shape[1] * 31 >= 131
     assert [len(s.body) for s in after.body] == [3, 2]
 
@@ -115,7 +115,7 @@ def test_conditions_that_are_not_equal():
 def test_one_bit_for_each_row():
     one_bit = bit("lt", value("x", "i", "j"), value("y", U, "j"), 1)
     read = put("g", ("m", "j"), chosen(asked(record_at("m"), 0, 1, "ne"), value("g", "m", "j")))
-    after = widen_decisions(written(512, code=one_bit, reader=each(rows(512, "m"), read)), (), 0)
+    after = widen_decisions(written(512, code=one_bit, reader=each(rows(512, "m"), read)), 0)
     assert after.arrays["code"].shape == (T, 8, N)
     assert widened(written(512, code=one_bit, reader=each(rows(512, "m"), read))) == np.uint64
 
@@ -126,12 +126,12 @@ def stays(before: Program) -> bool:
 
 def test_small_records_stay():
     before = written(64)
-    assert widen_decisions(before, ()) is before
+    assert widen_decisions(p := before.but(live_out=frozenset(()))) is p
 
 
 def test_records_that_somebody_reads_afterwards_stay():
     before = written(64)
-    assert widen_decisions(before, ("code",), 0) is before
+    assert widen_decisions(p := before.but(live_out=frozenset(("code",))), 0) is p
 
 
 def test_other_looks_at_the_record_stay():
@@ -157,7 +157,7 @@ def test_codes_that_are_no_sums_of_conditions_stay():
     for code in (algebra.number(3, BYTE), Call("bitxor", (decided, decided), BYTE),
                  Call("cast", (value("x", "i", "j"),), BYTE)):
         x = {"code": code}
-        assert widen_decisions(written(64, **x), (), 0).arrays["code"].dtype == BYTE
+        assert widen_decisions(written(64, **x).but(live_out=frozenset(())), 0).arrays["code"].dtype == BYTE
 
 
 def test_records_of_one_dimension_per_iteration_stay():
@@ -165,7 +165,7 @@ def test_records_of_one_dimension_per_iteration_stay():
     read = put("g", ("m", 0), chosen(asked(value("code", V, "m", dtype=BYTE), 1), value("g", "m", 0)))
     before = written(64, shape=(T, 64))
     body = (loop(span("u", 0, T), each(span("i", 0, 64), record)), loop(span("v", 0, T), each(span("m", 0, 64), read)))
-    assert widen_decisions(before.but(body=body), (), 0).arrays["code"].dtype == BYTE
+    assert widen_decisions(before.but(body=body).but(live_out=frozenset(())), 0).arrays["code"].dtype == BYTE
 
 
 def test_readers_with_other_rows_stay():

@@ -23,7 +23,7 @@ TOTAL = each(BOX, put("v", (), X, "+"))
 def check(*body: Stmt, statements: int, keep: tuple[str, ...] = ("y", "v", "w")) -> None:
     """What is kept has the same values; so many statements are left."""
     p = Program("p", ARRAYS, tuple(GIVEN), tuple(body))
-    after = sum_directly(p, keep)
+    after = sum_directly(p.but(live_out=frozenset(keep)))
     assert len(after.body) == statements, program_text(after)
     check_same(p, after, tolerance=1e-12, keep=keep)
 
@@ -91,4 +91,4 @@ def test_a_sum_that_rounds_more_is_left_alone() -> None:
     arrays = ARRAYS | {"v": Array("v", (), F4, "argument")}
     total = each(BOX, Store("v", (), algebra.cast(X.expr, F4), "+"))
     p = Program("p", arrays, tuple(GIVEN), (CLEAR, TERMS, total))
-    assert sum_directly(p, ("y", "v")).body == p.body
+    assert sum_directly(p.but(live_out=frozenset(("y", "v")))).body == p.body

@@ -28,7 +28,7 @@ def check(*body: Stmt, kept: tuple[str, ...] = ("u", "y")) -> set[str]:
     arrays = {n: Array(n, s, BOOL if n == "flag" else F8, "argument" if n in kept else "transient")
               for n, s in SHAPES.items()}
     before = Program("p", arrays, kept, body)
-    after = hoist_invariants(normalise(before), kept)
+    after = hoist_invariants(normalise(before).but(live_out=frozenset(kept)))
     check_same(before, after)
     return {n for s in after.body if not isinstance(s, Loop) or s.range.var != "t" for n in all_writes((s,))}
 
@@ -98,7 +98,7 @@ def test_a_loop_that_may_not_run_keeps_everything(other: Stmt):
     arrays = {n: Array(n, s, BOOL if n == "flag" else F8, "argument" if n in "uy" else "transient")
               for n, s in SHAPES.items()}
     before = Program("p", arrays, ("u", "y"), (inside,))
-    after = hoist_invariants(normalise(before), ("y",))
+    after = hoist_invariants(normalise(before).but(live_out=frozenset(("y",))))
     kept = [s for s in statements(after.body) if isinstance(s, Loop) and s.range.var == "t"]
     assert "p" in all_writes(kept[0].body)
     check_same(before, after)

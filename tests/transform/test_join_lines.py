@@ -38,7 +38,7 @@ def made(*body: Any) -> Program:
 
 def joined(before: Program, seen: tuple[str, ...] = ("y", "z")) -> set[str]:
     """The lines that are left after the pass, which must not change what is `seen`."""
-    after = join_lines(before, seen)
+    after = join_lines(before.but(live_out=frozenset(seen)))
     kept = before.but(arguments=("x", *seen))
     start = {n: np.linspace(1.0, 2.0, N) for n in seen} | {"x": X}
     check_same(kept, after.but(arguments=kept.arguments), start, tolerance=1e-14)

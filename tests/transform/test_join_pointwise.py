@@ -25,7 +25,7 @@ def build(*body: Stmt, dtypes: tuple = ()) -> Program:
 
 
 def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: JoinLimits = LIMITS) -> Program:
-    after = join_pointwise(before, keep, limits)
+    after = join_pointwise(before.but(live_out=frozenset(keep)), limits)
     check_same(before, after)
     return after
 
@@ -66,7 +66,7 @@ def test_native_code_hands_values_on() -> None:
 
 def test_what_nobody_reads_afterwards_is_not_stored() -> None:
     before = build(pointwise("t", X), pointwise("y", T))
-    (made,) = maps(join_pointwise(before.but(arguments=("x",)), ("y",), LIMITS))
+    (made,) = maps(join_pointwise(before.but(arguments=("x",)).but(live_out=frozenset(("y",))), LIMITS))
     assert [p.array for p in made.body if isinstance(p, Store)] == ["y"]
 
 
@@ -75,7 +75,7 @@ def test_private_arrays_that_are_gone_are_no_longer_named() -> None:
     body = (mapped(inner, store("row", ("j",), load("x", "i", "j"))),
             mapped(inner, store("y", ("i", "j"), mul(load("row", "j"), load("x", "i", "j")))))
     before = build(Loop(span("i", N), body, parallel=True, private=("row",))).but(arguments=("x",))
-    (loop,) = join_pointwise(before, ("y",), LIMITS).body
+    (loop,) = join_pointwise(before.but(live_out=frozenset(("y",))), LIMITS).body
     assert isinstance(loop, Loop) and not loop.private and len(loop.body) == 1
 
 
@@ -154,7 +154,7 @@ def working(target: str, extra: float, op: str | None = None) -> Map:
 def test_maps_that_share_nothing_but_work_are_one() -> None:
     summing = mapped(POINTS, store("line", ("i",), BOTH, "+"), store("y", ("i", "j"), num(1.0)))
     before = build(summing, working("z", 2.0), dtypes=(("line", ((N,), F8)),))
-    after = join_pointwise(before, (*MATRICES, "row", "line"), LIMITS)
+    after = join_pointwise(before.but(live_out=frozenset((*MATRICES, "row", "line"))), LIMITS)
     check_same(before, after)
     assert len([s for s in maps(after) if len(s.domain) == 2]) == 1
 

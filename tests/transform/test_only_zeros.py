@@ -19,7 +19,7 @@ def left(*body: Stmt, keep=()) -> tuple[int, set[str]]:
     """How many statements and which temporaries there are afterwards; the meaning stays."""
     arrays = {n: Array(n, (N,), F8, "argument") for n in "xy"} | {n: Array(n, (N,), F8) for n in "zt"}
     before = Program("p", arrays, ("x", "y"), body)
-    after = drop_zeros(before, keep)
+    after = drop_zeros(before.but(live_out=frozenset(keep)))
     check_same(before, after)
     return len(list(statements(after.body))), after.arrays.keys() - {"x", "y"}
 

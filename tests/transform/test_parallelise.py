@@ -47,7 +47,7 @@ def parallel(before: Program, arrays: Mapping[str, np.ndarray] | None = None) ->
     """The program after the pass, with the same value in any order of its maps."""
     arrays = random_arrays(before) if arrays is None else arrays
     expected, _ = execute(before, arrays)
-    after = parallelise(before, {before.returns.array})
+    after = parallelise(before.but(live_out=frozenset({before.returns.array})))
     for made in (after, backwards(after)):
         np.testing.assert_allclose(execute(made, arrays)[0], expected, rtol=1e-13)
     return after
@@ -197,16 +197,16 @@ def _summed(made: Program) -> list[Map]:
 def test_temporaries_go():
     for make, names in ((dot_in_a_scalar, {"t"}), (symmetric_product, {"t", "row"}),
                         (written_to_both_triangles, {"t", "u"}), (factor_update, {"t"})):
-        assert names.isdisjoint(parallelise(make(), {make().returns.array}).arrays)
+        assert names.isdisjoint(parallelise(make().but(live_out=frozenset({make().returns.array}))).arrays)
 
 
 def test_only_one_copy_is_made():
-    after = parallelise(dot_in_a_scalar(), {"B"})
+    after = parallelise(dot_in_a_scalar().but(live_out=frozenset({"B"})))
     assert sorted(set(after.arrays) - set(dot_in_a_scalar().arrays)) == ["B_old"]
 
 
 def test_offsets_become_part_of_the_range():
-    after = parallelise(written_to_both_triangles(), {"C"})
+    after = parallelise(written_to_both_triangles().but(live_out=frozenset({"C"})))
     assert all(len(i.symbols) <= 1 for s in statements(after.body) for p in s.body for i in p.index)
 
 
@@ -215,7 +215,7 @@ def test_a_range_moves_by_a_variable_of_its_own_map():
     d = ix("d")
     column = each(span("d", 0, ix(6) - I), put("D", (d + I, I), at("A", d + I, I - 1) * 2.0))
     before = program({"A": (6, 6), "D": (6, 6)}, loop(span("i", 1, 6), column), returns="D")
-    after = parallelise(before, {"D"})
+    after = parallelise(before.but(live_out=frozenset({"D"})))
     assert not loops(after)
     check_same(before, after)
 

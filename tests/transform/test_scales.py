@@ -36,7 +36,7 @@ def scaled(target: str, value: Term, op: str | None = None, stop: int | None = N
 def check(*body: Stmt, statements: int) -> Program:
     """The pass keeps the meaning; so many statements are left when the dead ones are gone."""
     p = Program("p", ARRAYS, tuple(GIVEN), tuple(body))
-    after = remove_dead_code(fold_scales(p, GIVEN), tuple(GIVEN))
+    after = remove_dead_code(fold_scales(p.but(live_out=frozenset(GIVEN))).but(live_out=frozenset(tuple(GIVEN))))
     assert len(after.body) == statements, program_text(after)
     check_same(p, after, tolerance=1e-12)
     return after

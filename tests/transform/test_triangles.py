@@ -44,7 +44,7 @@ def made(*body: Any, shape: tuple[int, ...] = (N, N)) -> Program:
 
 def narrowed(before: Program, seen: tuple[str, ...] = ("s",), long_row: int = 0) -> list[Map]:
     """The maps over two ranges after the pass, which must not change what is `seen`."""
-    after = narrow_triangles(before, seen, long_row)
+    after = narrow_triangles(before.but(live_out=frozenset(seen)), long_row)
     kept = before.but(arguments=("x", *seen))
     start = {n: np.zeros(before.arrays[n].shape) for n in seen} | {"x": X}
     check_same(kept, after.but(arguments=kept.arguments), start, tolerance=1e-14)

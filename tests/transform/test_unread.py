@@ -17,7 +17,7 @@ SHAPE = ((6,), F8)
 def pruned(*body: Stmt, keep: Iterable[str] = ("y",)) -> Block:
     """What is left of a program of vectors x and y, and scalars s."""
     made: Program = program(body, {"x": SHAPE, "y": SHAPE}, {"t": SHAPE, "s": ((), F8)})
-    after = remove_unread_stores(made, keep)
+    after = remove_unread_stores(made.but(live_out=frozenset(keep)))
     check_same(made, after, keep=tuple(keep))
     return after.body
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import sdfgad
-import sdfgad.passes
+import sdfgad.transform.stages
 from sdfgad.arguments import bind
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
-from sdfgad.passes import optimise, prepare_program
 from sdfgad.target import load_target
 from sdfgad.thresholds import RowLimits
 from sdfgad.transform.rows.rows import split_rows
 from sdfgad.transform.rows.whole_loops import loops_left_whole
+from sdfgad.transform.stages import optimise, prepare_program
 from tests.support.oracle import check_same
 
 N = 1000
@@ -62,19 +62,19 @@ def parallel(program: Program) -> int:
 
 def test_rows_would_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
     program = prepared(both, N, 6)
-    made = optimise(program, ("total",))
+    made = optimise(program.but(live_out=frozenset(("total",))))
     assert parallel(made) == 0 and any(isinstance(s, Loop) and s.range.step == 2 for s in made.body)
-    monkeypatch.setattr(sdfgad.passes, "loops_left_whole", lambda *_: frozenset())
-    assert parallel(optimise(program, ("total",))) > 0
+    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
+    assert parallel(optimise(program.but(live_out=frozenset(("total",))))) > 0
 
 
 @pytest.mark.parametrize(("fn", "n", "steps"), [(both, 64, 6), (in_rows, N, 6), (sweeps, 400, 5)],
                          ids=["small arrays", "rows save", "sweeps"])
 def test_others_go_as_before(monkeypatch: pytest.MonkeyPatch, fn: Callable[..., Any], n: int, steps: int) -> None:
     program = prepared(fn, n, steps)
-    made = optimise(program, ("total",))
-    monkeypatch.setattr(sdfgad.passes, "loops_left_whole", lambda *_: frozenset())
-    assert optimise(program, ("total",)) == made
+    made = optimise(program.but(live_out=frozenset(("total",))))
+    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
+    assert optimise(program.but(live_out=frozenset(("total",)))) == made
 
 
 def test_rows_that_save_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_rows_that_save_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return sum(parallel(program.but(body=s.body)) for s in program.body if isinstance(s, Loop) and not s.parallel)
 
     assert rows() == 0
-    monkeypatch.setattr(sdfgad.passes, "loops_left_whole", lambda *_: frozenset())
+    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
     assert rows() > 0
 
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdfgad import passes
 from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
-from sdfgad.passes import watching
+from sdfgad.transform.passes import watching
+from sdfgad.transform.stages import take_rows_apart as honest
 from tests.support.build import at, each, one, program, put, span
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program, sample
+from tests.support.passes import replace_pass
 from tests.support.validation import Mistaken, Validator
 from tests.support.vectors import run
 
@@ -41,27 +42,25 @@ def test_passes_that_change_nothing_that_is_seen_are_counted():
 
 
 def test_a_pass_that_changes_a_result_is_found(monkeypatch):
-    def remove_dead_code(made: Program, keep: tuple[str, ...]) -> Program:
+    def remove_dead_code(made: Program) -> Program:
         """Forgets the last statement."""
         return made.but(body=made.body[:-1])
 
-    monkeypatch.setattr(passes, "remove_dead_code", remove_dead_code)
+    replace_pass(monkeypatch, "remove_dead_code", remove_dead_code)
     with pytest.raises(Mistaken, match="remove_dead_code changed"):
         validated()
 
 
 def test_a_pass_that_reads_outside_an_array_is_found(monkeypatch):
-    honest = passes.split_with_sums
-
-    def split_with_sums(made: Program, keep: tuple[str, ...], **options) -> Program:
+    def take_rows_apart(made: Program) -> Program:
         """Runs one point further."""
-        made = honest(made, keep, **options)
+        made = honest(made)
         return made.but(body=tuple(further(s) if isinstance(s, Map) and s.domain else s for s in made.body))
 
     def further(stmt: Map) -> Map:
         return replace(stmt, domain=(replace(stmt.domain[0], stop=stmt.domain[0].stop + 100), *stmt.domain[1:]))
 
-    monkeypatch.setattr(passes, "split_with_sums", split_with_sums)
+    replace_pass(monkeypatch, "take_rows_apart", take_rows_apart)
     with pytest.raises(IndexError, match="outside shape"):
         validated()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-PASSES = 78
-"""Those of `passes.py`, with `record_copies` and `share_factors`."""
 NOWHERE = frozenset(("carry_lines", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
 """These need more than a program of a few elements; their own tests compare what they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
@@ -19,7 +17,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
                       "assign_to_zeros", "join_pointwise"),
     "cholesky-0": ("factorise_sums",),
     "cholesky-1": ("block_loops",),
-    "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "split_with_sums", "parallelise"),
+    "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "take_rows_apart", "parallelise"),
     "covariance2-0": ("orient_temporaries", "write_out_products"),
     "doitgen-0": ("cut_wraps", "line_up"),
     "durbin-0": ("rising_stores", "read_restored", "sum_pieces", "pack"),
@@ -30,7 +28,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "lu-0": ("turn_sums", "join_updates", "sum_in_place"),
     "mandelbrot1-1": ("join_sums",),
     "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "divide_kept_powers", "share_quotients",
-                "drop_zeros", "read_shifted", "part_versions", "share_factors", "_join_small_rows", "multiply_as_made",
+                "drop_zeros", "read_shifted", "part_versions", "share_factors", "join_small_rows", "multiply_as_made",
                 "clear_first"),
     "scattering_self_energies-1": ("bound_loops",),
     "seidel_2d-0": ("assign_to_rows", "border_rows", "share_additions", "carry_values"),

@@ -19,19 +19,19 @@ UNKNOWN = 64
 """Iterations of a range without known bounds, where clearings are counted."""
 
 
-def clear_behind(program: Program, keep: tuple[str, ...], limits: ClearingLimits | None = None) -> Program:
+def clear_behind(program: Program, limits: ClearingLimits | None = None) -> Program:
     """for j in r: { x[j + 1] += e(x[j]) ; x[j] = 0 }   ->   for j in r: x[j + 1] += e(x[j]) ; map j in r: x[j] = 0
 
-    followed by `clear_first`, for arrays of which less is cleared then. keep: arrays somebody reads afterwards. No
-    later iteration, and nothing later in the same one, may look at what an iteration clears: it is told by how far the
-    places lie from the counter, in the one dimension that the counter numbers.
+    followed by `clear_first`, for arrays of which less is cleared then. No later iteration, and nothing later in the
+    same one, may look at what an iteration clears: it is told by how far the places lie from the counter, in the one
+    dimension that the counter numbers.
     """
     names = {z.array for s in statements(program.body) if isinstance(s, Loop) for _, z in _movable(s, program.arrays)}
     while names:
         moved = clear_first(_folded(_moved(program, names), names), limits)
         good = {n for n in names if _cleared(moved.body, n) < _cleared(program.body, n)}
         if good == names:
-            return fold_zeroing(moved, keep)
+            return fold_zeroing(moved)
         names = good
     return program
 

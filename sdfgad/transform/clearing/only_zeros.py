@@ -9,19 +9,19 @@ from sdfgad.ir.expr import Call, Expr, Load, index_elems, rewrite
 from sdfgad.ir.program import Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, range_elems, reads, rebuild, statements, writes
 from sdfgad.transform.clearing.clearings import is_zero
-from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.dropping.dead import without_dead_code
 
 
-def drop_zeros(program: Program, keep: Collection[str]) -> Program:
+def drop_zeros(program: Program) -> Program:
     """map i: z[i] = 0 ; map i: y[i] = z[i] + x[i]   ->   map i: y[i] = x[i]
 
-    For temporaries that maps alone touch, and clear. `keep`: arrays somebody reads afterwards.
+    For temporaries that maps alone touch, and clear.
     """
-    zeros = _zeros(program, keep)
+    zeros = _zeros(program, program.live_out)
     if not zeros:
         return program
     body = rebuild(program.body, lambda s: (_without(s, zeros),))
-    return remove_dead_code(program.but(body=body), {*keep, *program.arguments})
+    return without_dead_code(program.but(body=body), {*program.live_out, *program.arguments})
 
 
 def _zeros(program: Program, keep: Collection[str]) -> set[str]:

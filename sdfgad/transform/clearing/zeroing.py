@@ -1,7 +1,7 @@
 """Drop clearings that the next accumulation makes pointless. Cotangents are cleared far more often than is needed."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set
 from dataclasses import replace
 
 from sdfgad.analysis.cover import covers, fills, is_pointwise
@@ -20,20 +20,20 @@ from sdfgad.transform.clearing.clearings import (
 )
 
 
-def fold_zeroing(program: Program, results: Iterable[str]) -> Program:
+def fold_zeroing(program: Program) -> Program:
     """x[Z] = 0 ; ... ; x[C] += e, C inside Z   ->   x[Z minus C] = 0 ; ... ; x[C] = e
 
     Also across the end of a loop body, for arrays that only this body looks at and that each iteration starts by
     filling whole; and clearings after which nobody looks at the array again disappear.
     """
-    outside = set(results) | set(program.arguments)
+    outside = program.live_out | set(program.arguments)
     body = rebuild_blocks(program.body, fold_block)
     body = _around_loops(body, program, outside)
     body = _drop_last(body, outside)
     return program.but(body=body)
 
 
-def _around_loops(body: Block, program: Program, outside: set[str]) -> Block:
+def _around_loops(body: Block, program: Program, outside: Set[str]) -> Block:
     """The rule across the end of a loop body."""
     names = {p.array for s in statements(body) if isinstance(s, Map) for p in s.body if is_zero(p)} - outside
     for name in sorted(names):
@@ -133,7 +133,7 @@ def _strip_trailing(stmt: Stmt, name: str) -> list[Stmt]:
     return without(stmt, about[-1:]) if about and is_zero(about[-1]) else [stmt]
 
 
-def _drop_last(body: Block, outside: set[str]) -> Block:
+def _drop_last(body: Block, outside: Set[str]) -> Block:
     """Clearings at the end of the program that nobody looks at."""
     out = list(body)
     for k in reversed(range(len(out))):

@@ -1,7 +1,7 @@
 """Two arrays that take turns: an iteration that begins or ends with a copy of a whole array exchanges their names."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -16,15 +16,15 @@ from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.normal.spelling import whole_copy
 
 
-def alternate(program: Program, keep: Iterable[str], limits: TurnLimits | None = None) -> Program:
+def alternate(program: Program, limits: TurnLimits | None = None) -> Program:
     """for t = 0:2n: { y = x ; x[I] = f(y) ; x[R] = x[S] }
     ->   for t = 0:2n by 2: { x[Q] = y[Q] ; y[I] = f(x) ; y[R] = y[S] ; (the same with t + 1, and x for y) }
 
     Exchanging the names of two arrays leaves what a copy leaves, but in the source, which is out of date. Q are those
     of its elements that are not replaced before the next exchange, or that somebody may look at before. If the number
-    of iterations is odd, the last one stays as it was. `keep`: arrays somebody reads after the program.
+    of iterations is odd, the last one stays as it was.
     """
-    work = _Work(program.arrays, frozenset(keep), limits or thresholds().turns)
+    work = _Work(program.arrays, program.live_out, limits or thresholds().turns)
     return program.but(body=work.block(program.body, None))
 
 

@@ -15,22 +15,22 @@ from sdfgad.transform.copies.read_kept import Copy, copy_of
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 
 
-def read_restored(program: Program, keep: tuple[str, ...]) -> Program:
+def read_restored(program: Program) -> Program:
     """for t: { map j = 0:t: x[j] = tape[t, j] ; map j = 0:t: y[j] += x[t - 1 - j] * x[j] }
     ->   for t: { map j = 0:t: y[j] += tape[t, t - 1 - j] * tape[t, j] }
 
     Where the loop does nothing else with x and leaves the tape alone, every look is at what the iteration has copied,
-    what it has copied is small, and nobody sees the copy later on (`unread.py`). keep: arrays read afterwards.
+    what it has copied is small, and nobody sees the copy later on (`unread.py`).
     """
     for _ in range(thresholds().restored_loops):
-        found = next(_improved(program, keep), None)
+        found = next(_improved(program), None)
         if found is None:
             break
         program = found
     return program
 
 
-def _improved(program: Program, keep: tuple[str, ...]) -> Iterator[Program]:
+def _improved(program: Program) -> Iterator[Program]:
     """Programs in which one loop reads the source of a copy, and there is no copy."""
     tried = 0
     for loop, path in _loops(program.body, ()):
@@ -39,7 +39,7 @@ def _improved(program: Program, keep: tuple[str, ...]) -> Iterator[Program]:
         if made is not None:
             tried += 1
             name, changed = made
-            found = remove_unseen_copies(program.but(body=_with(program.body, loop, changed)), keep)
+            found = remove_unseen_copies(program.but(body=_with(program.body, loop, changed)))
             if _stores(found, name) < _stores(program, name):
                 yield found
 

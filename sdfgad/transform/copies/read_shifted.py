@@ -1,7 +1,7 @@
 """Read what a shifted copy holds where it came from, in maps that are cut where the pieces of the copy meet."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from math import prod
@@ -37,15 +37,15 @@ class _Piece:
         return replace(self.source, index=tuple(i.subs(names) for i in self.source.index))
 
 
-def read_shifted(program: Program, keep: Collection[str], limits: ShiftLimits | None = None) -> Program:
+def read_shifted(program: Program, limits: ShiftLimits | None = None) -> Program:
     """map i = 0:n - 1: t[i] = x[i + 1] ; t[n - 1] = x[0] ; map i = 0:n: y[i] = t[i] - x[i]
     ->   map i = 0:n - 1: y[i] = x[i + 1] - x[i] ; map i = n - 1:n: y[i] = x[i - n + 1] - x[i]
 
     For temporaries that maps of one block fill, each element once, with elements of arrays that stay what they are
     until the last look; all looks are made by maps of the block after that, over ranges known in numbers, which store
-    no element twice. keep: arrays somebody reads afterwards.
+    no element twice.
     """
-    work = _Work(program, frozenset(keep), limits or thresholds().shifting)
+    work = _Work(program, program.live_out, limits or thresholds().shifting)
     body = rebuild_blocks(program.body, work.block)
     return program.but(body=body) if body != program.body else program
 

@@ -1,7 +1,6 @@
 """Write the next state where it is going to be kept, instead of copying it there at the start of the next iteration."""
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -16,7 +15,7 @@ from sdfgad.transform.clearing.stale import whole
 from sdfgad.transform.normal.spelling import only_store
 
 
-def write_ahead(program: Program, keep: Iterable[str]) -> Program:
+def write_ahead(program: Program) -> Program:
     """for n = 0:N: { t[n] = s ; s[inner] = f(t[n]) } ; y = g(s)
     ->   t[0] = s ; for n = 0:N: { t[n + 1, rim] = t[n, rim] ; t[n + 1, inner] = f(t[n]) } ; y = g(t[N])
 
@@ -24,7 +23,7 @@ def write_ahead(program: Program, keep: Iterable[str]) -> Program:
     is nobody's but the program's (`keep`: arrays somebody reads after it) and made by the copy alone. It gets room for
     one more state, and the caller's array need not be copied any more.
     """
-    fixed = frozenset(keep)
+    fixed = program.live_out
     position = 0
     while position < len(program.body):
         step = _first_step(program, position, fixed)

@@ -7,14 +7,20 @@ from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, reads, rebuild, statements, writes
 
 
-def remove_dead_code(program: Program, results: Iterable[str]) -> Program:
+def remove_dead_code(program: Program) -> Program:
     """Keep the statements some result depends on, by name of array, and the control around them.
 
     y = f(x) ; z = g(x), result z    ->   z = g(x)
     """
-    live = _live(program.body, set(results))
+    return without_dead_code(program, program.live_out)
+
+
+def without_dead_code(program: Program, wanted: Iterable[str]) -> Program:
+    """The same for other arrays than those that are live behind the program."""
+    wanted = frozenset(wanted)
+    live = _live(program.body, set(wanted))
     body = _prune(program.body, live)
-    used = set(results) | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
+    used = wanted | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
     arrays = {name: a for name, a in program.arrays.items() if name in used}
     constants = {name: value for name, value in program.constants.items() if name in arrays}
     return program.but(body=body, arrays=arrays, constants=constants, live=program.live & constants.keys())

@@ -1,7 +1,6 @@
 """Drop what is stored and never looked at again."""
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
@@ -11,12 +10,10 @@ from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stm
 from sdfgad.ir.walk import all_reads, children, reads, rebuild, statements, with_children, writes
 
 
-def remove_unread_stores(program: Program, keep: Iterable[str]) -> Program:
+def remove_unread_stores(program: Program) -> Program:
     """y = f(x) ; x = g(y)   ->   y = f(x), where x is an argument that nobody looks at afterwards
-
-    `keep`: arrays somebody reads after the program.
     """
-    return program.but(body=_block(program.body, frozenset(keep)))
+    return program.but(body=_block(program.body, program.live_out))
 
 
 def _block(block: Block, live: frozenset[str]) -> Block:
@@ -49,14 +46,14 @@ def _looks_at_own(stmt: Map) -> bool:
     return not writes(stmt).isdisjoint(reads(plain))
 
 
-def remove_unseen_copies(program: Program, keep: Iterable[str]) -> Program:
+def remove_unseen_copies(program: Program) -> Program:
     """for t: { map i = t + 1:n: { a = tape[t, i] ; y += a ; x[i] = a } ; z = x[t] }, t falling
     ->   for t: { map i = t + 1:n: { a = tape[t, i] ; y += a } ; z = x[t] }
 
     Copies into elements that nobody looks at before the program ends, although others of the array are read. `keep`:
     arrays somebody reads after the program.
     """
-    barred = {*keep, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
+    barred = {*program.live_out, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
     barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
     # A statement that stands at two places may be needed at one of them only.
     apart = rebuild(program.body, lambda s: (replace(s),))

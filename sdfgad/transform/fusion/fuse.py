@@ -1,7 +1,7 @@
 """Compute a temporary where it is used, when that is one place."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from sdfgad.analysis.formula import inverse
@@ -15,14 +15,14 @@ from sdfgad.thresholds import thresholds
 # as `select(a > b, a, b)` does.
 
 
-def fuse_pointwise(program: Program, seen: Iterable[str]) -> Program:
+def fuse_pointwise(program: Program) -> Program:
     """map i: t[i] = f(i) ; map j: y[j] = g(t[j])   ->   map j: y[j] = g(f(j))
 
     For temporaries (not in `seen`) that one statement of the same block reads, each element once. What f reads must not
     change in between.
     """
     while True:
-        uses = _uses(program.body, frozenset(seen), program)
+        uses = _uses(program.body, program.live_out, program)
         body = rebuild_blocks(program.body, partial(_fused, uses=uses))
         if body == program.body:
             return program

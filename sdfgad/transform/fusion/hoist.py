@@ -1,7 +1,7 @@
 """Compute before a loop what every iteration of it would compute alike."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
@@ -12,19 +12,19 @@ from sdfgad.names import fresh
 from sdfgad.transform.fusion.shared_values import Names
 
 
-def hoist_invariants(program: Program, seen: Iterable[str]) -> Program:
+def hoist_invariants(program: Program) -> Program:
     """for t: { p[0] = 0 ; for j: p[j] = f(p[j - 1]) ; for j: q[j] += p[j] ; p[0] = 1 ; ... }
     ->   p_1[0] = 0 ; for j: p_1[j] = f(p_1[j - 1]) ; for t: { for j: q[j] += p_1[j] ; p[0] = 1 ; ... }
 
     For temporaries that the loop alone reads. A value that the loop makes afresh in the same array further down is
-    another one. `seen`: arrays somebody reads afterwards.
+    another one.
     """
-    barred = frozenset(seen)
+    barred = program.live_out
     for loop in _loops(program.body):
         found = _Hoisting(program, loop, barred).result()
         if found is not None:
             # Inner loops are gone with the loop that was changed; what comes out of it may leave the next one as well.
-            return hoist_invariants(found, barred)
+            return hoist_invariants(found)
     return program
 
 

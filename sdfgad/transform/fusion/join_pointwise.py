@@ -1,7 +1,7 @@
 """Neighbouring statements over the same points: one pass over their data in place of several."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -21,7 +21,7 @@ from sdfgad.ir.walk import (
     with_children,
 )
 from sdfgad.thresholds import JoinLimits, thresholds
-from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.dropping.dead import without_dead_code
 from sdfgad.transform.fusion.forward_values import forward_values, own_names
 from sdfgad.transform.fusion.own_lines import OwnLines, Pair, add_together, collects
 
@@ -29,7 +29,7 @@ _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 _Place: TypeAlias = tuple[str, tuple[Ix, ...]]
 
 
-def join_pointwise(program: Program, keep: Iterable[str], limits: JoinLimits | None = None) -> Program:
+def join_pointwise(program: Program, limits: JoinLimits | None = None) -> Program:
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
@@ -45,7 +45,7 @@ def join_pointwise(program: Program, keep: Iterable[str], limits: JoinLimits | N
     if body == program.body:
         return program
     made = program.but(body=body, arrays=joiner.arrays)
-    return _without_lost_arrays(remove_dead_code(made, {*keep, *program.arguments}))
+    return _without_lost_arrays(without_dead_code(made, {*program.live_out, *program.arguments}))
 
 
 def _without_lost_arrays(program: Program) -> Program:

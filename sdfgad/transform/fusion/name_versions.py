@@ -1,7 +1,7 @@
 """One array for each content of an array that is replaced as a whole: no copy has to keep what was in it before."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.cover import covers, replaced
@@ -13,13 +13,13 @@ from sdfgad.names import fresh
 from sdfgad.transform.fusion.fuse import in_indices
 
 
-def name_versions(program: Program, keep: Iterable[str]) -> Program:
+def name_versions(program: Program) -> Program:
     """y[i] = f(i) ; t[i] = y[p(i)] ; y[i] = g(t[q(i)])   ->   y_1[i] = f(i) ; y[i] = g(y_1[p(q(i))])
 
     For copies of whole temporaries outside loops, when what is copied is replaced as a whole before and, if ever again,
-    after the copy is made. `keep`: arrays somebody reads after the program.
+    after the copy is made.
     """
-    fixed = frozenset(keep)
+    fixed = program.live_out
     position = 0
     while position < len(program.body):
         made = _without_copy(program, position, fixed)

@@ -1,7 +1,7 @@
 """A name of its own for a value that the next statement replaces: pointwise fusion then computes it there."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sdfgad.analysis.cover import covers
@@ -12,14 +12,14 @@ from sdfgad.names import fresh
 from sdfgad.transform.normal.spelling import only_store
 
 
-def part_versions(program: Program, seen: Iterable[str]) -> Program:
+def part_versions(program: Program) -> Program:
     """map i: x[i] = f(i) ; map i: x[i] = g(x[i])   ->   map i: x_1[i] = f(i) ; map i: x[i] = g(x_1[i])
 
     For temporaries (not in `seen`) that both statements fill. In between nothing touches them or what f reads: unless
     the first value is kept for a derivative, it needs no memory.
     """
     arrays = dict(program.arrays)
-    own = {n for n, a in arrays.items() if a.role == "transient"} - set(seen)
+    own = {n for n, a in arrays.items() if a.role == "transient"} - program.live_out
 
     def block(work: list[Stmt]) -> Block:
         for k, stmt in enumerate(work):

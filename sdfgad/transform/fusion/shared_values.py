@@ -21,21 +21,21 @@ from sdfgad.ir.walk import (
     statements,
     with_children,
 )
-from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.dropping.dead import without_dead_code
 
 
-def share_values(program: Program, seen: Iterable[str]) -> Program:
+def share_values(program: Program) -> Program:
     """x = f(a) ; y = f(a) ; z = g(x, y)   ->   x = f(a) ; z = g(x, x)
 
     For arrays that one and the same run of statements made of the same values, loops and conditions included, as long
-    as the first of them still holds the value. `seen`: arrays somebody reads afterwards.
+    as the first of them still holds the value.
     """
     numbering = _Numbering(program)
     body = tuple(numbering.statement(s) for s in program.body)
     if body == program.body:
         return program
     counters = {s.trips for s in statements(body) if isinstance(s, (Loop, While)) and s.trips}
-    return remove_dead_code(program.but(body=body), {*seen, *program.arguments, *counters})
+    return without_dead_code(program.but(body=body), {*program.live_out, *program.arguments, *counters})
 
 
 class _Numbering:

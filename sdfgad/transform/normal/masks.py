@@ -1,7 +1,7 @@
 """Compute masks and indices where they are used, and give the scalars of an iteration one element each."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
@@ -16,14 +16,14 @@ from sdfgad.transform.normal.expand import expand
 from sdfgad.transform.normal.parallelise import parallelise
 
 
-def inline_masks(program: Program, seen: Iterable[str]) -> Program:
+def inline_masks(program: Program) -> Program:
     """map i: m[i] = x[i] > 0 ; map i: n += m[i] ; map i: s += select(m[i], x[i], 0)   ->
     map i: n += x[i] > 0 ; map i: s += select(x[i] > 0, x[i], 0)
 
     For temporaries without derivatives (not in `seen`) of one cheap expression per element, which has the same bits
     wherever it is computed.
     """
-    local = block_locals(program, sites(program.body), seen)
+    local = block_locals(program, sites(program.body), program.live_out)
     for name, formula in formulas(program, local).items():
         if isinstance(formula, Remake):
             continue
@@ -31,7 +31,7 @@ def inline_masks(program: Program, seen: Iterable[str]) -> Program:
         readers = [s for s in statements(program.body) if name in reads(s)]
         if array.dtype.kind in "biu" and array.shape and repeatable(formula.store.expr) and \
                 0 < len(readers) <= thresholds().mask_readers and all(_may_compute(s, name, formula) for s in readers):
-            return inline_masks(_inlined(program, name, formula, readers), seen)
+            return inline_masks(_inlined(program, name, formula, readers))
     return program
 
 
@@ -74,7 +74,7 @@ def _inlined(program: Program, name: str, formula: Formula, readers: list[Stmt])
     return program.but(body=rebuild(program.body, change), arrays=arrays)
 
 
-def number_scalars(program: Program, seen: Iterable[str]) -> Program:
+def number_scalars(program: Program) -> Program:
     """for i: { s = 0 ; map j: s += f(i, j) ; y[i] = g(s) }   ->
     map i: s[i] = 0 ; map i, j: s[i] += f(i, j) ; map i: y[i] = g(s[i])
 
@@ -83,15 +83,15 @@ def number_scalars(program: Program, seen: Iterable[str]) -> Program:
 
     Only where its scalars were all that kept a loop from being maps.
     """
-    seen = frozenset(seen)
+    seen = program.live_out
     local = block_locals(program, sites(program.body), seen)
     for nest in _nests(program.body):
         scalars = _scalars(program, nest, local)
         if scalars:
             wide = expand(program, scalars, scalars)[0]
-            split = parallelise(wide, seen)
+            split = parallelise(wide)
             if _loops(split) <= _loops(program) - len(nest):
-                return number_scalars(split, seen)
+                return number_scalars(split)
     return program
 
 

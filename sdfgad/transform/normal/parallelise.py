@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sdfgad.analysis.access import extent_bound, interval_env, overlap_in
@@ -35,17 +35,15 @@ from sdfgad.transform.normal.temporaries import Body, Scope, settle, without_own
 from sdfgad.transform.sums.wide_sums import version_wide_sums
 
 
-def parallelise(program: Program, seen: Iterable[str]) -> Program:
+def parallelise(program: Program) -> Program:
     """for i: { B[i] += A[i] ; y[i] = x[i] + x[i + 1] }   ->   map i: B[i] += A[i] ; map i: y[i] = x[i] + x[i + 1]
 
     For loops whose iterations may run in any order, sums aside, and whose statements may run one after the other for
     all iterations. Elements that only later iterations overwrite are read from a copy made before the loop:
 
     for i: B[i] += B[i + 1]   ->   B_old = B ; map i: B[i] += B_old[i + 1]
-
-    `seen`: arrays somebody reads afterwards.
     """
-    work = _Paralleliser(program, frozenset(seen))
+    work = _Paralleliser(program, program.live_out)
     body = work.block(program.body, ())
     return work.program(body) if work.changed else program
 

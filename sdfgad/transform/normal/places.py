@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,14 +15,14 @@ from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.tables import value_of
 
 
-def write_out_places(program: Program, seen: Iterable[str]) -> Program:
+def write_out_places(program: Program) -> Program:
     """map k = 0:n: p[k] = (k + 1) % n ; map i: y[i] = x[p[i]]   ->   map i: y[i] = x[(i + 1) % n]
 
     For temporaries outside `seen` that one map fills, from numbers and its variable, and for constant tables, whose
     places lie evenly apart or go once around. Neighbours under such places can be told apart from the others, and
     their derivatives collect where they would scatter.
     """
-    found = dict(_rows(program, {*seen, *_elsewhere(program)}))
+    found = dict(_rows(program, {*program.live_out, *_elsewhere(program)}))
     if not found:
         return program
     body = rebuild(program.body, lambda s: _written_out(s, found))

@@ -1,7 +1,7 @@
 """Values that depend on sizes alone, computed once when the program is made."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ _MORE: Mapping[str, Callable[..., Any]] = MappingProxyType({"cast": np.asarray, 
 """What expressions hold beside functions."""
 
 
-def tabulate(program: Program, seen: Iterable[str]) -> Program:
+def tabulate(program: Program) -> Program:
     """map i: t[i] = exp(2 * i)   ->   a constant t
 
     For transient arrays outside `seen` that top-level maps fill once, from numbers, indices and other such arrays,
@@ -32,7 +32,8 @@ def tabulate(program: Program, seen: Iterable[str]) -> Program:
     known = _Known(program)
     for stmt in program.body:
         known.run(stmt)
-    found = {n: v for n, v in known.values.items() if known.filled[n].all() and n in known.dear - set(seen)}
+    dear = known.dear - program.live_out
+    found = {n: v for n, v in known.values.items() if known.filled[n].all() and n in dear}
     if not found:
         return program
     arrays = {n: replace(a, role="constant") if n in found else a for n, a in program.arrays.items()}

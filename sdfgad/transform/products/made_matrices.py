@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sdfgad.analysis.cover import covers
 from sdfgad.analysis.formula import inverse
@@ -13,7 +13,7 @@ from sdfgad.transform.normal.spelling import only_store, product_as_maps
 _KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
 
 
-def multiply_as_made(program: Program, seen: Iterable[str]) -> Program:
+def multiply_as_made(program: Program) -> Program:
     """map i, j: A[i, j] = f(x[i], x[j]) ; y = matmul(A, v)
     ->   map i, j: A[i, j] = f(x[i], x[j]) ; map i: y[i] = 0 ; map i, j: y[i] += A[i, j] * v[j]
 
@@ -21,7 +21,7 @@ def multiply_as_made(program: Program, seen: Iterable[str]) -> Program:
     reads stays as it is until the product. A matrix with other readers is there anyway, and BLAS reads it faster.
     """
     touched = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
-    own = {n for n, a in program.arrays.items() if a.role == "transient" and touched[n] == 2} - set(seen)
+    own = {n for n, a in program.arrays.items() if a.role == "transient" and touched[n] == 2} - program.live_out
 
     def block(work: list[Stmt]) -> Block:
         return tuple(s for k, stmt in enumerate(work) for s in _written_out(stmt, work[:k], own, program))

@@ -21,13 +21,13 @@ _KNOWN = frozenset(("conj_a", "conj_b", "factor"))
 _WIDE = np.dtype(np.float64)
 
 
-def sum_products(program: Program, keep: Iterable[str]) -> Program:
+def sum_products(program: Program) -> Program:
     """t = matmul(A, B) ; map i, j: v += t[i, j]
     ->   map k, i: a[k] += A[i, k] ; map k, j: b[k] += B[k, j] ; map k: s += a[k] * b[k] ; v += s
 
     For products that nobody reads but sums over their rows, their columns or both: then no element of t is needed.
     """
-    work = _Sums(program, frozenset(keep))
+    work = _Sums(program, program.live_out)
     body = work.block(program.body)
     return program.but(body=body, arrays=work.arrays) if work.changed else program
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeGuard
@@ -15,13 +15,13 @@ from sdfgad.ir.walk import reads, rebuild_blocks, statements, writes
 from sdfgad.transform.products.products import terms
 
 
-def fold_scales(program: Program, seen: Iterable[str]) -> Program:
+def fold_scales(program: Program) -> Program:
     """map i, j: t[i, j] = s * A[i, j] ; C = matmul(t, B)     ->   C = matmul(A, B, s)
     t = matmul(A, B) ; map i, j: C[i, j] += s * t[i, j]   ->   C += matmul(A, B, s)
 
     For temporaries, not in `seen`, and scales that are a number or a scalar. A copy that others read too stays.
     """
-    free = {n for n, a in program.arrays.items() if a.role == "transient"} - set(seen)
+    free = {n for n, a in program.arrays.items() if a.role == "transient"} - program.live_out
     touched = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
     work = _Folding(program, free, {n for n in free if touched[n] == 2})
     return program.but(body=rebuild_blocks(program.body, work.block))

@@ -1,7 +1,7 @@
 """Sweeps that follow each other at a distance, several of them at a time: their recurrences wait side by side."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ TOGETHER = (4, 2)
 """So many sweeps run side by side: as many as a recurrence needs to hide behind the others."""
 
 
-def jam_sweeps(program: Program, seen: Iterable[str]) -> Program:
+def jam_sweeps(program: Program) -> Program:
     """for t = 0:4: for i = 1:n: for j = 1:m: x[i, j] = x[i, j - 1] / 2 + x[i - 1, j] + x[i + 1, j]
     ->   for t = 0:4:4: { for k = 0:3: for i = 1:7 - 2 * k: for j = 1:m: x[i, j] = ...
                           for i = 7:n: for j = 1:m: { x[i, j] = ... ; x[i - 2, j] = ... ; ... ; x[i - 6, j] = ... }
@@ -28,9 +28,9 @@ def jam_sweeps(program: Program, seen: Iterable[str]) -> Program:
     behind the one before than the farthest of these (two rows above) meets nothing of what that one does meanwhile.
     Every element sees the same operations in the same order. What belongs to a row alone gets copies where rows would
     share it. Several groups of sweeps become a parallel loop around one over blocks of rows, which each group does
-    behind the one before; what is left over is a smaller group. `seen`: arrays somebody reads afterwards.
+    behind the one before; what is left over is a smaller group.
     """
-    work = _Work(program, frozenset(seen))
+    work = _Work(program, program.live_out)
     body = work.block(program.body, 0)
     return program if body == program.body else program.but(body=body, arrays=work.left(body))
 

@@ -26,16 +26,16 @@ _LINEAR: Mapping[str, Callable[..., Expr]] = MappingProxyType(
     {"add": algebra.add, "sub": algebra.sub, "neg": algebra.neg, "mul": algebra.mul})
 
 
-def border_rows(program: Program, keep: Collection[str]) -> Program:
+def border_rows(program: Program) -> Program:
     """t: float64[n] ; for i: { map d: t[d] = f(d)
            map d = 0:n - 1: x[i, d] += t[d] + t[d + 1] ; map d = -1:0: x[i, d] += t[d + 1] ; x[i, n - 1] += t[n - 1] }
     ->  t: float64[8 + n + 8], zero at both ends ; for i: { map d: t[d + 8] = f(d)
            map d = -1:n: x[i, d] += t[d + 8] + t[d + 9] }
 
     For rows that nobody else sees, in loops. Pieces stand side by side, go to neighbouring elements of another array
-    and add the same but for what would lie beyond the ends. keep: arrays somebody reads afterwards.
+    and add the same but for what would lie beyond the ends.
     """
-    rows = _rows(program, keep)
+    rows = _rows(program, program.live_out)
     merger = _Merger(rows)
     body = tuple(merger.inside(s, False) for s in program.body) if rows else program.body
     beyond = {n: _border(program.arrays[n], k) for n, k in merger.beyond.items()}

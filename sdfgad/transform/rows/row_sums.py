@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.rows.rows import split_rows
 
 
-def split_with_sums(program: Program, keep: Iterable[str], limits: RowLimits | None = None,
+def split_with_sums(program: Program, limits: RowLimits | None = None,
                     whole: frozenset[Range] = frozenset()) -> Program:
     """map i, j: t[i, j] = f(i, j) ; map i, j: v += t[i, j] ; map i, j: y[i, j] = g(t[i, j])
     ->   parallel i, private t: { map j: t[j] = f(i, j) ; map j: s[i] += t[j] ; map j: y[i, j] = g(t[j]) } ;
@@ -28,7 +28,7 @@ def split_with_sums(program: Program, keep: Iterable[str], limits: RowLimits | N
     it is added up row by row, and the sums of the rows at the end. Rows that no longer stay in the cache may not become
     others than they are without the sum.
     """
-    keep, limits = tuple(keep), limits or thresholds().rows
+    keep, limits = tuple(program.live_out), limits or thresholds().rows
     program = _starts_first(program)
     apart, totals = _taken_apart(program)
     made = _put_together(split_rows(apart, (*keep, *totals), limits, whole), totals)

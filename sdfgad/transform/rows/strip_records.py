@@ -1,7 +1,7 @@
 """Records of strips: what one iteration of a parallel loop keeps lies in one piece, in the order of keeping."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.rows import touched, touches
@@ -22,16 +22,16 @@ class _Strips:
     width: int
 
 
-def line_up_records(program: Program, keep: Iterable[str]) -> Program:
+def line_up_records(program: Program) -> Program:
     """parallel for s: for t: map i, j = 8 * s:8 * s + 8: tape[t, i, j] = x[i, j]
     ->   parallel for s: for t: map i, j = 8 * s:8 * s + 8: tape[s, t, i, j - 8 * s] = x[i, j]
 
     For large arrays of the program's own of which every access lies in a strip, narrow ones, all of the same width.
     Rows of a strip that lie far apart cannot be fetched ahead; now they follow each other. No value depends on where an
-    element lies. `keep`: arrays somebody reads after the program.
+    element lies.
     """
     uses = list(_uses(program.body, ()))
-    for name in free_arrays(program, frozenset(keep), thresholds().recorded_bytes):
+    for name in free_arrays(program, program.live_out, thresholds().recorded_bytes):
         strips = _strips(program.arrays[name], [(m, path) for m, path in uses if name in touched(m)[0]])
         if strips is not None:
             program = _in_pieces(program, name, strips)

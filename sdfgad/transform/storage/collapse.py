@@ -18,14 +18,13 @@ Axis = tuple[str, int]
 """An array and one of its dimensions."""
 
 
-def collapse_equal_rows(program: Program, seen: Iterable[str]) -> Program:
+def collapse_equal_rows(program: Program) -> Program:
     """map i: p[i, 0] = 0 ; for j: map i: p[i, j] = f(p[i, j - 1]) ; map i, j: y[i, j] = p[i, j]
     ->   p[0] = 0 ; for j: p[j] = f(p[j - 1]) ; map i, j: y[i, j] = p[j]
 
-    For temporaries whose every store gives all the rows that somebody reads the same value. `seen`: arrays somebody
-    reads afterwards.
+    For temporaries whose every store gives all the rows that somebody reads the same value.
     """
-    barred = frozenset(seen)
+    barred = program.live_out
     one_each: dict[str, int] = {}
     spans = _spans(program, barred)
     for name, dim in sorted(_equal(program, spans, spans.keys())):
@@ -36,7 +35,7 @@ def collapse_equal_rows(program: Program, seen: Iterable[str]) -> Program:
     arrays = {n: replace(a, shape=_without(a.shape, axes[n])) if n in axes else a for n, a in program.arrays.items()}
     body = rebuild(program.body, lambda s: (_collapsed(s, axes),))
     # What is left of an array may be equal along another axis.
-    return collapse_equal_rows(program.but(arrays=arrays, body=body), barred)
+    return collapse_equal_rows(program.but(arrays=arrays, body=body))
 
 
 def _spans(program: Program, seen: frozenset[str]) -> dict[Axis, Span]:

@@ -20,7 +20,7 @@ _BYTE = np.dtype(np.uint8)
 _WIDE: Mapping[int, np.dtype] = MappingProxyType({4: np.dtype(np.uint32), 8: np.dtype(np.uint64)})
 
 
-def widen_decisions(program: Program, keep: tuple[str, ...], least: int | None = None) -> Program:
+def widen_decisions(program: Program, least: int | None = None) -> Program:
     """map i = 0:6, j: { code[t, i, j] = byte(a) + byte(b) * 2 ; ... } ... map i = 0:6, j: f(code[t, i, j] & 3 == 1)
 
     ->  map g = 0:2, j: code[t, g, j] = 0
@@ -32,7 +32,7 @@ def widen_decisions(program: Program, keep: tuple[str, ...], least: int | None =
     arrays somebody reads afterwards.
     """
     least = thresholds().word_bytes if least is None else least
-    for array in [a for a in program.arrays.values() if _is_record(a, least) and a.name not in keep]:
+    for array in [a for a in program.arrays.values() if _is_record(a, least) and a.name not in program.live_out]:
         plan = _plan(program, array)
         if plan is not None:
             program = _widened(program, plan)

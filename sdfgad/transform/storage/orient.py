@@ -1,7 +1,7 @@
 """The order of the dimensions of temporaries in memory: what neighbours in a map touch is to lie side by side."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,16 +16,16 @@ Weighted = list[tuple[Map, int]]
 Item = TypeVar("Item")
 
 
-def orient_temporaries(program: Program, keep: Iterable[str], least: int | None = None) -> Program:
+def orient_temporaries(program: Program, least: int | None = None) -> Program:
     """for j: map i: t[i, j] = t[i, j - 1] + y[j, i]   ->   for j: map i: t[j, i] = t[j - 1, i] + y[j, i]
 
     For arrays of the program's own that nobody sees afterwards and that maps alone touch, where that leaves fewer
-    scattered accesses in these maps. No value depends on where an element lies. `keep`: arrays somebody reads after the
-    program. `least`: bytes of the smallest array to turn.
+    scattered accesses in these maps. No value depends on where an element lies. `least`: bytes of the smallest array to
+    turn.
     """
     least = thresholds().turned_bytes if least is None else least
     every = list(_weighted(program.body, 1))
-    for name in free_arrays(program, frozenset(keep), least):
+    for name in free_arrays(program, program.live_out, least):
         last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
         if last is not None:
             program = _turned(program, name, last)

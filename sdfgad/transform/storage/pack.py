@@ -1,7 +1,7 @@
 """Arrays of which only part is ever touched take room for that part."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -17,13 +17,13 @@ from sdfgad.thresholds import thresholds
 Bounds = tuple[tuple[Ix, Ix], ...]
 
 
-def pack(program: Program, keep: Iterable[str]) -> Program:
+def pack(program: Program) -> Program:
     """tape: float64[9, 9]   ->   tape: float64[9, 9] packed 1:9, 0:_0
 
-    For transient arrays whose elements outside a nest of ranges nobody touches. `keep`: arrays somebody reads
-    afterwards. Nothing else of the program changes: statements go on naming positions in the box.
+    For transient arrays whose elements outside a nest of ranges nobody touches. Nothing else of the program changes:
+    statements go on naming positions in the box.
     """
-    fixed = {*keep, *(n for s in statements(program.body) for n in _fixed(s))}
+    fixed = {*program.live_out, *(n for s in statements(program.body) for n in _fixed(s))}
     large = {n for n, a in program.arrays.items() if a.role == "transient" and n not in fixed and not a.packing
              and len(a.shape) > 1 and a.bytes >= thresholds().packed_bytes}
     found = {n: packing for n, accesses in _accesses(program, large).items()

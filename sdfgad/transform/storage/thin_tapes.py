@@ -36,7 +36,7 @@ class _Pair:
     again: Store
 
 
-def thin_tapes(program: Program, keep: tuple[str, ...], least: int | None = None) -> Program:
+def thin_tapes(program: Program, least: int | None = None) -> Program:
     """for u in a:b: map x in D(u): { tape[u, x] = A[x] ; A[x] += e(u, x) } ... for u in reversed(a:b): f(tape[u, x])
 
     ->  for u in a:b: map x in D(u): { if u - a is even: tape[u, x] = A[x] ; A[x] += e(u, x) } ...
@@ -44,10 +44,11 @@ def thin_tapes(program: Program, keep: tuple[str, ...], least: int | None = None
 
     for tapes of at least so many bytes. D(u + 1) lies in D(u), nothing else in the loop writes A, and what e reads is
     made in iteration u before the map and stays; e takes additions and multiplications of what stays in the cache, and
-    so does f, in which a rounding cannot decide anything. keep: arrays somebody reads afterwards.
+    so does f, in which a rounding cannot decide anything.
     """
     least = thresholds().thinned_tape if least is None else least
-    big = {n for n, a in program.arrays.items() if a.role in ("transient", "tape") and a.bytes >= least} - {*keep}
+    own = {n for n, a in program.arrays.items() if a.role in ("transient", "tape") and a.bytes >= least}
+    big = own - program.live_out
     if not big:
         return program
     for made in _recorded(program, big):

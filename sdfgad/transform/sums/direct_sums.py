@@ -1,7 +1,7 @@
 """Values that only a sum reads: added up where they are computed, not stored first."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from sdfgad.ir.walk import all_writes, reads, within
 from sdfgad.transform.normal.spelling import only_store
 
 
-def sum_directly(program: Program, keep: Iterable[str]) -> Program:
+def sum_directly(program: Program) -> Program:
     """map i: x[i] = f(i) ; map j: v += x[j]   ->   map j: v += f(j)
 
     map i: x[i] = 0 ; map i, k: x[i] += f(i, k) ; map j: v += x[j]   ->   map i, k: v += f(i, k)
@@ -23,7 +23,7 @@ def sum_directly(program: Program, keep: Iterable[str]) -> Program:
     written nowhere else need not be copied any more.
     """
     body: list[Stmt] = list(program.body)
-    kept = frozenset(keep)
+    kept = program.live_out
     for k in range(len(body) - 1, -1, -1):
         # Only sums take anything up: to look for what others read would go over every statement for every other one.
         for name in sorted(reads(body[k]) - kept) if _is_sum(body[k]) else ():

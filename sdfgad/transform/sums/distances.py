@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from sdfgad.transform.sums.symmetric import matrices_of_its_own
 _BODY, _HALF = variable("k"), variable("h")
 
 
-def pair_by_distance(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
+def pair_by_distance(program: Program, long_row: int | None = None) -> Program:
     """map i = 0:n, j = i + 1:n: t[i, j] = f(x[i], x[j]) ; map i = 0:n, j = i + 1:n: s[i] += g(t[i, j], x[j]) ;
     map i = 0:n, j = i + 1:n: s[j] += g(+-t[i, j], x[i])
     ->   map h = 0:2, k = 0:n: l[n * h + k] = x[k] ; map k = 0:n + n / 2: b[k] = 0 ;
@@ -41,13 +41,12 @@ def pair_by_distance(program: Program, seen: Iterable[str], long_row: int | None
 
     Every body with those that follow it, the first ones again behind the last: rows are all of one length (the last one
     half as long where n is even), and none of them is a sum. For matrices that nobody else looks at, whose elements are
-    the same both ways but for the sign, and sums that are the same both ways or come in both. seen: arrays that
-    somebody reads after the program.
+    the same both ways but for the sign, and sums that are the same both ways or come in both.
     """
     long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_above_diagonal(s, long_row) for s in statements(program.body)):
         return program
-    users = matrices_of_its_own(program, seen)
+    users = matrices_of_its_own(program, program.live_out)
     arrays = dict(program.arrays)
     body = rebuild_blocks(program.body, lambda block: _by_distance(block, users, arrays, long_row))
     return program.but(body=body, arrays=arrays)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -13,7 +13,7 @@ from sdfgad.names import fresh
 from sdfgad.transform.fusion.join_pointwise import adds_to
 
 
-def join_lines(program: Program, keep: Iterable[str]) -> Program:
+def join_lines(program: Program) -> Program:
     """map i, j: { a[j] += f ; b[j] += g } ; map j: y[j] += a[j] ; map j: y[j] += b[j]
     ->   map i, j: { v = f ; a[j] += v + g } ; map j: y[j] += a[j]
 
@@ -23,7 +23,7 @@ def join_lines(program: Program, keep: Iterable[str]) -> Program:
     writers = Counter(n for s in statements(program.body) for n in writes(s))
     readers = Counter(n for s in statements(program.body) for n in reads(s) - writes(s))
     own = frozenset(n for n, a in program.arrays.items() if a.role == "transient" and a.dtype.kind in "fc"
-                    and writers[n] == 2 and readers[n] == 1) - {*keep, *program.arguments}
+                    and writers[n] == 2 and readers[n] == 1) - {*program.live_out, *program.arguments}
     return program.but(body=rebuild_blocks(program.body, lambda block: _joined(block, own))) if own else program
 
 

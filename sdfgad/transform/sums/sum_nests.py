@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sdfgad.ir import algebra
@@ -18,14 +18,13 @@ Ranges = tuple[Range, ...]
 Factors = tuple[Expr, ...]
 
 
-def factorise_sums(program: Program, seen: Iterable[str]) -> Program:
+def factorise_sums(program: Program) -> Program:
     """for q, a: { t = u[a] @ v ; y[a] += d[q] * t }
     ->   d1 = 0 ; map q: d1 += d[q] ; map a, i, k: t1[a, i] += u[a, i, k] * v[k] ; map a, i: y[a, i] += d1 * t1[a, i]
 
-    For loops around nothing but one sum, temporaries for its factors, and for maps that are such a sum. `seen`: arrays
-    somebody reads afterwards.
+    For loops around nothing but one sum, temporaries for its factors, and for maps that are such a sum.
     """
-    work = _Nests(program, frozenset(seen))
+    work = _Nests(program, program.live_out)
     body = work.block(program.body)
     if not work.changed:
         return program

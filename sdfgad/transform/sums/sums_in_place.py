@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
@@ -11,14 +10,13 @@ from sdfgad.thresholds import thresholds
 from sdfgad.transform.normal.temporaries import Scope, settle_sums
 
 
-def sum_in_place(program: Program, seen: Iterable[str]) -> Program:
+def sum_in_place(program: Program) -> Program:
     """for j: { t = 0 ; map d = 0:j: t += a[d, j] * x[d] ; x[j] = x[j] - t ; x[j] = x[j] / p[j] }
     ->   for j: { map d = 0:j: x[j] += -(a[d, j] * x[d]) ; x[j] = x[j] / p[j] }
 
-    For loops that stay loops, of which each iteration makes the temporary afresh. `seen`: arrays somebody reads
-    afterwards.
+    For loops that stay loops, of which each iteration makes the temporary afresh.
     """
-    work = _Work(program, frozenset(seen), Counter(n for s in statements(program.body) for n in reads(s)))
+    work = _Work(program, program.live_out, Counter(n for s in statements(program.body) for n in reads(s)))
     body = work.block(program.body, ())
     return program if body == program.body else work.program(body)
 

@@ -1,7 +1,7 @@
 """Sums that the next iteration copies: added where the copy lies, and what was copied stays what it was."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.cover import is_pointwise
@@ -17,15 +17,14 @@ FEWEST = 2
 """Iterations: the first one only copies."""
 
 
-def sum_to_copies(program: Program, keep: Iterable[str]) -> Program:
+def sum_to_copies(program: Program) -> Program:
     """for j = 1:n: map i: { q[j, i] = v[j, i] ; v[j + 1, i] += p[j] * v[j, i] }
     ->   map i: q[1, i] = v[1, i] ; for j = 1:n-1: map i: q[j + 1, i] = v[j + 1, i] + p[j] * q[j, i]
 
     For loops that do nothing else, where nobody looks at the sums in v, a transient, before they are replaced: the
-    array is read once and never written. Every element of both belongs to one point of one iteration. `keep`: arrays
-    somebody reads after the program.
+    array is read once and never written. Every element of both belongs to one point of one iteration.
     """
-    work = _Work(program.arrays, frozenset(keep))
+    work = _Work(program.arrays, program.live_out)
     body = work.block(program.body, None)
     return program.but(body=body) if body != program.body else program
 

@@ -17,19 +17,19 @@ _CHEAP = frozenset(("add", "sub", "mul", "neg", "abs", "select", "lt", "le", "gt
                     "maximum", "minimum", "cast"))
 
 
-def halve_symmetric(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
+def halve_symmetric(program: Program, long_row: int | None = None) -> Program:
     """map i = 0:n, j = 0:n: t[i, j] = f(i, j) ; map i = 0:n, j = 0:n: s[i] += g(t[i, j], i, j), f(j, i) = +-f(i, j)
     ->   map i = 0:n, j = i + 1:n: t[i, j] = f(i, j) ; map i = 0:n: d[i] = f(i, i) ;
          map i = 0:n, j = i + 1:n: s[i] += g(t[i, j], i, j) ; map i = 0:n, j = i + 1:n: s[j] += g(+-t[i, j], j, i) ;
          map i = 0:n: s[i] += g(d[i], i, i)
 
     For matrices that nobody else looks at, made of each other point by point, when making them takes roots, divisions
-    or the like. seen: arrays that somebody reads after the program.
+    or the like.
     """
     long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_square(s, long_row) for s in statements(program.body)):
         return program
-    users = matrices_of_its_own(program, seen)
+    users = matrices_of_its_own(program, program.live_out)
     arrays = dict(program.arrays)
     body = rebuild_blocks(program.body, lambda block: _halved(block, users, arrays, long_row))
     return program.but(body=body, arrays=arrays)

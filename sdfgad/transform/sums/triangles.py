@@ -1,7 +1,7 @@
 """Sums over a triangle of a matrix: what lies outside is neither added up nor made."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -17,17 +17,17 @@ _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (
 _OPPOSITE: Mapping[str, str] = MappingProxyType({"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"})
 
 
-def narrow_triangles(program: Program, seen: Iterable[str], long_row: int | None = None) -> Program:
+def narrow_triangles(program: Program, long_row: int | None = None) -> Program:
     """map i = 0:n, j = 0:n: t[i, j] = f(i, j) ; map i = 0:n, j = 0:n: s += select(j > i, g(t[i, j]), 0)
     ->   map i = 0:n, j = i + 1:n: t[i, j] = f(i, j) ; map i = 0:n, j = i + 1:n: s += g(t[i, j])
 
     Where nobody else looks at a matrix t that such a sum reads, nor at those that are read only to make it. Sums that
-    read no such matrix stay: there is nothing to save. seen: arrays that somebody reads after the program.
+    read no such matrix stay: there is nothing to save.
     """
     long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_triangle(s, long_row) for s in statements(program.body)):
         return program
-    users = _Users.of(program, frozenset(seen), long_row)
+    users = _Users.of(program, program.live_out, long_row)
     return program.but(body=rebuild_blocks(program.body, lambda block: _narrowed(block, users)))
 
 

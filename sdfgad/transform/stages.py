@@ -1,0 +1,267 @@
+"""The stages of a program, and the passes of each in their order."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdfgad.ir.program import Program, View, views_of
+from sdfgad.ir.verify import DERIVED, PREPARED
+from sdfgad.thresholds import thresholds
+from sdfgad.transform.clearing.clear_behind import clear_behind
+from sdfgad.transform.clearing.clear_first import clear_first
+from sdfgad.transform.clearing.clear_rest import clear_rest
+from sdfgad.transform.clearing.cleared_rows import assign_to_rows
+from sdfgad.transform.clearing.known_zeros import assign_to_zeros
+from sdfgad.transform.clearing.only_zeros import drop_zeros
+from sdfgad.transform.clearing.overwritten import remove_overwritten
+from sdfgad.transform.clearing.zeroing import fold_zeroing
+from sdfgad.transform.copies.alternate import alternate
+from sdfgad.transform.copies.read_kept import read_kept
+from sdfgad.transform.copies.read_restored import read_restored
+from sdfgad.transform.copies.read_shifted import read_shifted
+from sdfgad.transform.copies.write_ahead import write_ahead
+from sdfgad.transform.dropping.dead import remove_dead_code
+from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.fusion.cut_to_partners import cut_to_partners
+from sdfgad.transform.fusion.fuse import fuse_pointwise
+from sdfgad.transform.fusion.hoist import hoist_invariants
+from sdfgad.transform.fusion.join_pointwise import join_pointwise
+from sdfgad.transform.fusion.name_versions import name_versions
+from sdfgad.transform.fusion.part_versions import part_versions
+from sdfgad.transform.fusion.shared_values import share_values
+from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
+from sdfgad.transform.normal.bounds import bound_loops
+from sdfgad.transform.normal.masks import inline_masks, number_scalars
+from sdfgad.transform.normal.normalise import normalise
+from sdfgad.transform.normal.parallelise import parallelise
+from sdfgad.transform.normal.places import write_out_places
+from sdfgad.transform.normal.tables import tabulate
+from sdfgad.transform.passes import Pass, Stage
+from sdfgad.transform.products.contract import contract
+from sdfgad.transform.products.kept_powers import divide_kept_powers
+from sdfgad.transform.products.made_matrices import multiply_as_made
+from sdfgad.transform.products.masked_products import guard_masked_products
+from sdfgad.transform.products.merge_products import merge_products
+from sdfgad.transform.products.product_sums import sum_products
+from sdfgad.transform.products.scales import fold_scales
+from sdfgad.transform.products.shared_quotients import share_quotients
+from sdfgad.transform.products.streams import stream_products
+from sdfgad.transform.products.thin_products import write_out_products
+from sdfgad.transform.recurrences.block_loops import block_loops
+from sdfgad.transform.recurrences.carry_values import carry_values
+from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
+from sdfgad.transform.rows.bordered_rows import border_rows
+from sdfgad.transform.rows.carry_lines import carry_lines
+from sdfgad.transform.rows.cut_wraps import cut_wraps
+from sdfgad.transform.rows.distribute import distribute_sweeps
+from sdfgad.transform.rows.lines import line_up
+from sdfgad.transform.rows.ragged import merge_ragged
+from sdfgad.transform.rows.row_sums import split_with_sums
+from sdfgad.transform.rows.strip_lines import line_strips
+from sdfgad.transform.rows.strip_records import line_up_records
+from sdfgad.transform.rows.whole_loops import loops_left_whole
+from sdfgad.transform.storage.broadcasts import propagate_broadcasts
+from sdfgad.transform.storage.collapse import collapse_equal_rows
+from sdfgad.transform.storage.decision_words import widen_decisions
+from sdfgad.transform.storage.narrow_choices import narrow_choices
+from sdfgad.transform.storage.orient import orient_temporaries
+from sdfgad.transform.storage.pack import pack
+from sdfgad.transform.storage.thin_tapes import thin_tapes
+from sdfgad.transform.sums.collect import collect_sums
+from sdfgad.transform.sums.direct_sums import sum_directly
+from sdfgad.transform.sums.distances import pair_by_distance
+from sdfgad.transform.sums.join_lines import join_lines
+from sdfgad.transform.sums.join_updates import join_updates
+from sdfgad.transform.sums.joined_sums import join_sums
+from sdfgad.transform.sums.rising_stores import rising_stores
+from sdfgad.transform.sums.shared_additions import share_additions
+from sdfgad.transform.sums.sum_nests import factorise_sums
+from sdfgad.transform.sums.sum_pieces import sum_pieces
+from sdfgad.transform.sums.sums_in_place import sum_in_place
+from sdfgad.transform.sums.sums_to_copies import sum_to_copies
+from sdfgad.transform.sums.symmetric import halve_symmetric
+from sdfgad.transform.sums.triangles import narrow_triangles
+from sdfgad.transform.sums.turn_sums import turn_sums
+
+
+def take_rows_apart(program: Program) -> Program:
+    """Statements taken apart into rows that stay in the cache, but for loops that had better stay whole."""
+    rows = split_with_sums(program)
+    whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p)))
+    return split_with_sums(program, whole=whole) if whole else rows
+
+
+def _take_turns(program: Program) -> Program:
+    """What becomes of loops that stay whole."""
+    for one in TURNS:
+        program = one.run(program)
+    return program
+
+
+def join_small_rows(program: Program) -> Program:
+    """`join_pointwise` for rows of few points."""
+    return join_pointwise(program, thresholds().small_rows)
+
+
+TABULATE = Pass(tabulate, "What depends on sizes alone is a constant table: neither computed at a call nor recorded.")
+BOUND_LOOPS = Pass(
+    bound_loops,
+    "Iterations that a condition on loop variables skips are not run, and need no condition on the way back.")
+FACTORISE_SUMS = Pass(
+    factorise_sums,
+    "Contractions of several factors take the order with the fewest multiplications.")
+MULTIPLY_AS_MADE = Pass(multiply_as_made, "A matrix made for one product alone is never stored.")
+FUSE_POINTWISE = Pass(
+    fuse_pointwise,
+    "A temporary with one use is computed there: nothing to store, nothing to record.")
+INLINE_MASKS = Pass(
+    inline_masks,
+    "Masks and indices are computed where they are used, so that loops over them become maps.")
+WRITE_OUT_PLACES = Pass(
+    write_out_places,
+    "Neighbours under an index array are affine: their derivatives collect where they would scatter.")
+PARALLELISE = Pass(parallelise, "Loops whose iterations are independent become maps, which reverse as one statement.")
+NUMBER_SCALARS = Pass(number_scalars, "Scalars of an iteration get one element each, so that the loop becomes maps.")
+SUM_IN_PLACE = Pass(sum_in_place, "A sum of a recurrence needs no temporary, and its terms no record.")
+SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
+READ_SHIFTED = Pass(read_shifted, "A rolled copy is read where it came from.")
+PART_VERSIONS = Pass(
+    part_versions,
+    "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
+NARROW_TRIANGLES = Pass(narrow_triangles, "Half of a matrix of pairs is not made where sums look at a triangle only.")
+HALVE_SYMMETRIC = Pass(halve_symmetric, "What is symmetric in a pair is computed once for both.")
+PAIR_BY_DISTANCE = Pass(pair_by_distance, "Pairs go in rows of one length.")
+NORMALISE = Pass(normalise, "The reverse sweep wants each statement once, conditions in flags, and bounds that stay.")
+HOIST_INVARIANTS = Pass(hoist_invariants, "What every iteration computes alike leaves the loop, and needs no record.")
+COLLAPSE_EQUAL_ROWS = Pass(collapse_equal_rows, "Rows that hold the same are one row: less to compute and to record.")
+REMOVE_DEAD_CODE = Pass(remove_dead_code, "Results that nobody asked for are not computed.")
+REMOVE_UNREAD_STORES = Pass(remove_unread_stores, "What is stored last and never looked at is not stored.")
+WRITE_OUT_PRODUCTS = Pass(
+    write_out_products,
+    "Products with few terms per element are sums in the statement that reads them.")
+FOLD_ZEROING = Pass(fold_zeroing, "A cotangent that is added to next need not be cleared: the first sum assigns.")
+PROPAGATE_BROADCASTS = Pass(
+    propagate_broadcasts,
+    "Values that vary along few axes are used as the small arrays they come from.")
+REMOVE_OVERWRITTEN = Pass(remove_overwritten, "What is replaced before anybody looks is not stored.")
+WRITE_AHEAD = Pass(
+    write_ahead,
+    "The next state is written where the tape keeps it: one copy of the state per iteration less.")
+NAME_VERSIONS = Pass(
+    name_versions,
+    "Each content of an array that is replaced as a whole has a name: no copy has to keep the one before.")
+FOLD_SCALES = Pass(fold_scales, "A factor of a whole product goes into the call that makes it.")
+CONTRACT = Pass(contract, "Sums of products are matrix products, which BLAS does in blocks.")
+MERGE_PRODUCTS = Pass(merge_products, "Products that share a factor are one product of a sum.")
+GUARD_MASKED_PRODUCTS = Pass(
+    guard_masked_products,
+    "Zeros of a mask meet data that may be infinite: a probe decides whether the product may be dense.")
+STREAM_PRODUCTS = Pass(stream_products, "Two products of one large matrix with vectors read it once.")
+SUM_DIRECTLY = Pass(sum_directly, "What only a sum reads is added up where it is made.")
+SUM_PRODUCTS = Pass(sum_products, "The sum of a product's elements needs no product.")
+CLEAR_FIRST = Pass(
+    clear_first,
+    "A cotangent cleared at the end of an iteration is assigned at the start of the next.")
+MERGE_RAGGED = Pass(merge_ragged, "Rows of data-dependent length are walked once.")
+COLLECT_SUMS = Pass(
+    collect_sums,
+    "Sums into shifted elements collect: threads share them, and a register holds the sum.")
+TABULATE_ROWS = Pass(tabulate_rows, "Divisions and functions of a counter alone are looked up in a row.")
+DISTRIBUTE_SWEEPS = Pass(
+    distribute_sweeps,
+    "What looks across rows leaves a sweep, so that the rest runs row by row.")
+CLEAR_BEHIND = Pass(
+    clear_behind,
+    "What a sweep clears bit by bit is cleared behind it, where it meets an accumulation.")
+ORIENT_TEMPORARIES = Pass(orient_temporaries, "Neighbours in a map lie side by side in memory.")
+SUM_TO_COPIES = Pass(sum_to_copies, "Sums that the next iteration copies are added where the copy lies.")
+TAKE_ROWS_APART = Pass(
+    take_rows_apart,
+    "Statements that hand large arrays to each other run row by row, in the cache.")
+JOIN_SUMS = Pass(join_sums, "Sums over the same data read it once.")
+RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
+JOIN_POINTWISE = Pass(join_pointwise, "Maps over the same points run in one pass over memory.")
+CUT_WRAPS = Pass(cut_wraps, "Rows of periodic stencils are cut into pieces without remainders, which vectorise.")
+JOIN_LINES = Pass(join_lines, "Lines that add up for the same elements are one line.")
+READ_KEPT = Pass(read_kept, "What was kept is read where it was kept.")
+REMOVE_UNSEEN_COPIES = Pass(remove_unseen_copies, "Copies of which nobody reads an element any more go.")
+LINE_STRIPS = Pass(line_strips, "What a narrow strip touches again and again lies side by side while it works.")
+CARRY_LINES = Pass(
+    carry_lines,
+    "Rows that the next iteration has as well are handed on: from memory once, to memory once.")
+READ_RESTORED = Pass(read_restored, "What a loop restores for its own iteration is read where it was kept.")
+TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left-looking).")
+JOIN_UPDATES = Pass(join_updates, "What is added beside a recurrence in the same way goes into its loop.")
+DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
+SHARE_QUOTIENTS = Pass(share_quotients, "Multiples of a quotient share the division.")
+ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
+SUM_PIECES = Pass(sum_pieces, "A box and its parts are one pass, not two.")
+ALTERNATE = Pass(alternate, "Two arrays take turns in place of a copy (double buffering).")
+DROP_ZEROS = Pass(drop_zeros, "Temporaries of zeros are left out.")
+CLEAR_REST = Pass(clear_rest, "What each iteration adds to first is not cleared before the loop.")
+LINE_UP = Pass(
+    line_up,
+    "What a row reads again at elements that lie apart is gathered into a line that vectors load.")
+PACK = Pass(pack, "Triangular records take the memory of a triangle.")
+BLOCK_LOOPS = Pass(
+    block_loops,
+    "Four iterations of a factorisation at a time load and store a row once (unroll and jam).")
+CARRY_VALUES = Pass(carry_values, "A recurrence hands its value on in a register (scalar replacement).")
+JAM_SWEEPS = Pass(jam_sweeps, "Four in-place sweeps wait side by side, skewed in time (unroll and jam).")
+THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed from the one before.")
+WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
+NARROW_CHOICES = Pass(narrow_choices, "Choices between numbers are made in bytes, of which a vector holds more.")
+LINE_UP_RECORDS = Pass(line_up_records, "What a strip records lies in one piece, which the processor fetches ahead.")
+ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
+BORDER_ROWS = Pass(
+    border_rows,
+    "Temporary rows have borders of zeros, so that neighbours need no pieces at the ends.")
+SHARE_ADDITIONS = Pass(share_additions, "The same sum added to several rows is computed once.")
+CUT_TO_PARTNERS = Pass(
+    cut_to_partners,
+    "Maps with a few points more than a neighbour are cut, so that the rest joins it.")
+JOIN_SMALL_ROWS = Pass(
+    join_small_rows,
+    "Rows of few points are joined last: what they would hide from other passes is settled by then.")
+
+TURNS = (ASSIGN_TO_ZEROS, REMOVE_OVERWRITTEN, SUM_PIECES, JOIN_POINTWISE, ALTERNATE)
+"""Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
+assignment begins no longer change places with others."""
+PREPARE = Stage("prepare", (
+    TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS, WRITE_OUT_PLACES,
+    PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES, READ_SHIFTED,
+    PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC, PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS,
+    COLLAPSE_EQUAL_ROWS), PREPARED)
+"""The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
+TRIM = Stage("trim", (
+    REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,
+    REMOVE_OVERWRITTEN, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
+"""The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
+CLEAN = Stage("clean", (
+    TABULATE, WRITE_OUT_PRODUCTS, FUSE_POINTWISE, NAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
+    MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, STREAM_PRODUCTS, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE, SUM_DIRECTLY,
+    SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, REMOVE_OVERWRITTEN, FOLD_ZEROING,
+    REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
+"""What any machine wants of a program, derivative or not."""
+SCHEDULE = Stage("schedule", (
+    MERGE_RAGGED, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES, TAKE_ROWS_APART,
+    JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, CUT_WRAPS, JOIN_LINES, READ_KEPT, REMOVE_UNSEEN_COPIES, LINE_STRIPS,
+    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS, DROP_ZEROS,
+    CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS, CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, NARROW_CHOICES,
+    LINE_UP_RECORDS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, CUT_TO_PARTNERS, JOIN_SMALL_ROWS))
+"""Work in the order that caches, vectors and a few threads want."""
+
+
+def prepare_program(program: Program, outputs: Iterable[View] = ()) -> Program:
+    """What is to be differentiated; the arrays that `outputs` show, and what it returns, are live behind it."""
+    seen = {v.array for v in (*outputs, *views_of(program.returns))}
+    return PREPARE(program.but(live_out=frozenset((*seen, *program.watched))))
+
+
+def optimise(program: Program) -> Program:
+    """What every program gets last, derivative or not."""
+    return SCHEDULE(CLEAN(program))
+
+
+def tidy(program: Program) -> Program:
+    """What every gradient program gets last."""
+    return optimise(TRIM(program))

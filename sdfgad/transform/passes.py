@@ -120,6 +120,11 @@ def left_out() -> frozenset[str]:
     return _left_out.get()
 
 
+def looked_at() -> bool:
+    """Whether somebody wants to see passes applied."""
+    return bool(_watchers.get() or _observers.get())
+
+
 def applied(one: Callable[..., Program], program: Program, *given: Any) -> Program:
     """The program after a pass that is `given` more than a program; watchers see it like the others."""
     if one.__name__ in _left_out.get():

@@ -1,0 +1,55 @@
+"""The ledger as a page."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from npbench_suite.harness.machine import Machine
+from sdfgad.transform.passes import Stage
+from sdfgad.transform.stages import CLEAN, PREPARE, SCHEDULE, TRIM
+from tests.passes.entries import Entry
+from tests.passes.subjects import APPLICATIONS, NPBENCH
+
+STAGES = (PREPARE, TRIM, CLEAN, SCHEDULE)
+MANY = 4
+"""So many programs are counted, not named."""
+HEAD = """# The passes, and what each is good for
+
+Written by `./scripts/passes`, not by hand: {machine}.
+
+*Programs* are those that the pass changes: of NPBench at preset M, of the applications, of others (the correctness traps and
+{random} random programs). *Without it* is what leaving the pass out does to the gradients of those of the first two groups,
+with one thread: the largest factor in time and the smallest one, with the programs, and the largest factor in memory.
+"""
+
+
+def document(entries: Sequence[Entry], machine: Machine) -> str:
+    """Markdown."""
+    others = sum(e.subject.group not in (NPBENCH, APPLICATIONS, "traps") for e in entries)
+    lines = [HEAD.format(machine=f"{machine.hardware}, commit `{machine.commit}`", random=others)]
+    for stage in STAGES:
+        lines += [f"\n## {stage.name}\n", "| pass | what for | NPBench | applications | others | time without it | memory |",
+                  "| --- | --- | ---: | ---: | ---: | --- | ---: |", *_rows(stage, entries)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(stage: Stage, entries: Sequence[Entry]) -> Iterator[str]:
+    for one in {p.name: p for p in stage.passes}.values():
+        changed = [e for e in entries if one.name in e.changed]
+        groups = [[e.subject.name for e in changed if e.subject.group == g] for g in (NPBENCH, APPLICATIONS)]
+        others = len(changed) - sum(map(len, groups))
+        yield " | ".join(("| " + one.name, one.why, *map(_named, groups), str(others), *_effects(one.name, changed))) + " |"
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < MANY else str(len(names))
+
+
+def _effects(name: str, changed: Sequence[Entry]) -> tuple[str, str]:
+    found = [(e.without[name], e.subject.name) for e in changed if e.without and name in e.without]
+    if not found:
+        return "", ""
+    most = max(found, key=lambda pair: pair[0].time)
+    least = min(found, key=lambda pair: pair[0].time)
+    time = f"{most[0].time:.2f} ({most[1]})"
+    time += f", {least[0].time:.2f} ({least[1]})" if least is not most else ""
+    return time, f"{max(effect.bytes for effect, _ in found):.2f}"

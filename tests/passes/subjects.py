@@ -1,0 +1,80 @@
+"""The programs of the ledger: NPBench, applications, the correctness traps, and random ones by number."""
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from npbench_suite import applications
+from npbench_suite import kernel as npbench
+from npbench_suite.harness.case import wanted
+from sdfgad.arguments import bind
+from sdfgad.pipeline import Derivative, Wish, derive
+from tests.programs.examine import Task
+from tests.programs.running import load, wrt_of
+from tests.support.traps import TRAPS
+
+NPBENCH, APPLICATIONS, HELD_OUT = "npbench", "applications", "random"
+RANDOM_SIZES = (5, 48)
+"""The same numbers at a few elements, where everything is unrolled, and where the usual thresholds let passes work."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program of one group, by name. preset: of NPBench's."""
+
+    group: str
+    name: str
+    preset: str = "M"
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return self.name if self.group in (NPBENCH, APPLICATIONS) else f"{self.group} {self.name}"
+
+    def given(self) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+        """The function, arguments for it, and what to differentiate."""
+        return _GIVEN[self.group](self)
+
+    def derived(self) -> Derivative:
+        """Its gradient, which is not compiled yet."""
+        function, arguments, wish = self.given()
+        return derive(function, bind(function, arguments, {}), wish)
+
+
+def subjects(random: int) -> Iterator[Subject]:
+    """All of them, with so many random programs."""
+    yield from (Subject(NPBENCH, n) for n in npbench.names() if npbench.load(n).gradient != "none")
+    yield from (Subject(APPLICATIONS, n) for n in applications.names())
+    yield from (Subject("traps", n) for n in TRAPS)
+    yield from (Subject(HELD_OUT, f"{seed}:{RANDOM_SIZES[seed % 2]}") for seed in range(random))
+
+
+def _benchmark(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+    kernel = npbench.load(subject.name)
+    arguments = kernel.initialize(**kernel.sizes(subject.preset))
+    return kernel.program, tuple(arguments.values()), Wish(wanted(kernel), kernel.output, "sum")
+
+
+def _application(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+    found = applications.load(subject.name)
+    return found.program, tuple(found.at("usual").values()), Wish(found.wrt)
+
+
+def _trap(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+    trap = TRAPS[subject.name]
+    return trap.program, (trap.x.copy(),), Wish(("x",))
+
+
+def _random(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+    seed, size = map(int, subject.name.split(":"))
+    task = Task(seed, size)
+    with tempfile.TemporaryDirectory() as folder:
+        function = load(task.text, Path(folder), seed)
+    arguments = task.arguments
+    return function, tuple(arguments.values()), Wish(wrt_of(arguments), None, "sum")
+
+
+_GIVEN = {NPBENCH: _benchmark, APPLICATIONS: _application, "traps": _trap, HELD_OUT: _random}

@@ -59,7 +59,8 @@ def recalled(what: str, parts: Any, search: Callable[[], Found[Value]], outside:
     if verifying() or looked_at():
         return search().value
     try:
-        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()), sorted(left_out()), *installation())
+        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()),
+                     sorted(left_out()), *installation())
     except (Unknown, RecursionError):
         return search().value
     known = _known(key, outside)

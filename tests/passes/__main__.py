@@ -1,7 +1,7 @@
 """The ledger of passes: `./scripts/passes [--random 200] [--time] [--only PASS] [--json FILE] [--markdown FILE]`.
 
-For every pass the programs that it changes; with --time, what leaving it out costs these programs, in time and bytes, on
-this machine. A pass that changes fewer than three programs outside NPBench needs a reason of its own to stay.
+For every pass the programs that it changes; with --time, what leaving it out costs these programs, in time and bytes,
+on this machine. A pass that changes fewer than three programs outside NPBench needs a reason of its own to stay.
 """
 from __future__ import annotations
 

@@ -16,10 +16,13 @@ HEAD = """# The passes, and what each is good for
 
 Written by `./scripts/passes`, not by hand: {machine}.
 
-*Programs* are those that the pass changes: of NPBench at preset M, of the applications, of others (the correctness traps and
-{random} random programs). *Without it* is what leaving the pass out does to the gradients of those of the first two groups,
-with one thread: the largest factor in time and the smallest one, with the programs, and the largest factor in memory.
+The programs are those that a pass changes: of NPBench at preset M, of the applications, of others (the correctness
+traps and {random} random programs). *Without it* is what leaving the pass out does to the gradients of those of the first
+two groups, with one thread: the largest factor in time and the smallest one, with the programs, and the largest factor in
+memory.
 """
+COLUMNS = """| pass | what for | NPBench | applications | others | time without it | memory |
+| --- | --- | ---: | ---: | ---: | --- | ---: |"""
 
 
 def document(entries: Sequence[Entry], machine: Machine) -> str:
@@ -27,8 +30,7 @@ def document(entries: Sequence[Entry], machine: Machine) -> str:
     others = sum(e.subject.group not in (NPBENCH, APPLICATIONS, "traps") for e in entries)
     lines = [HEAD.format(machine=f"{machine.hardware}, commit `{machine.commit}`", random=others)]
     for stage in STAGES:
-        lines += [f"\n## {stage.name}\n", "| pass | what for | NPBench | applications | others | time without it | memory |",
-                  "| --- | --- | ---: | ---: | ---: | --- | ---: |", *_rows(stage, entries)]
+        lines += [f"\n## {stage.name}\n", COLUMNS, *_rows(stage, entries)]
     return "\n".join(lines) + "\n"
 
 
@@ -37,7 +39,8 @@ def _rows(stage: Stage, entries: Sequence[Entry]) -> Iterator[str]:
         changed = [e for e in entries if one.name in e.changed]
         groups = [[e.subject.name for e in changed if e.subject.group == g] for g in (NPBENCH, APPLICATIONS)]
         others = len(changed) - sum(map(len, groups))
-        yield " | ".join(("| " + one.name, one.why, *map(_named, groups), str(others), *_effects(one.name, changed))) + " |"
+        cells = (one.name, one.why, *map(_named, groups), str(others), *_effects(one.name, changed))
+        yield f"| {' | '.join(cells)} |"
 
 
 def _named(names: Sequence[str]) -> str:

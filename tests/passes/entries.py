@@ -49,7 +49,8 @@ def entry_of(subject: Subject, timed: Sequence[str] | None, rounds: int, seconds
     except SdfgadError as error:
         return Entry(subject, refused=f"{type(error).__name__} {error.code}")
     asked = sorted(changed & set(timed)) if timed is not None else []
-    return Entry(subject, frozenset(changed), without=effects(subject, found, asked, rounds, seconds) if asked else None)
+    without = effects(subject, found, asked, rounds, seconds) if asked else None
+    return Entry(subject, frozenset(changed), without=without)
 
 
 def effects(subject: Subject, whole: Derivative, asked: Sequence[str], rounds: int,

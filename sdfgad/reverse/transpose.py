@@ -22,7 +22,7 @@ from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
 from sdfgad.reverse.guards import together
-from sdfgad.reverse.shared_terms import keep_shared, position
+from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
@@ -83,6 +83,8 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
 def _spread(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> tuple[list[Stmt], list[Store]]:
     """Statements of their own for terms whose iterations collide, and stores that can share one map."""
     collected = collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms)
+    if share_all(stmt, collected):
+        return [], [Store(t.array, t.index, t.expr, "+") for t in collected]
     first, collected = keep_shared(stmt, collected, scope.fresh, scope.path)
     groups: dict[str, list[Term]] = {}
     for t in collected:

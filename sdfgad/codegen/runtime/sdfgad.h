@@ -443,7 +443,7 @@ template <class T> inline auto abs(T x) {
 }
 template <class T> inline T sign(T x) {
     if constexpr (is_complex<T>) return x == T(0) ? T(0) : T(x / abs(x));
-    else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, T((x > 0) - (x < 0)));
+    else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, pick<T>(x > 0, T(1), pick<T>(x < 0, T(-1), T(0))));
     else if constexpr (std::is_signed_v<T>) return T((x > 0) - (x < 0));
     else return T(x > 0);
 }

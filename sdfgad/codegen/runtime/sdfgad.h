@@ -39,6 +39,9 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 #else
 #define SG_BRANCH asm volatile("")
 #endif
+// Where iterations of a loop hold loops over complex numbers, gcc 12 would make one loop of those of two iterations and
+// load the parts of all numbers apart, which takes longer than two loops.
+#define SG_IN_TURN SG_BRANCH
 
 // Part of a long function, which the compiler looks at on its own.
 #if defined(__clang__)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
+from sdfgad.analysis.afresh import begins_afresh
 from sdfgad.analysis.restart import exposed
 from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
@@ -124,5 +125,7 @@ class _Looks:
     def _passed_on(self, loop: int) -> frozenset[str]:
         """Arrays of which an iteration may look at what was there before it."""
         if loop not in self.passed_on:
-            self.passed_on[loop] = exposed(self.bodies[loop], self.arrays)
+            body = self.bodies[loop]
+            self.passed_on[loop] = frozenset(n for n in exposed(body, self.arrays)
+                                             if not begins_afresh(self.arrays[n], body))
         return self.passed_on[loop]

@@ -29,8 +29,8 @@ CTYPES: Mapping[str, str] = MappingProxyType({
 @dataclass(frozen=True)
 class Frame:
     """What the text of an expression depends on: the containers, the intervals of the symbols in scope, which
-    zero-dimensional containers live in a C++ local, the loops around, and arrays that are written past the cache
-    by copies that turn (`past.py`) and by nests (`streamed.py`).
+    zero-dimensional containers live in a C++ local, the loops around, arrays that are written past the cache by copies
+    that turn (`past.py`) and by nests (`streamed.py`), and the locals that hold places which data decide (`places.py`).
     """
 
     arrays: Mapping[str, Array]
@@ -39,6 +39,7 @@ class Frame:
     past: frozenset[str] = frozenset()
     streamed: frozenset[str] = frozenset()
     ranges: Mapping[str, Range] = field(default_factory=lambda: MappingProxyType({}))
+    places: Mapping[Atom, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def inside(self, ranges: Iterable[Range]) -> Frame:
         """The frame inside loops over `ranges`, outer ones first."""
@@ -246,6 +247,8 @@ def index_text(frame: Frame, index: Ix) -> str:
 def _atom(frame: Frame, atom: Atom) -> str:
     if isinstance(atom, str):
         return symbol(atom)
+    if atom in frame.places:
+        return frame.places[atom]
     if isinstance(atom, Elem):
         return f"int64_t({access(frame, atom.array, atom.parts)})"
     a, b = (index_text(frame, p) for p in atom.parts)

@@ -7,15 +7,16 @@ from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands, walk
 from sdfgad.ir.walk import expr_reads
 
 _INFIX = MappingProxyType({
-    "add": "+", "sub": "-", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&&",
-    "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^"})
+    "add": "+", "sub": "-", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "bitand": "&", "bitor": "|", "bitxor": "^"})
 WRAPPING = MappingProxyType({"add": "plus", "sub": "minus", "mul": "times", "neg": "negative"})
 """Of integers, which come out at the other end of their range."""
-_BOOL_INFIX = MappingProxyType({"add": "||", "mul": "&&", "maximum": "||", "minimum": "&&"})
+_CONNECTIVES = MappingProxyType({"and": "&", "or": "|", "add": "|", "mul": "&", "maximum": "|", "minimum": "&"})
+"""Functions of two truth values."""
 _FUNCTIONS: Mapping[str, str] = MappingProxyType({
     **{f: f"sg::{f}" for f in ("floordiv", "mod", "maximum", "minimum", "fmax", "fmin", "abs", "sign", "isnan",
                                "isinf", "isfinite", "real", "imag", "conj", "shl", "shr", "exp2", "expm1", "log2",
@@ -190,8 +191,10 @@ def call_text(node: Call, args: list[str]) -> str:
         return args[0]
     if fn == "complex":
         return f"{ctype(node.dtype)}({args[0]}, {args[1]})"
-    if kind == "b" and fn in _BOOL_INFIX:
-        return f"({args[0]} {_BOOL_INFIX[fn]} {args[1]})"
+    if kind == "b" and fn in _CONNECTIVES:
+        # gcc makes a branch of `&&`, and leaves the loop around it unvectorised where several choices depend on it.
+        short = any(_traps(n) for n in walk(node.args[1]))
+        return f"({args[0]} {_CONNECTIVES[fn] * (2 if short else 1)} {args[1]})"
     if fn == "pow":
         return _power(node, args)
     if fn in ("not", "invert") and operand.kind == "b":

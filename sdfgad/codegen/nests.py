@@ -11,6 +11,7 @@ from sdfgad.codegen.expressions import Values, combine, count_uses, topological
 from sdfgad.codegen.half_vectors import half_width
 from sdfgad.codegen.injective import injective_variables
 from sdfgad.codegen.nest_order import accesses, order_loops, stride_penalty
+from sdfgad.codegen.places import places_of
 from sdfgad.codegen.streamed import Pieces, past_stores
 from sdfgad.codegen.term_loops import require_terms
 from sdfgad.codegen.tile_loops import emit_tile
@@ -131,6 +132,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     nest = plan_nest(frame, stmt)
     inner = frame.inside(nest.loops)
     values = Values(writer, inner, count_uses(p.expr for p in stmt.body))
+    places = places_of(inner, stmt, nest.loops, nest.guard)
     sums: dict[int, str] = {}
     past = past_stores(inner, stmt, nest.loops)
     pieces = Pieces.of(writer, inner, past, nest.loops[-1]) if past else None
@@ -138,9 +140,10 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
     writer.open()
     for depth, r in enumerate(nest.loops):
         stop = _stop(writer, inner, r)
-        opened.append(depth == nest.guard and _needs_guard(nest, depth))
+        opened.append(depth == nest.guard and (_needs_guard(nest, depth) or depth in places.levels.values()))
         if opened[-1]:
             writer.open(f"if ({index_text(inner, r.start)} {'<' if r.step > 0 else '>'} {stop})")
+        values.frame = inner = places.bind(writer, inner, depth)
         _hoist(values, stmt, nest.hoisted[depth])
         for k in (k for k, d in nest.registers.items() if d == depth):
             require_terms(inner.bounds, nest.loops[depth:], nest.loops[depth:depth + 1] if opened[-1] else ())
@@ -152,6 +155,7 @@ def emit_map(writer: Writer, frame: Frame, stmt: Map) -> None:
         step = "++" if r.step == 1 else f" += {r.step}" if r.step > 0 else f" -= {-r.step}"
         var = symbol(r.var)
         writer.open(f"for (int64_t {var} = {start}; {var} {'<' if r.step > 0 else '>'} {stop}; {var}{step})")
+    values.frame = places.bind(writer, inner, len(nest.loops))
     _emit_body(values, stmt, sums | (pieces.targets if pieces else {}))
     for depth in reversed(range(len(nest.loops))):
         writer.close()

@@ -19,6 +19,7 @@ _COUNTER = re.compile(r"\bfor \((?:const )?(?:int64_t|int|long long|auto|size_t)
 _PARAMETER = re.compile(r"(\w+)\s*(?:,|\)$)")
 _STATE = re.compile(r"\((\w+) ?\* ?__state")
 _ANYWHERE = re.compile(r"= &?__state->sg_arena\.at<[\w:]+>\(\d+\)(?:\[0\])?;$")
+_TOGETHER = re.compile(r"\bcollapse\((\d+)\)")
 _LEAVES = re.compile(r"\b(?:return|goto|break|continue)\b|#pragma omp (?:parallel|critical|single|master|sections)")
 _NOT_NAMES = frozenset(("return", "else", "delete", "goto", "using", "typedef"))
 
@@ -31,6 +32,11 @@ class _Nest:
     head: tuple[str, ...]
     inside: tuple[_Item, ...]
     end: str
+
+    @property
+    def together(self) -> int:
+        """How many loops, one in the other, share their iterations among threads: nothing may come between them."""
+        return max((int(n) for line in self.head for n in _TOGETHER.findall(line)), default=1)
 
     @property
     def loops(self) -> bool:
@@ -156,12 +162,17 @@ class _Cutter:
             elif size <= thresholds().long_block:
                 yield from text
             else:
-                yield from item.head
-                inner = dict(scope)
-                inner.update(dict.fromkeys(_COUNTER.findall(item.head[-1]), ""))
-                yield from self.cut(item.inside, inner)
-                yield item.end
+                yield from self._opened(item, scope, item.together)
         yield from self._moved(group, scope)
+
+    def _opened(self, item: _Nest, scope: Mapping[str, str], together: int) -> Iterator[str]:
+        """The lines of a nest with what is long in it moved out; of loops that go together, what is in the last one."""
+        yield from item.head
+        inner = {**scope, **dict.fromkeys(_COUNTER.findall(item.head[-1]), "")}
+        for part in item.inside if together > 1 else ():
+            yield from [part] if isinstance(part, str) else self._opened(part, inner, together - 1)
+        yield from self.cut(item.inside, inner) if together == 1 else ()
+        yield item.end
 
     def _moved(self, text: list[str], scope: Mapping[str, str]) -> Iterator[str]:
         """A call of a new function that does what the text does; the text itself where that is short."""

@@ -239,10 +239,15 @@ def _scattered(part: Store, stmt: Map, frame: Frame) -> tuple[Range, ...] | None
     return all_of(array.shape, "cell")
 
 
+def _alike(count: int) -> int:
+    """So many blocks, or a few less, that two threads have as much to do as each other, and four."""
+    return count - count % 4 if count > 4 else count - count % 2
+
+
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
              fresh: Callable[[str], str], vector: bool) -> Shared:
     trips = split.trips or 0
-    count = _blocks(trips, min(MOST_BLOCKS, max(2, trips // _fewest(stmt, frame, split, targets))))
+    count = _blocks(trips, _alike(min(MOST_BLOCKS, max(2, trips // _fewest(stmt, frame, split, targets)))))
     block = Range(fresh("block"), ix(0), ix(count))
     variables = {r.var for r in stmt.domain}
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}

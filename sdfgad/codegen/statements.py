@@ -7,6 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from sdfgad.codegen.ahead import Ahead, emit_ahead, plan_ahead
 from sdfgad.codegen.cpp import TAPES, Frame, Writer, access, ctype, index_text, pointer, strides, symbol, tape_number
 from sdfgad.codegen.expressions import Values, count_uses
@@ -16,7 +18,7 @@ from sdfgad.codegen.past import plan_past
 from sdfgad.codegen.streamed import apart_from_past
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Behind, Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
-from sdfgad.ir.walk import statements
+from sdfgad.ir.walk import statements, writes
 
 
 def emit_block(writer: Writer, frame: Frame, block: Block, around: Range | None = None) -> None:
@@ -41,6 +43,8 @@ def _loop(writer: Writer, frame: Frame, stmt: Loop, ahead: Sequence[Ahead]) -> N
     if stmt.until is not None:
         more += f" && !{access(frame, stmt.until, ())}"
     writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {more}; {var} += {r.step})")
+    if any(frame.arrays[n].dtype.kind == "c" for s in stmt.body if isinstance(s, Map) for n in writes(s)):
+        writer.line("SG_IN_TURN;")
     if stmt.behind is not None:
         writer.line(f"sg::follow({_done(frame, stmt.behind, 0)}, sg::least({stop}, {var} + {stmt.behind.ahead}));")
     declare_private(writer, frame, stmt.private)
@@ -64,7 +68,14 @@ def _done(frame: Frame, behind: Behind, row: int) -> str:
 def declare_private(writer: Writer, frame: Frame, names: tuple[str, ...]) -> None:
     """Room on the stack for arrays that belong to one iteration; scalars among them are the caller's."""
     for array in (frame.arrays[n] for n in names if frame.arrays[n].shape):
-        writer.line(f"alignas(64) {ctype(array.dtype)} {pointer(array.name)}[{max(1, math.prod(array.shape))}];")
+        kind, name, count = ctype(array.dtype), pointer(array.name), max(1, math.prod(array.shape))
+        if array.dtype.kind != "c":
+            writer.line(f"alignas(64) {kind} {name}[{count}];")
+            continue
+        # An array of complex numbers begins with zeros, each time.
+        parts = np.dtype(f"f{array.dtype.itemsize // 2}")
+        writer.line(f"alignas(64) {ctype(parts)} {name}_parts[{2 * count}];")
+        writer.line(f"{kind}* const {name} = reinterpret_cast<{kind}*>({name}_parts);")
 
 
 def private_names(block: Block) -> set[str]:

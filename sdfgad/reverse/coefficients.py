@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import isfinite
 
 import numpy as np
@@ -17,6 +18,8 @@ from sdfgad.reverse.gather import Term
 def collect_coefficients(stmt: Map, g: Load, terms: Sequence[Term]) -> list[Term]:
     """y[i] += 0.5 * g[i] + a[i] * g[i] ; z[i] += c * (d * g[i])
     ->   y[i] += (0.5 + a[i]) * g[i] ; z[i] += (c * d) * g[i]
+    y[i] += a[i] * g[i] + b[i] * x[i] * g[i] + c[i] * x[i] * x[i] * g[i]
+    ->   y[i] += (a[i] + x[i] * (b[i] + x[i] * c[i])) * g[i]
 
     For terms with fewer operations so, those aside that are the same at all points; nor may all terms together need
     more of them, which share some. What is done to a cotangent besides sums and products stays as it is: a choice of
@@ -45,8 +48,8 @@ def _fewer(term: Term, g: Load, names: set[str]) -> Term:
     """The term with its coefficients collected, if that by itself saves operations."""
     if term.expr.dtype.kind != "f":
         return term
-    made = replace(term, expr=_collected(term.expr, g))
-    return made if made != term and len(_operations(made, names)) < len(_operations(term, names)) else term
+    made = (replace(term, expr=_collected(term.expr, g, form)) for form in (_Sum.expr, _Sum.nested))
+    return min(term, *made, key=lambda t: len(_operations(t, names)))
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,48 @@ class _Sum:
 
     def expr(self, dtype: np.dtype) -> Expr:
         """The sum, what is added before what is taken away."""
-        total: Expr = algebra.number(self.number, dtype)
-        for sign, e in sorted(self.terms, key=lambda t: -t[0]):
-            total = algebra.add(total, e) if sign > 0 else algebra.sub(total, e)
-        return total
+        return _added(algebra.number(self.number, dtype), self.terms)
+
+    def nested(self, dtype: np.dtype) -> Expr:
+        """The sum as Horner has it: a + b * x + c * x * x   ->   a + x * (b + c * x)."""
+        products = [(sign * own, factors) for sign, e in self.terms for own, factors in (_product(e),)]
+        number = algebra.number(self.number, dtype)
+        return _nested([(1, [number]), *products] if self.number else products, dtype)
+
+
+def _added(total: Expr, terms: Iterable[tuple[int, Expr]]) -> Expr:
+    for sign, e in sorted(terms, key=lambda t: -t[0]):
+        total = algebra.add(total, e) if sign > 0 else algebra.sub(total, e)
+    return total
+
+
+def _product(e: Expr) -> tuple[int, list[Expr]]:
+    """The sign and the factors of a product."""
+    if isinstance(e, Call) and e.fn == "neg":
+        sign, factors = _product(e.args[0])
+        return -sign, factors
+    if isinstance(e, Call) and e.fn == "mul":
+        (one, first), (other, second) = map(_product, e.args)
+        return one * other, first + second
+    return 1, [e]
+
+
+def _nested(products: Sequence[tuple[int, list[Expr]]], dtype: np.dtype) -> Expr:
+    """A sum of products in which the factor that most of them have is multiplied once, and likewise what is left."""
+    counts = Counter(f for _, factors in products for f in dict.fromkeys(factors) if not isinstance(f, Const))
+    best = max(counts, key=lambda f: counts[f], default=None)
+    if best is None or counts[best] < 2:
+        one: Expr = algebra.number(1, dtype)
+        return _added(algebra.zero(dtype), [(sign, reduce(algebra.mul, f, one)) for sign, f in products])
+    inside = [(sign, _without(factors, best)) for sign, factors in products if best in factors]
+    others = [(sign, factors) for sign, factors in products if best not in factors]
+    whole = algebra.mul(best, _nested(inside, dtype))
+    return algebra.add(_nested(others, dtype), whole) if others else whole
+
+
+def _without(factors: list[Expr], one: Expr) -> list[Expr]:
+    place = factors.index(one)
+    return factors[:place] + factors[place + 1:]
 
 
 _ONE = _Sum(1.0)
@@ -81,11 +122,11 @@ Parts = Mapping[Expr, _Sum]
 """Summands of a linear expression with their coefficients."""
 
 
-def _collected(e: Expr, g: Load) -> Expr:
+def _collected(e: Expr, g: Load, form: Callable[[_Sum, np.dtype], Expr]) -> Expr:
     """The expression with one product for each of its parts; itself where a part would get lost."""
     total: Expr = algebra.zero(e.dtype)
     for part, coefficient in _parts(e, g).items():
-        factor = coefficient.expr(e.dtype)
+        factor = form(coefficient, e.dtype)
         if isinstance(factor, Const) and not (_is_finite(factor) and factor.value):
             return e
         total = algebra.add(total, algebra.mul(part, factor))

@@ -22,6 +22,14 @@ _KEPT = 4
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 
 
+def share_all(stmt: Map, terms: Sequence[Term]) -> bool:
+    """Whether y[i] += a * f(i, j) ; z[j] += b * f(i, j) are one statement: no two terms meet in an array, so that no
+    neighbours collect them, and each by itself would compute much again."""
+    gathered = _gathered(stmt, terms)
+    return len({t.array for t in terms}) == len(terms) and len(gathered) > 1 and \
+        _cost_apart(gathered) - _cost(gathered) >= thresholds().kept_terms
+
+
 def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh,
                 path: tuple[Range, ...]) -> tuple[list[Map], list[Term]]:
     """y[i - 1] += a[i] * f(i) ; y[i] += b[i] * f(i)   ->   lin[i] = f(i) ; y[i - 1] += a[i] * lin[i] ; ...

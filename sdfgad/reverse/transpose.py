@@ -15,13 +15,14 @@ from sdfgad.analysis.access import Access, Site, extent_bound, interval_env, sam
 from sdfgad.analysis.cover import is_pointwise
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
+from sdfgad.ir.expr import Call, Const, Expr, Load, Local, certain, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View, all_of
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import Term, gather
-from sdfgad.reverse.shared_terms import keep_shared, position
+from sdfgad.reverse.guards import together
+from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
@@ -82,6 +83,8 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
 def _spread(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> tuple[list[Stmt], list[Store]]:
     """Statements of their own for terms whose iterations collide, and stores that can share one map."""
     collected = collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms)
+    if share_all(stmt, collected):
+        return [], [Store(t.array, t.index, t.expr, "+") for t in collected]
     first, collected = keep_shared(stmt, collected, scope.fresh, scope.path)
     groups: dict[str, list[Term]] = {}
     for t in collected:
@@ -140,8 +143,12 @@ def contributions(root: Expr, g: Expr, is_tangent: IsTangent) -> list[tuple[Load
     """For each tangent the linear expression loads: its cotangent, as an expression in `g`."""
     pending: dict[Expr, dict[Expr | None, Expr]] = {root: {None: g}}
     found = []
+    sure = {n for n in walk(root) if isinstance(n, Load) and is_tangent(n.array)}
+    sure.update(n for n in walk(root, certain) if isinstance(n, Load))
     for node in reversed(list(walk(root))):
-        for guard, cotangent in pending.pop(node, {}).items():
+        parts = pending.pop(node, {})
+        for guard, cotangent in [together(node, parts, sure)] if isinstance(node, Call) and len(parts) > 1 else \
+                parts.items():
             if isinstance(node, Load):
                 if is_tangent(node.array):
                     found.append((node, guard, cotangent))

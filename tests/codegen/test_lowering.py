@@ -80,6 +80,13 @@ def test_a_sum_of_everything_is_shared_in_blocks() -> None:
     assert shared.ranges[0].var == "block" and shared.after
 
 
+@pytest.mark.parametrize(("terms", "blocks"), [(8, 2), (13, 2), (22, 4), (31, 4), (37, 8), (300, 60)])
+def test_threads_get_as_many_blocks_as_each_other(terms: int, blocks: int) -> None:
+    total = mapped([span("i", terms)], store("x", [], load("A", "i"), "+"))
+    shared = share(total, Frame(program([], {"A": ((terms,), F8)}, {"x": ((), F8)}).arrays), str)
+    assert shared is not None and shared.ranges[0].trips == blocks
+
+
 def test_keywords_and_macros_as_names() -> None:
     names = ["do", "I", "register", "int", "M_PI", "new"]
     steps = [mapped([span("for", 4)], store(n, ["for"], add(load(n, "for"), num(1.0)))) for n in names]

@@ -65,6 +65,17 @@ def test_blocks_become_functions_of_what_is_declared_around_them() -> None:
 
 
 @pytest.mark.usefixtures("short")
+def test_loops_that_share_their_iterations_stay_together() -> None:
+    line = "p_y[m1] = p_y[m1] + v_x[m2] * p_line[m2];\n"
+    nest = "#pragma omp for collapse(2) schedule(static)\nfor (int64_t m1 = 0; m1 < 8; m1 += 1) {\n" \
+        "for (int64_t m2 = 0; m2 < 8; m2 += 1) {\n" + "{\n" + 2 * line + "}\n}\n}\n"
+    made = outline(CODE.replace("    for (s_t", f"{nest}    for (s_t", 1), OPENING).splitlines()
+    second = made.index("for (int64_t m2 = 0; m2 < 8; m2 += 1) {")
+    assert made[second - 1] == "for (int64_t m1 = 0; m1 < 8; m1 += 1) {"
+    assert "_piece_" in made[second + 1]
+
+
+@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("damage", [("        }\n        if", "        }}\n        if"), ("{\n    double", "{ double")])
 def test_text_of_another_form_is_left_alone(damage: tuple[str, str]) -> None:
     code = CODE.replace(*damage, 1)

@@ -5,15 +5,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from npbench_suite.kernel import load
 from sdfgad.arguments import bind
-from sdfgad.codegen.build import SOURCE, Meta, compile_source
+from sdfgad.codegen.build import SOURCE, Meta, compile_source, flags, include_flags
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
-from sdfgad.codegen.toolchain import find_compiler
-from sdfgad.pipeline import Wish, derive
+from sdfgad.codegen.toolchain import find_compiler, run
+from sdfgad.pipeline import Derivative, Wish, derive
 
 LOOP = re.compile(r"\s*for \(int64_t (\w+) = .*\1\+\+\) \{")
 SHARED = re.compile(r"\s*#pragma omp (parallel )?for")
@@ -33,14 +34,41 @@ def test_hot_loops_are_vectorised(name: str, tmp_path: Path) -> None:
     kernel = load(name)
     bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("M")))
     made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    check_hot_loops(made, tmp_path, 2)
+
+
+def test_choices_by_several_conditions_are_vectorised(tmp_path: Path) -> None:
+    """`&&` would be a branch."""
+    def forces(x, y, kind):
+        gap = np.sqrt(x[:, None] ** 2 + y ** 2) - 1.0
+        pull = np.where(gap < 0.5, x[:, None] * np.where(gap < 0.0, 1.0, 1.0 - gap / 0.5), 0.0)
+        pull = np.where((kind == 1)[:, None] | (y > 0.5), -np.abs(pull), pull)
+        return np.sum(pull + np.where((gap < 0.2) & (y > 0.1), y * np.where(gap < 0.0, 1.0, 1.0 - gap / 0.2), 0.0))
+
+    x, y = np.random.default_rng(0).random((2, 256))
+    bound = bind(forces, (x, y, np.arange(256) % 2), {})
+    check_hot_loops(derive(forces, bound, Wish(("x", "y"))), tmp_path, 1)
+
+
+def test_signs_are_chosen_in_lanes_of_their_own_width(tmp_path: Path) -> None:
+    """By way of small integers a vector had as many lanes as these need, and more points were left over."""
+    source = tmp_path / "signs.cpp"
+    source.write_text('#include <dace/dace.h>\n#include "sdfgad.h"\nvoid signs(double *x, double *y) {\n'
+                      "#pragma GCC ivdep\nfor (int k = 0; k < 4096; k++) y[k] = sg::sign(x[k]); }\n")
+    run((find_compiler().path, *flags(), *include_flags(), "-S", str(source), "-o", f"{source}.s"), code="SG505")
+    assert "cvtdq2pd" not in Path(f"{source}.s").read_text()
+
+
+def check_hot_loops(made: Derivative, tmp_path: Path, least: int) -> None:
+    """All of them are vectorised, and there are some."""
     lowered = lower(made.program, made.keep)
     text, report = source(lowered), tmp_path / "report"
     compile_source(tmp_path, text, Meta(made.program.name, lowered.arguments, 0), lowered.uses_blas,
                    (f"-fopt-info-vec-optimized={report}",))
     vectorised = {int(number) for number in VECTORISED.findall(report.read_text())}
     hot = list(hot_loops(text.splitlines()))
-    assert len(hot) >= 2
-    assert not [text.splitlines()[number - 1] for number in hot if number not in vectorised]
+    assert len(hot) >= least
+    assert not [text.splitlines()[number - 1] for number in hot if vectorised.isdisjoint((number - 1, number))]
 
 
 def hot_loops(lines: list[str]) -> Iterator[int]:

@@ -17,9 +17,9 @@ HEAD = """# The passes, and what each is good for
 Written by `./scripts/passes`, not by hand: {machine}.
 
 The programs are those that a pass changes: of NPBench at preset M, of the applications, of others (the correctness
-traps and {random} random programs). *Without it* is what leaving the pass out does to the gradients of those of the first
-two groups, with one thread: the largest factor in time and the smallest one, with the programs, and the largest factor in
-memory.
+traps and {random} random programs). *Without it* is what leaving the pass out does to the gradients of those of the
+first two groups, with one thread: the largest factor in time and the smallest one, with the programs, and the largest
+factor in memory.
 """
 COLUMNS = """| pass | what for | NPBench | applications | others | time without it | memory |
 | --- | --- | ---: | ---: | ---: | --- | ---: |"""

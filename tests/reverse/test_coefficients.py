@@ -1,6 +1,8 @@
 """The coefficients of a cotangent are added before it is multiplied, where that means fewer operations."""
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,16 @@ def test_coefficients_are_added_first(e: Expr, expected: Expr) -> None:
 def test_numbers_are_folded() -> None:
     eighth = mul(num(0.125), G)
     assert collected(add(G, mul(num(2.0), sub(sub(call("neg", eighth), eighth), eighth)))) == [mul(G, num(0.25))]
+
+
+def test_coefficients_are_nested() -> None:
+    """The derivative of a polynomial costs no more than the polynomial."""
+    e = mul(G, A)
+    for k in range(3):
+        e = add(e, mul(mul(load(f"p{k}", I), G), reduce(mul, [B] * (k + 1))))
+    p = [load(f"p{k}", I) for k in range(3)]
+    assert collected(e) == [mul(G, add(A, mul(B, add(p[0], mul(B, add(p[1], mul(B, p[2])))))))]
+    assert collected(sub(mul(G, mul(num(0.1), A)), mul(mul(A, B), G))) == [mul(G, mul(A, sub(num(0.1), B)))]
 
 
 @pytest.mark.parametrize("e", [

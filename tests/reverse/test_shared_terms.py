@@ -100,3 +100,20 @@ def test_what_one_branch_alone_reads_is_not_read_ahead() -> None:
     filled, changed_terms = keep_shared(stmt, terms, lambda name, shape, dtype: Array(name, shape, dtype), ())
     assert [part.expr.fn for m in filled for part in m.body] == ["select", "select"]
     assert all(isinstance(t.expr, Load) for t in changed_terms)
+
+
+def test_terms_of_different_arrays_stay_one_statement() -> None:
+    """Sums that meet in no element need no array between what they share and themselves."""
+    def pairs(x, y):
+        apart = x[:, None] - y
+        near = np.exp(-apart * apart) * np.sin(apart) / np.sqrt(1.0 + apart * apart)
+        return np.sum(np.tanh(near) * np.log(1.0 + near * near))
+
+    program, arrays = made(pairs)
+    reversed_, found = reversed_program(program, ("x", "y")).program, program_gradient(program, arrays, ("x", "y"))[1]
+    assert not [n for n in reversed_.arrays if "lin" in n]
+    bodies = [{p.array for p in s.body} for s in statements(reversed_.body) if isinstance(s, Map)]
+    assert {"grad_x", "grad_y"} in bodies
+    for n, one in (("x", 0), ("y", 1)):
+        expected = numerical_gradient(pairs, (arrays["x"], arrays["y"]), one)
+        np.testing.assert_allclose(found[n], expected, rtol=1e-5, atol=1e-6)

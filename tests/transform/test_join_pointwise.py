@@ -1,15 +1,16 @@
 """Statements over the same points run together only where one point never meets another."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from sdfgad.ir.expr import Load, Local, loads
-from sdfgad.ir.index import ix
+from sdfgad.ir.expr import Expr, Load, Local, call, loads
+from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits
 from sdfgad.transform.fusion.join_pointwise import join_pointwise
-from tests.codegen.build_programs import F4, F8, add, agree, load, mapped, mul, num, program, span, store
+from tests.codegen.build_programs import F4, F8, I8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
 N = 7
@@ -24,9 +25,10 @@ def build(*body: Stmt, dtypes: tuple = ()) -> Program:
     return program(body, arrays, {})
 
 
-def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: JoinLimits = LIMITS) -> Program:
+def joined(before: Program, keep: tuple[str, ...] = (*MATRICES, "row", "wide"), limits: JoinLimits = LIMITS,
+           tolerance: float = 0.0) -> Program:
     after = join_pointwise(before.but(live_out=frozenset(keep)), limits)
-    check_same(before, after)
+    check_same(before, after, tolerance=tolerance)
     return after
 
 
@@ -171,3 +173,64 @@ def test_what_both_wait_for_in_turn_keeps_them_apart() -> None:
     between = mapped((span("j", N),), store("row", ("j",), load("y", 0, "j")))
     second = mapped(POINTS, store("z", ("i", "j"), add(X, load("row", "j"))))
     assert len(maps(joined(build(pointwise("y", X), between, second)))) == 3
+
+
+PLACE = elem("p", ("i",))
+
+
+def scattered(*targets: tuple[str, object], value: Expr = mul(X, Y)) -> list[Map]:
+    """Sums of the same values, at places of arrays that another one decides."""
+    return [mapped(POINTS, store(t, (mod(place, N), "j"), value, "+")) for t, place in targets]  # type: ignore[arg-type]
+
+
+def looked_up(*body: Stmt, keep: tuple[str, ...] = ("x", "y", "z", "t")) -> list[Map]:
+    before = build(*body, dtypes=(("p", ((N,), I8)),))
+    return maps(joined(before, keep, tolerance=1e-14))
+
+
+def test_sums_at_places_that_an_array_decides_share_what_they_compute() -> None:
+    assert len(looked_up(*scattered(("z", PLACE), ("t", PLACE)))) == 1
+
+
+def test_sums_at_several_places_of_one_array_run_together() -> None:
+    (made,) = looked_up(*scattered(("z", PLACE), ("z", PLACE + 1)))
+    assert len(made.body) == 2
+
+
+def test_such_a_sum_joins_what_is_computed_at_each_point() -> None:
+    found = mul(mul(X, Y), load("row", mod(PLACE, N)))
+    (made,) = looked_up(*scattered(("z", PLACE), value=found), mapped(POINTS, store("t", ("i", "j"), found)))
+    assert [p.array for p in made.body if isinstance(p, Store)] == ["z", "t"]
+
+
+def test_what_may_become_vectors_joins_no_such_sum() -> None:
+    assert len(looked_up(*scattered(("z", PLACE)), mapped(POINTS, store("t", ("i", "j"), mul(X, Y))))) == 2
+
+
+@pytest.mark.parametrize("other", [
+    mapped(POINTS, store("t", ("i", "j"), mul(mul(X, Y), load("z", "i", "j")))),
+    mapped(POINTS, store("z", ("i", "j"), mul(X, Y))),
+    mapped(POINTS, store("z", (mod(PLACE, N), "j"), mul(X, Y))),
+], ids=["looked at", "replaced", "replaced somewhere"])
+def test_what_looks_at_such_sums_or_replaces_them_stays_apart(other: Map) -> None:
+    assert len(looked_up(*scattered(("z", PLACE)), other)) == 2
+
+
+def test_sums_at_neighbouring_points_stay_apart() -> None:
+    sums = [mapped(POINTS, store("wide", ("i", ix("j") + k), mul(X, Y), "+")) for k in (0, 1)]
+    assert len(maps(joined(build(*sums), tolerance=1e-14))) == 2
+
+
+def test_what_makes_the_places_stays_apart() -> None:
+    places = mapped(POINTS, store("q", ("i", "j"), call("cast", mul(X, Y), dtype=I8)))
+    sums = mapped(POINTS, store("z", (mod(elem("q", ("i", "j")), N), "j"), mul(X, Y), "+"))
+    before = build(places, sums, dtypes=(("q", ((N, N), I8)),))
+    assert len(maps(joined(before, ("x", "y", "z", "q")))) == 2
+
+
+def test_native_code_adds_where_an_array_says() -> None:
+    before = build(*scattered(("z", PLACE), ("z", PLACE + 1), ("t", PLACE - 2)),
+                   mapped(POINTS, store("row", ("j",), mul(X, Y), "+")), dtypes=(("p", ((N,), I8)),))
+    made = joined(before, tolerance=1e-14)
+    assert len(maps(made)) < 4
+    agree(made, {"p": np.array([3, -1, 3, 0, 6, 99, 3])})

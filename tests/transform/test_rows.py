@@ -11,7 +11,7 @@ from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Block, Loop, Program
+from sdfgad.ir.program import Block, Loop, Map, Program
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import RowLimits
 from sdfgad.transform.rows.rows import split_rows
@@ -151,6 +151,39 @@ def test_a_temporary_that_outlives_an_iteration_is_not_private() -> None:
     made = split(build((start, other, body), {"y": (24, 32), "s": ()}, {"t": (24, 32)}))
     assert parallel(made)
     assert not private(made)
+
+
+def twice(*last: Map) -> Program:
+    """Two recurrences by way of the same temporary, a slice for each step, apart from each other."""
+    def run(target: str, source: str) -> Loop:
+        return Loop(span("k", 1, 16), (
+            mapped([ROW], store("t", (K, I), mul(load(target, I, K - 1), load(source, I, K)))),
+            mapped([ROW], store(target, (I, K), add(load("t", K, I), load(target, I, K - 1))))))
+
+    between = mapped([], store("s", (), num(1.0)))
+    return build((run("p", "x"), between, run("q", "p"), *last), {**dict.fromkeys("xpq", (24, 16)), "s": ()},
+                 {"t": (16, 24)})
+
+
+def test_a_temporary_is_private_where_nobody_else_sees_its_values() -> None:
+    made = split(twice())
+    assert len(parallel(made)) == 2
+    assert {made.arrays[n].shape for n in private(made)} == {(16, 8)}
+    assert len(private(made)) == 2
+
+
+def test_a_temporary_is_not_private_where_it_is_looked_at_later() -> None:
+    made = split(twice(mapped([], store("s", (), load("t", 3, 5)))))
+    assert [len(s.private) for s in parallel(made)] == [1, 0]
+
+
+def test_a_temporary_that_holds_what_was_there_before_is_not_private() -> None:
+    """Of the second run only some steps make their slices."""
+    first, between, second = twice().body
+    assert isinstance(second, Loop)
+    fewer = replace(second, body=(replace(second.body[0], domain=(span("i", 23),)), second.body[1]))
+    made = split(build((first, between, fewer), {**dict.fromkeys("xpq", (24, 16)), "s": ()}, {"t": (16, 24)}))
+    assert parallel(made) and not private(made)
 
 
 def test_private_arrays_hold_nothing_at_the_start() -> None:

@@ -105,11 +105,13 @@ LANE = I - ix("s") * 2
 
 @pytest.mark.parametrize(("fill", "goes"), [
     ((mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I))),), True),
-    ((mapped([span("d", N - 1), LANES], store("w", (ix("d"), LANE), load("y", I))),), False),
+    ((mapped([span("d", N - 1), LANES], store("w", (ix("d"), LANE), load("y", I))),), True),
+    ((mapped([span("d", 1, N), LANES], store("w", (ix("d"), LANE), load("y", I))),), False),
     ((mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I), "+")),), False),
     ((Loop(span("q", "u", 1), (mapped([span("d", N), LANES], store("w", (ix("d"), LANE), load("y", I))),)),), False),
     ((), False),
-], ids=["filled", "all but a row", "added to", "filled in a loop that may not run", "not at all"])
+], ids=["filled", "all but a row that nobody looks at", "all but a row", "added to",
+        "filled in a loop that may not run", "not at all"])
 def test_what_the_next_iteration_fills_first_is_not_passed_on(fill: Block, goes: bool) -> None:
     """for s: { for u: { w = y ; y += w[t] ; for t: { w[t + 1] = a[t] ; y += w[t] } } }, t falling"""
     copy = mapped([LANES], store("w", (T + 1, LANE), load("a", T, I)))
@@ -122,3 +124,15 @@ def test_what_the_next_iteration_fills_first_is_not_passed_on(fill: Block, goes:
     after = remove_unseen_copies(made.but(live_out=frozenset(("y",))))
     check_same(made, after, keep=("y",))
     assert (after.body != made.body) is goes
+
+
+def test_what_every_step_makes_anew_is_put_back_for_nobody() -> None:
+    """Each step makes its row of t, looks at it, and copies something there."""
+    row = [span("i", N)]
+    back = mapped(row, store("t", (T, I), load("a", T, I)))
+    steps = (mapped(row, store("t", (T, I), num(2.0))), mapped(row, store("y", (I,), load("t", T, I), "+")), back)
+    made = program((Loop(span("s", 2), (Loop(span("t", N), steps),)),), {"a": ((N, N), F8), "y": ((N,), F8)},
+                   {"t": ((N, N), F8)})
+    after = remove_unseen_copies(made.but(live_out=frozenset(("y",))))
+    check_same(made, after, keep=("y",))
+    assert after.body == (Loop(span("s", 2), (Loop(span("t", N), steps[:2]),)),)

@@ -39,6 +39,9 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 #else
 #define SG_BRANCH asm volatile("")
 #endif
+// Where iterations of a loop hold loops over complex numbers, gcc 12 would make one loop of those of two iterations and
+// load the parts of all numbers apart, which takes longer than two loops.
+#define SG_IN_TURN SG_BRANCH
 
 // Part of a long function, which the compiler looks at on its own.
 #if defined(__clang__)
@@ -443,7 +446,7 @@ template <class T> inline auto abs(T x) {
 }
 template <class T> inline T sign(T x) {
     if constexpr (is_complex<T>) return x == T(0) ? T(0) : T(x / abs(x));
-    else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, T((x > 0) - (x < 0)));
+    else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, pick<T>(x > 0, T(1), pick<T>(x < 0, T(-1), T(0))));
     else if constexpr (std::is_signed_v<T>) return T((x > 0) - (x < 0));
     else return T(x > 0);
 }

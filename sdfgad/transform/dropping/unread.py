@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
+from sdfgad.analysis.afresh import begins_afresh
 from sdfgad.analysis.restart import exposed
 from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
@@ -50,8 +51,7 @@ def remove_unseen_copies(program: Program) -> Program:
     """for t: { map i = t + 1:n: { a = tape[t, i] ; y += a ; x[i] = a } ; z = x[t] }, t falling
     ->   for t: { map i = t + 1:n: { a = tape[t, i] ; y += a } ; z = x[t] }
 
-    Copies into elements that nobody looks at before the program ends, although others of the array are read. `keep`:
-    arrays somebody reads after the program.
+    Copies into elements that nobody looks at before the program ends, although others of the array are read.
     """
     barred = {*program.live_out, *(n for n, a in program.arrays.items() if a.role in ("disk", "tape"))}
     barred |= {n for s in statements(program.body) if isinstance(s, (Push, Pop)) for n in reads(s) | writes(s)}
@@ -121,5 +121,7 @@ class _Looks:
     def _passed_on(self, loop: int) -> frozenset[str]:
         """Arrays of which an iteration may look at what was there before it."""
         if loop not in self.passed_on:
-            self.passed_on[loop] = exposed(self.bodies[loop], self.arrays)
+            body = self.bodies[loop]
+            self.passed_on[loop] = frozenset(n for n in exposed(body, self.arrays)
+                                             if not begins_afresh(self.arrays[n], body))
         return self.passed_on[loop]

@@ -33,10 +33,10 @@ def join_pointwise(program: Program, limits: JoinLimits | None = None) -> Progra
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
-    For maps that write each element once and share data, and sums of what they write; what one writes the other touches
-    at its own point only, or not at all. What stands between them may change places with one of the two. Stores that
-    nobody reads are left out. Sums that compute what another map computes, too, join it last: they keep no other maps
-    apart then.
+    For maps that write each element once and share data, and sums of what they write or compute, wherever they go; what
+    one writes the other touches at its own point only, or not at all, unless both only add to it where an array says.
+    What stands between them may change places with one of the two. Stores that nobody reads are left out. Sums that
+    compute what another map computes, too, join it last: they keep no other maps apart then.
     """
     joiner = _Joiner(program.arrays, limits or thresholds().joining)
     body = joiner.blocks(program.body, False)
@@ -115,8 +115,7 @@ class _Joiner:
                 self.limits.rows and ranges > 1:
             return False
         stores = [p for p in stmt.body if isinstance(p, Store)]
-        return all((is_pointwise(stmt.domain, p.index) or p.op == "+") and not any(i.elems for i in p.index)
-                   for p in stores)
+        return all((is_pointwise(stmt.domain, p.index) and not _scatters(p)) or p.op == "+" for p in stores)
 
     def _alike(self, first: Map, second: Map) -> Map | None:
         """The second map in terms of the first, where they agree on the points and the order of loops and share data.
@@ -124,10 +123,12 @@ class _Joiner:
         if touched(first)[0].isdisjoint(touched(second)[0]):
             return None  # nor do they share work, which is made of what they read
         moved = second if first.domain == second.domain else _in_terms_of(first.domain, second)
-        if moved is None or not _shares(first, moved, self.readers) or \
-                self._near(first).isdisjoint(self._near(moved)):
+        if moved is None or not _shares(first, moved, self.readers):
             return None
-        return moved
+        if _scattered(first) or _scattered(moved):
+            # Neither has vectors to lose.
+            return moved if _decided(first) and _decided(moved) else None
+        return None if self._near(first).isdisjoint(self._near(moved)) else moved
 
     def _joined(self, first: Map, moved: Map, parallel: bool) -> Block | None:
         """Both maps, which are alike, as one, where no point touches what another one writes."""
@@ -152,6 +153,20 @@ class _Joiner:
 
 # Programs that are compared while planning differ in a few statements: the same questions come again and again.
 _in_terms_of = lru_cache(maxsize=1 << 12)(in_terms_of)
+
+
+def _decided(stmt: Map) -> bool:
+    """Whether an array decides the place of some access of a map."""
+    return any(i.elems for t in touches(stmt) for i in t.index)
+
+
+def _scattered(stmt: Map) -> bool:
+    """Whether an array decides where some store of a map goes."""
+    return any(_scatters(p) for p in stmt.body if isinstance(p, Store))
+
+
+def _scatters(part: Store) -> bool:
+    return any(i.elems for i in part.index)
 
 
 def _near(stmt: Map, arrays: Mapping[str, Array], most: int) -> frozenset[str]:
@@ -179,17 +194,21 @@ def _point_by_point(pair: Pair, both: Map, arrays: Mapping[str, Array]) -> bool:
         if t.written or not all(other_slice(own, t.index, index) for n, index in slices if n == t.array):
             places[t.array].add(t.index)
     looked_up = {e.array for p in both.body for e in index_elems(p.expr)}
+    looked_up |= {e.array for p in stores for i in p.index for e in i.elems}
     plain = all(p.expr.dtype == arrays[p.array].dtype for p in stores)
-    sums = {p.array for p in stores if collects(both, p)}
+    # Where an array decides the places, points are not told apart anyhow, and what is added comes in any order.
+    added = {n for n in written & first & second if adds_to(pair.first, n) and adds_to(pair.second, n)
+             and all(_scatters(p) for p in stores if p.array == n)}
+    sums = {p.array for p in stores if collects(both, p)} - added
     return plain and looked_up.isdisjoint(written) and sums.isdisjoint(first & second) and \
-        all(len(places[n]) == 1 for n in written & first & second)
+        all(len(places[n]) == 1 for n in (written & first & second) - added)
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """What a map may have in common with others. sums: whether it collects sums, alone: and does nothing else. touched:
-    array and index of every access; places: of those that hit another element at each point, written: and write it.
-    work: what it computes anew at every point."""
+    """What a map may have in common with others. sums: whether it collects sums, alone: and does nothing else, where no
+    array decides the places. touched: array and index of every access; places: of those that hit another element at
+    each point, written: and write it. work: what it computes anew at every point."""
 
     sums: bool
     alone: bool
@@ -206,7 +225,8 @@ def _shared(stmt: Map) -> _Shared:
         sums = [collects(stmt, p) for p in stmt.body if isinstance(p, Store)]
         places = {(t.array, t.index) for t in touches(stmt) if is_pointwise(stmt.domain, t.index)}
         written = {(t.array, t.index) for t in touches(stmt) if t.written}
-        known = _Shared(any(sums), all(sums), frozenset((t.array, t.index) for t in touches(stmt)), frozenset(places),
+        tiled = all(sums) and not _scattered(stmt)
+        known = _Shared(any(sums), tiled, frozenset((t.array, t.index) for t in touches(stmt)), frozenset(places),
                         frozenset(places & written), frozenset(_work(stmt)))
         object.__setattr__(stmt, "_shared", known)
     return known

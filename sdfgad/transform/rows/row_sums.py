@@ -31,8 +31,9 @@ def split_with_sums(program: Program, limits: RowLimits | None = None,
     keep, limits = tuple(program.live_out), limits or thresholds().rows
     program = _starts_first(program)
     apart, totals = _taken_apart(program)
-    made = _put_together(split_rows(apart, (*keep, *totals), limits, whole), totals)
-    summed = [size for size, name in _nests(made) if name - program.arrays.keys()]
+    rows = split_rows(apart, (*keep, *totals), limits, whole)
+    made = _put_together(rows, totals)
+    summed = [size for size, name in _nests(made) if name - rows.arrays.keys()]
     if max(summed, default=0) <= limits.nearby:
         return made
     plain = split_rows(program, keep, limits, whole)

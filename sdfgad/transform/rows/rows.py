@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.afresh import begins_afresh
 from sdfgad.analysis.rows import (
     Rows,
     footprint,
@@ -21,7 +21,7 @@ from sdfgad.analysis.rows import (
     trips,
 )
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import (
     all_variables,
     children,
@@ -32,8 +32,9 @@ from sdfgad.ir.walk import (
     with_children,
     writes,
 )
-from sdfgad.names import variable
+from sdfgad.names import fresh, variable
 from sdfgad.thresholds import RowLimits, thresholds
+from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 
 
@@ -80,7 +81,7 @@ def split_rows(program: Program, keep: Iterable[str], limits: RowLimits | None =
     bodies stay as they are.
     """
     splitter = _Splitter(program, frozenset(keep), limits or thresholds().rows, whole)
-    body = splitter.block(program.body, nested=False)
+    body = splitter.block(program.body, False, ())
     return program.but(body=body, arrays=splitter.arrays)
 
 
@@ -95,16 +96,25 @@ class _Splitter:
         self.taken = all_variables(program.body)
         self.users = Counter(n for s in statements(program.body) for n in reads(s) | writes(s))
 
-    def block(self, block: Block, nested: bool) -> Block:
-        """The block with its best run taken apart, what stands before, behind and inside treated likewise."""
+    def block(self, block: Block, nested: bool, after: tuple[Block, ...]) -> Block:
+        """The block with its best run taken apart, what stands before, behind and inside treated likewise.
+
+        after: what may run when the block is done.
+        """
         best = max(self._candidates(block), key=lambda c: c[0], default=None)
         if best is None:
-            return tuple(s if isinstance(s, Loop) and s.range in self.whole else
-                         with_children(s, [self.block(b, nested or isinstance(s, (Loop, While))) for b in children(s)])
-                         for s in block)
+            return tuple(self._inside(s, nested, (block[k + 1:], *after)) for k, s in enumerate(block))
         start, stop, made = self._grown(block, *best[1:])
-        loop = self._privatise(block[start:stop], made, nested)
-        return (*self.block(block[:start], nested), loop, *self.block(block[stop:], nested))
+        loop = self._privatise(block[start:stop], made, nested, (block[stop:], *after))
+        return (*self.block(block[:start], nested, (block[start:], *after)), loop,
+                *self.block(block[stop:], nested, after))
+
+    def _inside(self, stmt: Stmt, nested: bool, after: tuple[Block, ...]) -> Stmt:
+        if isinstance(stmt, Loop) and stmt.range in self.whole:
+            return stmt
+        loop = isinstance(stmt, (Loop, While))
+        return with_children(stmt, [self.block(b, nested or loop, (b, *after) if loop else after)
+                                    for b in children(stmt)])
 
     def _candidates(self, block: Block) -> Iterator[tuple[float, int, int, Taken]]:
         """Runs that pay, with what they save."""
@@ -279,36 +289,37 @@ class _Splitter:
         high = low + width if (last - first) % width == 0 else minimum(ix(last), low + width)
         return Cut(rows, loop, low, high, first, last, width)
 
-    def _privatise(self, run: Block, made: Taken, nested: bool) -> Loop:
+    def _privatise(self, run: Block, made: Taken, nested: bool, after: tuple[Block, ...]) -> Loop:
         """The loops around the run; what lives in it alone loses its rows."""
         cuts = made.all_cuts
         private: dict[str, Array] = {}
-        for name in self._local(run, nested):
+        names: dict[str, str] = {}
+        for name, alone in self._local(run, nested, after):
             small = _private(self.arrays[name], cuts)
             taken = sum(a.bytes for a in private.values())
             if small is not None and name not in made.met and taken + small.bytes <= self.limits.stack:
                 private[name] = small
-        self.arrays.update(private)
-        body = tuple(_moved(s, private, cuts) for s in made.body)
+                names[name] = name if alone else fresh(name, self.arrays)
+                self.arrays[names[name]] = replace(small, name=names[name])
+        body = renamed(tuple(_moved(s, private, cuts) for s in made.body), names)
         if made.turn is not None:
             body = (*made.before, Loop(made.turn.loop, body, run[0].source))
         for k, cut in enumerate(reversed(made.cuts)):
-            body = (Loop(cut.loop, body, run[0].source, parallel=True, private=() if k else tuple(private)),)
+            own = () if k else tuple(names.values())
+            body = (Loop(cut.loop, body, run[0].source, parallel=True, private=own),)
         return body[0]  # type: ignore[return-value]
 
-    def _local(self, run: Block, nested: bool) -> list[str]:
-        """Temporaries that only this run looks at and that begin afresh each time."""
+    def _local(self, run: Block, nested: bool, after: tuple[Block, ...]) -> Iterator[tuple[str, bool]]:
+        """Temporaries of which nobody else sees what this run makes, and that begin afresh each time; whether nobody
+        else has anything to do with them."""
         here = Counter(n for s in statements(run) for n in sorted(reads(s) | writes(s)))
-        names = [n for n, count in here.items() if count == self.users[n] and n not in self.fixed
-                 and self.arrays[n].role == "transient" and self.arrays[n].shape]
-        return [n for n in names if not nested or self._fresh(n, run)]
-
-    def _fresh(self, name: str, run: Block) -> bool:
-        first = next(s for s in run if any(name in reads(t) | writes(t) for t in statements((s,))))
-        if not isinstance(first, Map) or name in reads(first):
-            return False
-        stores = [p for p in first.body if isinstance(p, Store) and p.array == name]
-        return len(stores) == 1 and covers(first, stores[0], self.arrays[name])
+        for name, count in here.items():
+            array, alone = self.arrays[name], count == self.users[name]
+            if name in self.fixed or array.role != "transient" or not array.shape:
+                continue
+            afresh = alone and not nested or begins_afresh(array, run)
+            if afresh and (alone or all(begins_afresh(array, block) for block in after)):
+                yield name, alone
 
 
 def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[Rows]:

@@ -5,23 +5,30 @@ Such an array may get a version per iteration of the loops around its block, or 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from sdfgad.analysis.access import Site
-from sdfgad.analysis.cover import covers
-from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, While
+from sdfgad.analysis.access import Site, writes_of
+from sdfgad.analysis.boxes import Box, covered, hull_of
+from sdfgad.analysis.cover import replaced
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, reads, statements, within, writes
+
+_ANYWHERE = Site((), 0, 0)
 
 
 @dataclass(frozen=True)
 class BlockLocal:
-    """block: `id` of the first statement of its block; path: the loops around; makers: the statements that write it."""
+    """block: `id` of the first statement of its block; path: the loops around; makers: the statements that write it.
+    first: those of them that make it afresh, before anybody reads it."""
 
     array: str
     block: int
     path: tuple[Range, ...]
     makers: tuple[Stmt, ...]
+    first: tuple[Stmt, ...]
 
     @property
     def cost(self) -> int:
@@ -47,8 +54,9 @@ def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str
                 continue
             here = [s for s in statements(tuple(tops[name])) if name in reads(s) or name in writes(s)]
             makers = tuple(s for s in here if name in writes(s))
-            if len(here) == touches[name] and _starts_afresh(array, here[0], makers, block):
-                found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers)
+            first = _afresh(array, here, len(makers), block) if len(here) == touches[name] else ()
+            if first:
+                found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers, first)
     return found
 
 
@@ -69,21 +77,30 @@ def blocks(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _starts_afresh(array: Array, first: Stmt, makers: tuple[Stmt, ...], block: Block) -> bool:
-    """The first statement that touches the array stands in the block itself and writes the same elements each time:
-    all of them, unless nothing else writes any."""
-    if not any(first is s for s in block) or array.name not in writes(first) or array.name in reads(first):
+def _afresh(array: Array, here: Sequence[Stmt], count: int, block: Block) -> tuple[Stmt, ...]:
+    """The first of the statements that touch the array, where they stand in the block itself and write the same
+    elements each time: all of them, unless they are all that write any, `count` in number."""
+    first = tuple(takewhile(lambda s: any(s is top for top in block) and _writes_alike(s, array.name), here))
+    whole = len(first) == count or any(array.name in replaced(s, {array.name: array}) for s in first) or \
+        _together(first, array)
+    return first if whole else ()
+
+
+def _writes_alike(stmt: Stmt, name: str) -> bool:
+    """Whether a computation stores into an array once, at the same elements each time, and does not read it."""
+    stores = [w for w in writes_of(stmt, _ANYWHERE) if w.array == name]
+    if len(stores) != 1 or name in reads(stmt):
         return False
-    if isinstance(first, Lib):
-        return all(i.symbols <= {f"_{k}" for k in range(9)} for v in first.outs for i in v.index)
-    if not isinstance(first, Map):
-        return False
-    own = {r.var for r in first.domain}
-    stores = [p for p in first.body if isinstance(p, Store) and p.array == array.name]
-    fixed = all(r.start.symbols | r.stop.symbols <= own for r in first.domain) and \
-        all(i.symbols <= own and not i.elems for s in stores for i in s.index) and \
-        all(not (*r.start.elems, *r.stop.elems) for r in first.domain)
-    return fixed and len(stores) == 1 and (len(makers) == 1 or covers(first, stores[0], array))
+    own = {r.var for r in stores[0].domain}
+    ends = [i for r in stores[0].domain for i in (r.start, r.stop)]
+    return all(i.symbols <= own and not i.elems for i in (*ends, *stores[0].index))
+
+
+def _together(first: Sequence[Stmt], array: Array) -> bool:
+    """Whether boxes that statements fill hold all of an array."""
+    boxes = [hull_of(w.array, w.index, w.domain, dense=True) for s in first for w in writes_of(s, _ANYWHERE)]
+    whole = Box(array.name, tuple((ix(0), ix(n)) for n in array.shape))
+    return covered(whole, [b for b in boxes if b is not None and b.array == array.name])
 
 
 def _points(stmt: Stmt) -> int:

@@ -91,6 +91,6 @@ class _Choice:
                 if found is not None and array.name not in local:
                     total += array.bytes * expected(found.path)
                     local.add(array.name)
-                if found is None or stmt is not found.makers[0]:
+                if found is None or all(stmt is not s for s in found.first):
                     total += self._bytes(stmt, n)
         return total

@@ -15,6 +15,7 @@ import numpy as np
 
 from sdfgad.analysis.access import Access, Site, sites, writes_of
 from sdfgad.analysis.activity import active_arrays
+from sdfgad.analysis.filled_boxes import filled_boxes
 from sdfgad.analysis.inverse import Undoing
 from sdfgad.analysis.needed import Needed, needed
 from sdfgad.analysis.restart import restarts
@@ -187,14 +188,17 @@ class _Sweeps:
         self._take_back_all(storage.undoing)
 
     def _record_all(self, storage: Storage) -> None:
+        exact = [r for a in storage.undoing.actions for r in a.reads]
+        boxes = filled_boxes(storage.program, self.place, self.facts, exact)
         for stmt in statements(storage.program.body):
             numbers = self.facts.recorded.get(id(stmt), ())
             accesses = writes_of(stmt, self.place[id(stmt)]) if numbers else []
             for n in {(accesses[n].array, accesses[n].index): n for n in numbers}.values():
                 array = self.names.arrays[accesses[n].array]
-                if array.name in storage.rebuild:
+                write = boxes.get((id(stmt), n), accesses[n])
+                if write is None or array.name in storage.rebuild:
                     continue
-                made = self._record(stmt, accesses[n], self.names.declare)
+                made = self._record(stmt, write, self.names.declare)
                 self.records.setdefault(id(stmt), []).append(made)
                 taken = {k.name for k in (*storage.kept, *self.kept)}
                 # One that is computed again, and yet needed where that does not help, cannot be computed again there.

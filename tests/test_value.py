@@ -8,7 +8,7 @@ import pytest
 import sdfgad
 from sdfgad.arguments import bind
 from sdfgad.config import config
-from sdfgad.reverse.storage import views_of
+from sdfgad.ir.program import views_of
 
 
 def square(x):

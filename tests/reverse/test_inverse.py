@@ -123,7 +123,7 @@ def two_fields_exchanged(x):
 def two_fields_for_long(x):
     u, v = x * 1.0, x[::-1] + 0.1
     for _ in range(40):
-        u[1:-1] = np.sin(u[1:-1]) * v[1:-1]
+        u[1:-1] = np.sin(u[1:-1]) * v[2:]
         w = u.copy()
         u[:] = v
         v[:] = w

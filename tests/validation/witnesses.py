@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("carry_lines", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
+NOWHERE = frozenset(("carry_lines", "cut_to_partners", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
 """These need more than a program of a few elements; their own tests compare what they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
@@ -13,7 +13,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
                        "remove_dead_code", "fold_zeroing"),
     "azimint_naive-0": ("number_scalars", "inline_masks", "remove_overwritten"),
     "bicg-1": ("stream_products",),
-    "cavity_flow-0": ("write_ahead", "record_copies", "cut_to_partners", "hoist_invariants", "distribute_sweeps",
+    "cavity_flow-0": ("write_ahead", "record_copies", "hoist_invariants", "distribute_sweeps",
                       "assign_to_zeros", "join_pointwise"),
     "cholesky-0": ("factorise_sums",),
     "cholesky-1": ("block_loops",),

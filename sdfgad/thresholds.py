@@ -115,14 +115,9 @@ class Thresholds:
     """Statements between two maps, at most (`share_additions`)."""
     summed_statements: int = 12
     """In the body of a loop that `sum_in_place` looks at."""
-    sums_per_cost: int = _from(4, least=1 << 10)
-    """Sums that one saved root or division pays for: each is added to in two places (`halve_symmetric`)."""
     triangle_row: int = _from(24, least=1)
     """Points in the mean row of a triangle from which on half the points cost less than whole rows: starting and ending
     a row of changing length costs as much as some vectors of points."""
-    pair_lines: int = 1 << 14
-    """Bytes of all lines together (`pair_by_distance`): every row goes through all of them, and a derivative through as
-    many again, which is what the smallest cache of usual processors holds."""
     joined_statements: int = 8
     """In the body of a loop that `join_updates` looks at: each is compared with what goes there."""
     blocks_ahead: int = _from(2, least=1)
@@ -153,15 +148,6 @@ class Thresholds:
     """Times that a value is used from which on a load is better than computing it again (`tabulate_rows`)."""
     tabulated_row: int = 1 << 15
     """Bytes of a row of such values, which is to stay in the nearest cache; no limit on memory will notice."""
-    cut_map: int = _from(4096, least=1)
-    """Points of a map from which on a pass over them counts (`cut_to_partners`)."""
-    cut_maps_apart: int = 64
-    """Statements between two maps, at most (`cut_to_partners`)."""
-    beyond_partner: int = _from(8, least=1)
-    """One of so many points may lie beyond those of the earlier map (`cut_to_partners`)."""
-    cut_touched: int = 10
-    """Elements that both maps touch at a point, at most: more do not fit into the registers, and two passes are
-    quicker."""
     wrap_pieces: int = 12
     """More pieces of a row than this are not worth their code (`cut_wraps`)."""
     wrapped_row: int = _from(16, least=1)

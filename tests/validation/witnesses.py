@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("carry_lines", "cut_to_partners", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
+NOWHERE = frozenset(("carry_lines", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
 """These need more than a program of a few elements; their own tests compare what they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
@@ -27,9 +27,8 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "lenet-0": ("line_strips", "collect_sums"),
     "lu-0": ("turn_sums", "join_updates", "sum_in_place"),
     "mandelbrot1-1": ("join_sums",),
-    "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "divide_kept_powers", "share_quotients",
-                "drop_zeros", "read_shifted", "part_versions", "share_factors", "join_small_rows", "multiply_as_made",
-                "clear_first"),
+    "nbody-0": ("narrow_triangles", "drop_zeros", "read_shifted", "part_versions", "share_factors",
+                "join_small_rows", "multiply_as_made", "clear_first"),
     "scattering_self_energies-1": ("bound_loops",),
     "seidel_2d-0": ("assign_to_rows", "border_rows", "share_additions", "carry_values"),
     "spmv-0": ("merge_ragged",),

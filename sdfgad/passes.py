@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sdfgad.analysis.verify import verify
-from sdfgad.config import verifying
+from sdfgad.config import chosen_target, verifying
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.verify import DERIVED, OPTIMISED, PREPARED
 from sdfgad.reverse.storage import views_of
@@ -145,6 +145,8 @@ def tidy(program: Program, keep: tuple[str, ...]) -> Program:
 
 def optimise(program: Program, keep: tuple[str, ...]) -> Program:
     """What every program gets last, derivative or not. `keep`: arrays somebody reads afterwards."""
+    if chosen_target() == "reference":
+        return _through(program, keep, remove_dead_code, stage=DERIVED)
     program = _through(
         program, keep,
         tabulate, write_out_products, fuse_pointwise, name_versions,

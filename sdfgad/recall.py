@@ -20,7 +20,7 @@ import numpy as np
 from sdfgad.checkpoint.roofline import this_machine
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.toolchain import installation
-from sdfgad.config import settings, verifying
+from sdfgad.config import chosen_target, settings, verifying
 from sdfgad.errors import ToolchainError
 from sdfgad.thresholds import thresholds
 
@@ -58,7 +58,8 @@ def recalled(what: str, parts: Any, search: Callable[[], Found[Value]], outside:
     if verifying():
         return search().value
     try:
-        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()), *installation())
+        key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()),
+                     chosen_target(), *installation())
     except (Unknown, RecursionError):
         return search().value
     known = _known(key, outside)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes
 from sdfgad.codegen import footprint
-from sdfgad.codegen.reference.forms import graph_form
+from sdfgad.codegen.reference.forms import graph_form, is_array
 from sdfgad.config import chosen_target
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_reads, all_writes
@@ -19,7 +19,7 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
     passed = {*program.arguments, *results, *program.constants}
     used = all_reads(whole.body) | all_writes(whole.body)
     always = {n: a.bytes for n, a in whole.arrays.items()
-              if (n in passed or n in used and a.shape) and a.role != "disk"}
+              if (n in passed or n in used and is_array(a)) and a.role != "disk"}
     copied = all_writes(program.body) & set(program.arguments) & always.keys()
     always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
     return Held(always, {}, 0, Lifetimes((), ()))

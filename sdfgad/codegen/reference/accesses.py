@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from sdfgad.codegen.expressions import topological
 from sdfgad.codegen.reference.formulas import is_plain
 from sdfgad.ir.expr import Load, certain, index_elems, loads
@@ -27,14 +29,29 @@ class Accesses:
 def accesses_of(stmt: Map, arrays: Mapping[str, Array]) -> Accesses:
     """How each array of a body is reached."""
     exact = frozenset(_exact(stmt, arrays))
-    whole, held = set(), set()
-    for name in {p.array for p in stmt.body if isinstance(p, Store)}:
-        if not arrays[name].shape:
-            if not _put_once(stmt, name):
-                held.add(name)
-        elif not _apart(stmt, name, exact):
-            whole.add(name)
+    whole: set[str] = set()
+    held: set[str] = set()
+    joined = False
+    for name in dict.fromkeys(p.array for p in stmt.body if isinstance(p, Store)):
+        number = not arrays[name].shape
+        special = _joins_specially(stmt, arrays[name])
+        # DaCe gives the functions that join values one name: a tasklet may have one.
+        if special > 1 - joined or not (_put_once(stmt, name) if number else _apart(stmt, name, exact)):
+            (held if number else whole).add(name)
+        else:
+            joined |= special > 0
     return Accesses(frozenset(e for e in exact if e[0] not in whole), frozenset(whole), frozenset(held))
+
+
+def is_sum(op: str | None, dtype: np.dtype) -> bool:
+    """Whether a store adds to what is there as DaCe does: the only way to accumulate that it knows by name."""
+    return op == "+" and dtype.kind in "fc"
+
+
+def _joins_specially(stmt: Map, array: Array) -> int:
+    """How many stores of an array join what is there in another way."""
+    ops = [p.op for p in stmt.body if isinstance(p, Store) and p.array == array.name]
+    return sum(op is not None and not is_sum(op, array.dtype) for op in ops)
 
 
 def _exact(stmt: Map, arrays: Mapping[str, Array]) -> Iterator[Element]:

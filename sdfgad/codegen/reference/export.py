@@ -20,7 +20,7 @@ from sdfgad.names import fresh, grad_of
 
 def container_of(path: str) -> str:
     """A name for an array in an argument: `p['W']`   ->   `p_W`"""
-    return re.sub(r"\W+", "_", path).strip("_")
+    return path if path.isidentifier() else re.sub(r"\W+", "_", path).rstrip("_")
 
 
 class Export:

@@ -11,7 +11,9 @@ from sdfgad.codegen.reference.formulas import is_bound
 from sdfgad.ir.expr import Call, Const, Expr, Load, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, While, all_of
-from sdfgad.ir.walk import children, with_children
+from sdfgad.ir.walk import children, reads, with_children, writes
+
+HUGE = 1 << 31
 
 
 def graph_form(program: Program) -> Program:
@@ -35,9 +37,9 @@ class _Writer:
 
     def statement(self, frame: Frame, stmt: Stmt) -> Block:
         if isinstance(stmt, Lib):
-            return tuple(looped(s) if isinstance(s, Map) else s for s in self.library(frame, stmt))
+            return tuple(self.looped(s) if isinstance(s, Map) else s for s in self.library(frame, stmt))
         if isinstance(stmt, Map):
-            return (looped(stmt),)
+            return (self.looped(stmt),)
         if isinstance(stmt, (Loop, While, If)):
             inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
             return (with_children(stmt, [self.block(inner, b) for b in children(stmt)]),)
@@ -65,10 +67,12 @@ class _Writer:
         return self.forms.workspace(frame, view.shape, view.dtype)
 
     def product(self, frame: Frame, stmt: Lib) -> list[Stmt]:
-        """A product of two matrices of floating point is an operation of DaCe's; others are sums."""
+        """A product of matrices of floating point is an operation of DaCe's, but for single rows and columns, which it
+        takes for vectors; others are sums."""
         (out,), (a, b, *scale) = stmt.outs, stmt.ins
         extents = [n.const for v in (a, b) for n in v.shape]
-        if out.dtype.kind not in "fc" or len(a.shape) != 2 or len(b.shape) != 2 or not all(extents):
+        plain = len(a.shape) == len(b.shape) == 2 and all(n and n > 1 for n in extents) and not self.huge(stmt)
+        if out.dtype.kind not in "fc" or not plain:
             return product_loops(stmt)
         before: list[Stmt] = []
         ins = []
@@ -79,14 +83,28 @@ class _Writer:
                 before.append(copy(held, view, _conj) if conj else copy(held, view))
             ins.append(held)
         factor = stmt.attrs.get("factor", 1)
-        plain = not scale and factor == 1 and not stmt.attrs.get("accumulate")
-        target = self.whole(frame, out) if plain else self.forms.workspace(frame, out.shape, out.dtype)
+        alone = not scale and factor == 1 and not stmt.attrs.get("accumulate")
+        target = self.whole(frame, out) if alone else self.forms.workspace(frame, out.shape, out.dtype)
         product = Lib("matmul", (target,), tuple(ins), MappingProxyType({}), stmt.source)
         if target is out:
             return [*before, product]
         scales: list[Expr] = [Load(v.array, v.index, v.dtype) for v in scale]
         scales += [Const(factor, out.dtype)] if factor != 1 else []
         return [*before, product, joined(out, target, "+" if stmt.attrs.get("accumulate") else None, scales)]
+
+    def looped(self, stmt: Map) -> Map | Loop:
+        """A map whose ranges are formulas, or loops around a single point of it: iterations may come in any order."""
+        simple = all(is_bound(r.start) and is_bound(r.stop) and (r.step > 0 or r.step == -1) for r in stmt.domain)
+        if simple and not self.huge(stmt):
+            return replace(stmt, domain=tuple(r.upwards for r in stmt.domain))
+        inner: Map | Loop = replace(stmt, domain=())
+        for r in reversed(stmt.domain):
+            inner = Loop(r, (inner,), stmt.source)
+        return inner
+
+    def huge(self, stmt: Stmt) -> bool:
+        """Whether it takes more than 32 bits to count the elements of an array, which maps of DaCe's count with."""
+        return any(self.forms.arrays[n].size >= HUGE for n in reads(stmt) | writes(stmt))
 
 
 def _conj(value: Expr) -> Expr:
@@ -109,11 +127,6 @@ def joined(target: View, origin: View, op: str | None = None, scales: Iterable[E
     return Map(domain, (Store(target.array, target.at(at), value, op),))
 
 
-def looped(stmt: Map) -> Map | Loop:
-    """A map whose ranges are formulas, or loops around a single point of it: iterations may come in any order."""
-    if all(is_bound(r.start) and is_bound(r.stop) and (r.step > 0 or r.step == -1) for r in stmt.domain):
-        return replace(stmt, domain=tuple(r.upwards for r in stmt.domain))
-    inner: Map | Loop = replace(stmt, domain=())
-    for r in reversed(stmt.domain):
-        inner = Loop(r, (inner,), stmt.source)
-    return inner
+def is_array(array: Array) -> bool:
+    """Whether what the graph keeps for itself has an address: the others are variables of its code."""
+    return bool(array.shape) or array.role == "tape"

@@ -14,7 +14,7 @@ from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, Loo
 from sdfgad.codegen.build import RUNTIME
 from sdfgad.codegen.cpp import Frame, identifier, symbol
 from sdfgad.codegen.reference import scopes
-from sdfgad.codegen.reference.forms import graph_form
+from sdfgad.codegen.reference.forms import graph_form, is_array
 from sdfgad.codegen.reference.formulas import is_bound
 from sdfgad.codegen.reference.naming import container_names
 from sdfgad.codegen.reference.operations import operation_tasklet
@@ -29,6 +29,9 @@ from sdfgad.ir.walk import all_reads, all_variables, all_writes, statements
 from sdfgad.names import fresh
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+_SNAPSHOTS = frozenset(("seal", "unseal"))
+_ELSEWHERE = _SNAPSHOTS | {"matmul", "fail"}
+"""Operations that are no textbook routine."""
 _BACK_TO_BACK = (dtypes.AllocationLifetime.External, dtypes.AllocationLifetime.SDFG)
 
 
@@ -81,7 +84,7 @@ class _Builder:
         kind, life = dtypes.typeclass(array.dtype.type), _BACK_TO_BACK[0 if self.outside else 1]
         if passed:
             self.sdfg.add_array(found, shape_of(array), kind)
-        elif array.shape:
+        elif is_array(array):
             self.sdfg.add_array(found, shape_of(array), kind, transient=True, lifetime=life)
         else:
             self.sdfg.add_scalar(found, kind, transient=True, lifetime=dtypes.AllocationLifetime.SDFG)
@@ -97,7 +100,7 @@ class _Builder:
 
     def fill(self, baked: Mapping[str, np.ndarray]) -> None:
         """Everything: the code that tasklets call, constants, the program."""
-        ops = {s.op for s in statements(self.program.body) if isinstance(s, Lib)} - {"matmul", "fail"}
+        ops = {s.op for s in statements(self.program.body) if isinstance(s, Lib)}
         first = self.sdfg.add_state(self.label("start"), is_start_block=True)
         tables = []
         for k, (name, value) in enumerate(baked.items()):
@@ -106,12 +109,14 @@ class _Builder:
                 tables.append(table)
                 self.tasklet(first, tasklet)
         if self.tapes:
-            self.tasklet(first, reset_tasklet(len(self.tapes)))
+            self.tasklet(first, reset_tasklet(self.tapes))
         self.sequence(self.sdfg, self.program.body, Frame(self.program.arrays), first)
         texts = ["sdfgad_scalars.h"]
         texts += ["sdfgad_reference.h"] if self.tapes or self.joined else []
-        texts += ["sdfgad_textbook.h"] if ops else []
-        self.sdfg.append_global_code("\n".join([*((RUNTIME / t).read_text() for t in texts), *tables]))
+        texts += ["sdfgad_textbook.h"] if ops - _ELSEWHERE else []
+        # Snapshots on disk stay with this package.
+        ours = ['#include "sdfgad_snapshots.h"'] if ops & _SNAPSHOTS else []
+        self.sdfg.append_global_code("\n".join([*((RUNTIME / t).read_text() for t in texts), *ours, *tables]))
 
     def label(self, stem: str) -> str:
         self.count += 1

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from sdfgad.codegen.cpp import container
 from sdfgad.names import fresh, is_reserved
 
-_USABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_USABLE = re.compile(r"(?!__|_[io][0-9])[A-Za-z_][A-Za-z0-9_]*")
+"""Connectors are called `_i0` and `_o0`."""
 _ALSO = frozenset("""
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t intptr_t uintptr_t sg Min Max min max
     HUGE_VAL BUFSIZ RAND_MAX errno stdin stdout stderr assert linux unix

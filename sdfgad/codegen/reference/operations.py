@@ -1,4 +1,4 @@
-"""Tasklets of library operations: calls of the textbook routines in `runtime/sdfgad_textbook.h`."""
+"""Tasklets of library operations: calls of the textbook routines in `runtime/sdfgad_textbook.h`; and snapshots."""
 from __future__ import annotations
 
 import json
@@ -108,14 +108,19 @@ def _bytes(view: View) -> str:
     return f"int64_t({prod(n.const or 0 for n in view.shape) * view.dtype.itemsize})"
 
 
+def _start(frame: Frame, view: View) -> str:
+    """The address of what is read."""
+    return pointer(view.array) if frame.arrays[view.array].shape else f"&{register(view.array)}"
+
+
 def _seal(stmt: Lib, frame: Frame) -> str:
     (slot, total), (state,) = stmt.outs, stmt.ins
-    return f"*{pointer(total.array)} = sg::seal({_bytes(state)}, {pointer(state.array)}, {pointer(slot.array)})"
+    return f"sg::seal({_bytes(state)}, {_start(frame, state)}, {pointer(slot.array)}, *{pointer(total.array)})"
 
 
 def _unseal(stmt: Lib, frame: Frame) -> str:
     (state,), (slot, total) = stmt.outs, stmt.ins
-    return (f"sg::unseal({_bytes(state)}, {pointer(slot.array)}, {register(total.array)}, {pointer(state.array)}, "
+    return (f"sg::unseal({_bytes(state)}, {_start(frame, slot)}, {register(total.array)}, {pointer(state.array)}, "
             f"{json.dumps(stmt.attrs['what'])})")
 
 

@@ -1,6 +1,7 @@
 """Tasklets that fill constants and move entries of growable tapes."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -29,10 +30,13 @@ def stacks(count: int = 0, state: str = "__state") -> str:
     return f"sg::stacks({state}->{STACKS}, {count})"
 
 
-def reset_tasklet(count: int) -> Tasklet:
-    """Nothing of an earlier call, which an exception may have ended, is on the tapes."""
+def reset_tasklet(tapes: Sequence[str]) -> Tasklet:
+    """Nothing of an earlier call, which an exception may have ended, is on the tapes; what they show is of no account.
+    """
     made = Tasklet(fields=(f"std::shared_ptr<void> {STACKS};",), lasting=True)
-    made.writer.line(f"{stacks(count)}.clear();")
+    for tape in tapes:
+        made.fills(tape)
+    made.writer.line(f"{stacks(len(tapes))}.clear();")
     return made
 
 

@@ -1,14 +1,15 @@
 """Tasklets: the text of one computation, and the ends of the edges that lead to it and away from it."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sdfgad.codegen.cpp import Frame, Writer, access, ctype, local, pointer, register
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, local, pointer, register, symbol
 from sdfgad.codegen.expressions import combine
-from sdfgad.codegen.reference.accesses import Element, accesses_of, reads_first
+from sdfgad.codegen.reference.accesses import Element, accesses_of, is_sum, reads_first
 from sdfgad.codegen.reference.scalars import Scalars
 from sdfgad.ir.expr import Load, loads
 from sdfgad.ir.index import Ix
@@ -69,7 +70,7 @@ class Tasklet:
 
 def wcr_of(op: str, dtype: np.dtype) -> str:
     """How an accumulating store joins what is there: a NaN wins, integers wrap around."""
-    if op == "+" and dtype.kind in "fc":
+    if is_sum(op, dtype):
         return SUM
     name = next(n for o, kinds, n in _COMBINERS if o == op and dtype.kind in kinds)
     return f"lambda a, b: {name}(a, b)"
@@ -110,7 +111,17 @@ class _Body:
         for name in sorted(self.ways.held):
             self.writer.line(f"{self._output(End(name, ()))} = {register(name)};")
         self.writer.close()
+        self._widen()
         return self.tasklet
+
+    def _widen(self) -> None:
+        """Counters of maps have 32 bits in DaCe's code; what is computed of them has 64 bits."""
+        lines, text = self.writer.lines, self.writer.text
+        names = [name for r in self.stmt.domain if re.search(rf"\b{(name := symbol(r.var))}\b", text)]
+        if names:
+            wide = [f"const int64_t w{name} = {name};" for name in names]
+            lines[:1] = ["{", *wide, "{", *(f"const int64_t {name} = w{name};" for name in names)]
+            lines.append("}")
 
     def _begin(self, name: str) -> None:
         """A local for a number, with what it is at the start where that matters."""

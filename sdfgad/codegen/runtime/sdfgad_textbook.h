@@ -398,21 +398,6 @@ inline void fft(int64_t count, int64_t n, const std::complex<R> *x, int64_t x_le
     }
 }
 
-// A copy with a checksum (Fowler, Noll and Vo), and back again if it is still what was written.
-inline uint64_t checksum(int64_t bytes, const void *data) {
-    uint64_t sum = 14695981039346656037u;
-    for (int64_t k = 0; k < bytes; k++) sum = (sum ^ static_cast<const unsigned char *>(data)[k]) * 1099511628211u;
-    return sum;
-}
-inline uint64_t seal(int64_t bytes, const void *state, void *slot) {
-    std::memcpy(slot, state, size_t(bytes));
-    return checksum(bytes, slot);
-}
-inline void unseal(int64_t bytes, const void *slot, uint64_t sum, void *state, const char *what) {
-    if (checksum(bytes, slot) != sum) throw Damaged{what};
-    std::memcpy(state, slot, size_t(bytes));
-}
-
 }  // namespace sg
 
 #endif

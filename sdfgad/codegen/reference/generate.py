@@ -1,6 +1,8 @@
 """The C++ source of a graph: DaCe's generated code, as it is, and the entry point of all programs."""
 from __future__ import annotations
 
+import warnings
+
 import dace
 from dace.codegen import codegen
 
@@ -56,9 +58,11 @@ _OVERFLOW = """ catch (const sg::Overflow &) {
 
 def source(graph: Graph) -> str:
     """Everything the compiler needs, in one text."""
-    with (dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False),
+    with (warnings.catch_warnings(),
+          dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False),
           dace.config.set_temporary("library", "blas", "default_implementation", value="pure")):
         # A failing validation would write the graph into the current folder; the tests validate instead.
+        warnings.filterwarnings("ignore", "Using sets for connectors")  # which DaCe does itself, for products
         frame = next(c for c in codegen.generate_code(graph.sdfg, validate=False) if c.title == "Frame")
     return frame.clean_code.replace(_HASH, "") + _entry(graph)
 

@@ -204,7 +204,8 @@ class _Builder:
             groups = scopes.groups(stmt.domain)
             self.tasklet(state, body_tasklet(stmt, frame.inside(stmt.domain)), groups)
         elif isinstance(stmt, Lib) and stmt.op == "matmul":
-            scopes.product(state, self.label("matmul"), *(self.names[v.array] for v in (*stmt.ins, *stmt.outs)))
+            operands = (self.names[v.array] for v in (*stmt.ins, *stmt.outs))
+            scopes.product(state, self.label("matmul"), self.sdfg.arrays, *operands)
         elif isinstance(stmt, Lib):
             self.tasklet(state, operation_tasklet(stmt, frame))
         else:

@@ -106,11 +106,10 @@ class _Place:
         return dace.Memlet(data=self.names[end.array], subset=everything(shape), wcr=end.wcr, dynamic=True)
 
 
-def product(state: SDFGState, label: str, a: str, b: str, c: str) -> None:
-    """`c = a @ b` of whole matrices, as an operation of DaCe's."""
+def product(state: SDFGState, label: str, arrays: Mapping[str, dace.data.Data], a: str, b: str, c: str) -> None:
+    """`c = a @ b` of whole matrices, as an operation of DaCe's. arrays: all containers of the graph."""
     node = MatMul(label)
     state.add_node(node)
-    arrays = state.sdfg.arrays if state.sdfg is not None else {}
     for name, port in ((a, "_a"), (b, "_b")):
         state.add_edge(state.add_read(name), None, node, port, dace.Memlet.from_array(name, arrays[name]))
     state.add_edge(node, "_c", state.add_write(c), None, dace.Memlet.from_array(c, arrays[c]))

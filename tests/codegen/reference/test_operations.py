@@ -119,3 +119,18 @@ def test_what_a_program_raises() -> None:
     with pytest.raises(ValueError, match="too much"):
         function(1e7 * np.eye(3), 0)
     np.testing.assert_allclose(function(np.eye(3), 0), np.eye(3), atol=1e-12)
+
+
+def in_a_branch(A):
+    B = A
+    if A[0, 0] > 0:
+        B = A @ A
+    else:
+        B = A[:, :4] @ A[:4]
+    return np.sum(B ** 2)
+
+
+def test_products_in_branches() -> None:
+    for A in (np.abs(SQUARE), -np.abs(SQUARE)):
+        plain, found = both_targets(in_a_branch, A)
+        same(found, plain)

@@ -32,8 +32,8 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = N
     """The gradient of a NumPy function for these arguments or `spec`s as a `dace.SDFG`, which needs only DaCe to run.
 
     `sdfg(x=x, grad_x=gx)` fills `gx`; `sdfg.save(path)`, DaCe's viewer and its transformations do what they do for any
-    graph. wrt, output, reduce, source: as in `grad`. value: also what is differentiated, as an array `value` of one
-    element. memory_limit: bytes of all arrays, in numbers that do not depend on the machine. name: of the graph, by
+    graph. wrt, output, reduce, memory_limit, source: as in `grad`; the limit is that of all arrays but what loops of
+    unknown length keep. value: also what is differentiated, as an array `value` of one element. name: of the graph, by
     default `grad_` and the function's. keywords: arguments passed by name.
 
     Arguments of the graph are the arrays and floats of the function, under their names (`p['W']` is `p_W`), and one

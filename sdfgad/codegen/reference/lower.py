@@ -171,7 +171,7 @@ class _Builder:
                 continue
             bound = self.scalar("bound", _INT)
             previous = self.plain(parent, assigned(bound, Index(value, _INT)), frame, previous, stmt.source)
-            texts.append(fresh(f"n_{bound}", self.taken))
+            texts.append(fresh(f"n_{bound}", self.taken | set(self.names.values())))
             assignments[texts[-1]] = self.names[bound]
         more = f"{var} {'<' if step > 0 else '>'} ({texts[1]})"
         loop = LoopRegion(self.label("for"), more, var, f"{var} = {texts[0]}", f"{var} = {var} + ({step})")

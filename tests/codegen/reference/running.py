@@ -26,7 +26,8 @@ def filled(graph: Any, given: Mapping[str, Any], folder: Path, calls: int = 2) -
 
 def as_passed(value: Any) -> np.ndarray:
     """Numbers are arrays of one element."""
-    return np.atleast_1d(np.array(value, order="C"))
+    held = np.array(value, order="C")
+    return held if held.shape else np.full(1, held)  # DaCe takes no views
 
 
 def both_targets(fn: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, Any]:

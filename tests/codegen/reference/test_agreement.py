@@ -21,7 +21,7 @@ from tests.support.cases import CASES
 from tests.support.oracle import reversed_program
 from tests.support.traps import TRAPS
 
-FEW, MANY = 2, 500
+FEW, MANY = 1, 500
 LOOPS = {n: f for n, f in inspect.getmembers(loop_programs, inspect.isfunction)}
 
 

@@ -16,7 +16,7 @@ from tests.codegen.reference.running import filled
 from tests.npbench.calls import DIFFERENTIABLE, active, sample
 
 WEIGHTS = np.array([1.5, -0.25, 4.0])
-QUICK = ("softmax", "trisolv", "contour_integral")
+QUICK = ("atax", "go_fast", "trisolv")
 """Kernels whose graphs DaCe compiles in the quick part of the suite."""
 
 
@@ -232,3 +232,34 @@ def test_each_target_has_its_own_code_in_one_function() -> None:
         other = function(x, 2)
     np.testing.assert_array_equal(first, other)
     assert {target for *_, target in function._known} == {"cpu", "reference"}
+
+
+def several(x, y):
+    return np.sum(x * y), x * 2, 5
+
+
+def in_place(x, y):
+    x[1:] = x[1:] * x[:-1] + y[0]
+
+
+def constant(x, y):
+    return 3.0
+
+
+def complex_outputs(x, y):
+    return (x + 1j * y) ** 2
+
+
+@pytest.mark.parametrize("fn, options", [
+    (several, {"output": (0, 1), "reduce": "sum"}),
+    *(pytest.param(fn, options, marks=pytest.mark.slow) for fn, options in (
+        (several, {"output": 0}), (in_place, {"output": "x", "reduce": "sum"}), (constant, {}),
+        (complex_outputs, {"reduce": "sum"})))])
+@pytest.mark.filterwarnings("ignore::sdfgad.UnusedArgumentWarning")
+def test_values_of_all_kinds(fn: Any, options: dict[str, Any], tmp_path: Path) -> None:
+    x, y = np.arange(3.0) + 1, np.arange(3.0) - 4
+    value, grads = sdfgad.value_and_grad(fn, **options)(x.copy(), y.copy())
+    found = filled(sdfgad.to_sdfg(fn, x, y, value=True, **options), {"x": x, "y": y}, tmp_path)
+    np.testing.assert_allclose(found["value"], [value], rtol=1e-13)
+    np.testing.assert_allclose(found["grad_x"], grads.x, rtol=1e-13)
+    np.testing.assert_allclose(found["grad_y"], grads.y, rtol=1e-13)

@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
         UnusedArgumentWarning,
         UsageError,
     )
+    from sdfgad.graphs import to_sdfg
     from sdfgad.testing import check_grads
 
 __version__ = "0.1.0"
@@ -42,7 +43,7 @@ __all__ = (
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
     "config", "errors", "forward", "grad", "jvp", "pareto", "plan", "release", "spec", "stop_gradient",
-    "value_and_grad", "vjp",
+    "to_sdfg", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -51,6 +52,7 @@ _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.buffers",
+       "to_sdfg": "sdfgad.graphs",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

@@ -18,7 +18,7 @@ from sdfgad.buffers import reusable
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import settings
+from sdfgad.config import chosen_target, settings
 from sdfgad.directions import seeds_of, tangents_of
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
@@ -47,7 +47,7 @@ class GradFunction:
                  memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
                  value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
-        _check_options(fn, reduce, device, plan)
+        check_options(fn, reduce, device, plan)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
             "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
@@ -64,7 +64,7 @@ class GradFunction:
         self.of: GradFunction | None = None  # what it was made from for one object
         self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
-        self._repeats: dict[bool, Repeat | None] = {}  # of the last call, with and without the value
+        self._repeats: dict[tuple[bool, str], Repeat | None] = {}  # of the last call, with and without the value
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
 
@@ -144,7 +144,7 @@ class GradFunction:
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
         with self._lock:
-            found = self._known.setdefault((bound.signature, value, thresholds()), [])
+            found = self._known.setdefault((bound.signature, value, thresholds(), chosen_target()), [])
             return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
@@ -155,7 +155,7 @@ class GradFunction:
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
-        repeat = self._repeats.get(value)
+        repeat = self._repeats.get((value, chosen_target()))
         return UNLIKE if repeat is None else repeat(args, keywords)
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
@@ -164,7 +164,7 @@ class GradFunction:
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
-        self._repeats[value] = derivative.repeats(find)
+        self._repeats[value, chosen_target()] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
@@ -347,7 +347,7 @@ def _refuse_gradients(fn: Any) -> None:
                                help="the function itself is the attribute fn of its gradient")
 
 
-def _check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
+def check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
     _refuse_gradients(fn)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sdfgad.arguments import bind
+from sdfgad.config import chosen_target
 from sdfgad.pipeline import Primal, primal
 from sdfgad.references import as_method, reduced
 from sdfgad.repeat import UNLIKE, Repeat
@@ -23,21 +24,22 @@ class Compiled:
         functools.update_wrapper(self, fn)
         self.fn, self._source = fn, source
         self._known: dict[Any, list[Primal]] = {}
-        self._repeat: Repeat | None = None
+        self._repeats: dict[str, Repeat | None] = {}  # of the last call, by target
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
-        found = UNLIKE if self._repeat is None else self._repeat(args, keywords)
+        repeat = self._repeats.get(chosen_target())
+        found = UNLIKE if repeat is None else repeat(args, keywords)
         return self._called(args, keywords) if found is UNLIKE else found
 
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What a call gives that is not like the one before."""
         bound = bind(self.fn, args, keywords)
-        code = valid(self._known.setdefault(bound.signature, []),
+        code = valid(self._known.setdefault((bound.signature, chosen_target()), []),
                      lambda: primal(self.fn, bound, source=self._source))
         value = code.run(bound, frozenset())[0]
-        self._repeat = code.repeats(lambda: code.repeat(self.fn, bound))
+        self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
         return value
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -23,6 +23,7 @@ from sdfgad.memory import parse_bytes
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 CHECK_MODES = ("off", "warn", "error")
+TARGETS = ("cpu", "reference")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Settings:
     memory_limit: int | str | None = None
     """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
     device: str = "cpu"
+    target: str = "cpu"
+    """What programs are made for: the processor, or plain graphs, one statement after the other, compiled by DaCe's own
+    generators."""
     num_threads: int | None = None
     """The most threads of a call. None: as many as there are cores that this process may use."""
     thread_guard: bool = True
@@ -90,6 +94,11 @@ def _check_mode(value: Any) -> str:
     return str(value)
 
 
+def _target(value: Any) -> str:
+    _require(value in TARGETS)
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     text = str(value).strip().lower()
     _require(text in _TRUE + _FALSE)
@@ -106,6 +115,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "cache_dir": (_text, "the path of a folder"),
     "memory_limit": (_limit, "a number of bytes"),
     "device": (_text, "the name of a device"),
+    "target": (_target, f"one of {', '.join(TARGETS)}"),
     "num_threads": (_count, "an integer of at least 1"),
     "thread_guard": (_flag, "true or false"),
     "solver_time_limit": (_seconds, "a number of seconds above 0"),
@@ -164,6 +174,18 @@ def _outer_thread_count(environment: str | None) -> int | None:
     """What environment and project files say; asked again when the variable changes."""
     del environment
     return settings().num_threads
+
+
+def chosen_target() -> str:
+    """What programs are made for; as cheap as `thread_count`."""
+    value = _context.get().get("target")
+    return _outer_target(os.environ.get("SDFGAD_TARGET")) if value is None else str(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_target(environment: str | None) -> str:
+    del environment
+    return settings().target
 
 
 def verifying() -> bool:

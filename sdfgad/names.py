@@ -50,6 +50,11 @@ def is_generated(name: str) -> bool:
     return name.startswith((GRAD, TAPE, AGAIN))
 
 
+def is_reserved(name: str) -> bool:
+    """Whether C++, or what generated code includes, means something else by a name."""
+    return name in _RESERVED
+
+
 def safe(name: str) -> str:
     """``name`` when generated C++ can use it, else a variant of it: ``do`` -> ``u_do``, ``grad_x`` -> ``u_grad_x``."""
     usable = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" for c in name)

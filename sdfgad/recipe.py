@@ -9,7 +9,7 @@ from typing import Any
 from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.codegen.cache import key_of
-from sdfgad.codegen.footprint import held_by
+from sdfgad.codegen.held import held_by
 from sdfgad.config import thread_count, verifying
 from sdfgad.cores import usable_cores
 from sdfgad.frontend import Parsed

@@ -301,6 +301,10 @@ class Thresholds:
     parallel_work: int = _from(1 << 16, least=1)
     """Elementary operations from which on a map is worth the fork of a parallel region."""
 
+    # Graphs that leave this package.
+    table: int = 1 << 16
+    """Elements of a constant up to which it is written into the code of a graph (`to_sdfg`)."""
+
 
 LEAST = Thresholds(**{one.name: one.metadata["least"] for one in fields(Thresholds) if "least" in one.metadata})
 """What lets every transformation have programs of a few elements."""

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from sdfgad.config import chosen_target
 from sdfgad.pipeline import Derivative, Primal, Pushforward
 from sdfgad.rules import registry
 from sdfgad.thresholds import thresholds
@@ -18,9 +19,9 @@ def _known(fn: Callable[..., Any]) -> dict[Any, Any]:
 
 
 def once(fn: Callable[..., Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What `make` gives, made once per function, key, rule book and thresholds, and again when its surroundings have
-    changed."""
-    return valid(_known(fn).setdefault((*key, registry.version(), thresholds()), []), make)
+    """What `make` gives, made once per function, key, rule book, thresholds and target, and again when its surroundings
+    have changed."""
+    return valid(_known(fn).setdefault((*key, registry.version(), thresholds(), chosen_target()), []), make)
 
 
 MAX_SURROUNDINGS = 8

@@ -27,7 +27,7 @@ LAYERS = {
     "prospects": 8, "pins": 8, "arguments": 8, "directions": 8, "results": 8,
     "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
     "tracebacks": 8, "progress": 8,
-    "measure": 8, "fallback": 8,
+    "measure": 8, "fallback": 8, "graphs": 8,
     "cli": 9, "doctor": 9, "target": 9, "__main__": 9,
 }
 TOP = 9

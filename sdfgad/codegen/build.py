@@ -23,6 +23,8 @@ FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-fno-math-e
 # gcc 12 copies short rows in pieces of 16 bytes where its vectors have 32. A vector that is loaded from two pieces just
 # stored waits until they have left for the cache.
 MOVES = ("-mmove-max=256", "-mstore-max=256")
+PLAIN = ("-std=c++20", "-O1", "-fPIC", "-w")
+"""For graphs of the reference target: as they are written, by one thread."""
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""
 RUNTIME = Path(__file__).parent / "runtime"
@@ -56,30 +58,32 @@ def runtime_text() -> str:
     return "".join(file.read_text() for file in sorted(RUNTIME.glob("*.h"))) + threads_text()
 
 
-def precompiled_header(includes: Sequence[str], headers: Sequence[str]) -> Path:
-    """A header that includes `headers`, compiled once per compiler, flags and header texts."""
+def precompiled_header(how: Sequence[str], includes: Sequence[str], headers: Sequence[str]) -> Path:
+    """A header that includes `headers`, compiled once per compiler, flags (`how`) and header texts."""
     compiler = find_compiler()
-    key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), flags(), tuple(includes), tuple(headers),
-                 runtime_text())
+    key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), tuple(how), tuple(includes),
+                 tuple(headers), runtime_text())
 
     def build(folder: Path) -> None:
         header = folder / "all.h"
         header.write_text("".join(f'#include "{name}"\n' for name in headers))
-        run((compiler.path, *flags(), *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
+        run((compiler.path, *how, *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
 
     return publish(key, build) / "all.h"
 
 
-def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more: Sequence[str] = ()) -> None:
-    """Compile `source` into `folder` and describe it there."""
+def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more: Sequence[str] = (),
+                   how: Sequence[str] | None = None) -> None:
+    """Compile `source` into `folder` and describe it there. how: the flags, when it is to be compiled by itself."""
     blas = find_blas() if uses_blas else None
     includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
-    headers = ["dace/dace.h", "sdfgad.h", *(["sdfgad_linalg.h"] if blas else [])]
-    header = precompiled_header(includes, headers)
+    headers = ["dace/dace.h", *(["sdfgad.h"] if how is None else []), *(["sdfgad_linalg.h"] if blas else [])]
+    how = how or flags()
+    header = precompiled_header(how, includes, headers)
     (folder / SOURCE).write_text(source)
     (folder / META).write_text(json.dumps(asdict(meta)))
     compiler, object = find_compiler().path, folder / OBJECT
-    compile = (compiler, *flags(), *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
+    compile = (compiler, *how, *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
                "-o", str(object))
     link = (compiler, *more, str(object), "-shared", "-o", str(folder / LIBRARY), *link_flags(),
             *(blas.link_flags() if blas else ()))

@@ -108,7 +108,7 @@ def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
     if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= thresholds().library_product:
-        return _product_loops(stmt)
+        return product_loops(stmt)
     before: list[Stmt] = []
     ins = []
     for view, conj in ((a, stmt.attrs.get("conj_a")), (b, stmt.attrs.get("conj_b"))):
@@ -135,7 +135,7 @@ def _product_size(frame: Frame, stmt: Lib) -> float:
     return float("inf") if any(m is None for m in most) else float(np.prod([float(m or 0) for m in most]))
 
 
-def _product_loops(stmt: Lib) -> list[Stmt]:
+def product_loops(stmt: Lib) -> list[Stmt]:
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
     ranges, at = _points(out.shape)
     inner = Range(variable("k"), ix(0), a.shape[-1])

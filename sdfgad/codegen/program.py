@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, Meta, compile_source, read_meta, runtime_text
+from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, PLAIN, Meta, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
-from sdfgad.config import asked_threads
+from sdfgad.config import asked_threads, chosen_target
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
@@ -43,7 +43,7 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     """
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), repr(thresholds()), FLAGS,
-                  runtime_text(), *environment())
+                  runtime_text(), chosen_target(), *environment())
     found = entry(full)
     if found is not None:
         try:
@@ -56,8 +56,13 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
     # Importing the code generator imports dace, which takes longer than loading a stored library.
+    folder = "sdfgad.codegen.reference" if chosen_target() == "reference" else "sdfgad.codegen"
     with without_viewer():
-        lowering = import_module("sdfgad.codegen.lower")
+        lowering = import_module(f"{folder}.lower")
+    if chosen_target() == "reference":
+        graph = lowering.lower(program, results)
+        text, meta = import_module(f"{folder}.generate").source(graph), Meta(program.name, graph.arguments, graph.bytes)
+        return publish(key, lambda folder: compile_source(folder, text, meta, False, how=PLAIN))
     lowered = lowering.lower(program, results, loose)
     text = import_module("sdfgad.codegen.generate").source(lowered)
     meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)

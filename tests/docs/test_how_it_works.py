@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("docs/how_it_works.md", "docs/plans.md", "docs/writing_rules.md")
+PAGES = ("docs/how_it_works.md", "docs/plans.md", "docs/sdfg.md", "docs/writing_rules.md")
 _BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 
 def run_page(page: Path, folder: Path) -> list[tuple[str, str]]:
     """(printed, expected) for every text block. Code runs from a file, so that its source can be read."""
-    blocks = _BLOCK.findall(page.read_text())
+    blocks, folder = _BLOCK.findall(page.read_text()), folder.resolve()
     namespace: dict[str, object] = {"__name__": f"page_{page.stem}"}
     pairs, printed = [], ""
     for number, (kind, body) in enumerate(blocks):
@@ -28,7 +28,7 @@ def run_page(page: Path, folder: Path) -> list[tuple[str, str]]:
         file = folder / f"{page.stem}_{number}.py"
         file.write_text(body)
         out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), contextlib.chdir(folder):
             exec(compile(body, str(file), "exec"), namespace)
         printed = out.getvalue()
     return pairs

@@ -5,7 +5,8 @@
 // have their number as seed and are added up: their order counts, how the threads share them does not. Damage goes
 // unnoticed once in 2^64; nobody is kept from forging. `sdfgad/ir/checksum.py` is the same in plain Python.
 #pragma once
-#include "sdfgad.h"
+#include <cstring>
+#include "sdfgad_scalars.h"
 
 namespace sg {
 

@@ -148,10 +148,6 @@ class Thresholds:
     """Times that a value is used from which on a load is better than computing it again (`tabulate_rows`)."""
     tabulated_row: int = 1 << 15
     """Bytes of a row of such values, which is to stay in the nearest cache; no limit on memory will notice."""
-    wrap_pieces: int = 12
-    """More pieces of a row than this are not worth their code (`cut_wraps`)."""
-    wrapped_row: int = _from(16, least=1)
-    """Points of a row that are worth a cut: the remainders of fewer take less time than the loops around the pieces."""
     lined_up: int = _from(1 << 8, least=1)
     """Points of a map that is looked at for lines (`line_up`)."""
     rows_per_line: int = _from(8, least=1)
@@ -162,11 +158,6 @@ class Thresholds:
     """Of accesses that are compared (`distribute_sweeps`)."""
     border_bytes: int = 256
     """Bytes of a border (`border_rows`)."""
-    recorded_bytes: int = _from(1 << 20, least=0)
-    """Bytes of a record worth turning (`line_up_records`): smaller ones stay in a cache that is near enough."""
-    narrow_strip: int = _from(64, least=1 << 10)
-    """Elements of a strip from which on its rows are long enough to be fetched ahead as they are
-    (`line_up_records`)."""
     cut_program: int = 1 << 17
     """Characters of a program whose long functions are cut up (`outline`): in shorter ones the compiler sees everything
     at once, as fast."""
@@ -189,8 +180,6 @@ class Thresholds:
     """Nodes of a value that is computed again wherever it is read (`propagate_broadcasts`)."""
     broadcast_number: int = 16
     """The same for a value that is one number everywhere: a loop over elements has it at hand."""
-    narrowed_choices: int = _from(2, least=1)
-    """Choices within each other that are narrowed (`narrow_choices`): one alone is as fast among wide numbers."""
     word_bytes: int = _from(1 << 16, least=1)
     """Of a record of decisions that is worth words (`widen_decisions`)."""
     rows_per_word: int = _from(8, least=1)

@@ -49,24 +49,20 @@ from sdfgad.transform.recurrences.carry_values import carry_values
 from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
 from sdfgad.transform.rows.bordered_rows import border_rows
 from sdfgad.transform.rows.carry_lines import carry_lines
-from sdfgad.transform.rows.cut_wraps import cut_wraps
 from sdfgad.transform.rows.distribute import distribute_sweeps
 from sdfgad.transform.rows.lines import line_up
 from sdfgad.transform.rows.ragged import merge_ragged
 from sdfgad.transform.rows.row_sums import split_with_sums
 from sdfgad.transform.rows.strip_lines import line_strips
-from sdfgad.transform.rows.strip_records import line_up_records
 from sdfgad.transform.rows.whole_loops import loops_left_whole
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
 from sdfgad.transform.storage.decision_words import widen_decisions
-from sdfgad.transform.storage.narrow_choices import narrow_choices
 from sdfgad.transform.storage.orient import orient_temporaries
 from sdfgad.transform.storage.pack import pack
 from sdfgad.transform.storage.thin_tapes import thin_tapes
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
-from sdfgad.transform.sums.join_lines import join_lines
 from sdfgad.transform.sums.join_updates import join_updates
 from sdfgad.transform.sums.joined_sums import join_sums
 from sdfgad.transform.sums.rising_stores import rising_stores
@@ -174,8 +170,6 @@ TAKE_ROWS_APART = Pass(
 JOIN_SUMS = Pass(join_sums, "Sums over the same data read it once.")
 RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
 JOIN_POINTWISE = Pass(join_pointwise, "Maps over the same points run in one pass over memory.")
-CUT_WRAPS = Pass(cut_wraps, "Rows of periodic stencils are cut into pieces without remainders, which vectorise.")
-JOIN_LINES = Pass(join_lines, "Lines that add up for the same elements are one line.")
 READ_KEPT = Pass(read_kept, "What was kept is read where it was kept.")
 REMOVE_UNSEEN_COPIES = Pass(remove_unseen_copies, "Copies of which nobody reads an element any more go.")
 LINE_STRIPS = Pass(line_strips, "What a narrow strip touches again and again lies side by side while it works.")
@@ -201,8 +195,6 @@ CARRY_VALUES = Pass(carry_values, "A recurrence hands its value on in a register
 JAM_SWEEPS = Pass(jam_sweeps, "Four in-place sweeps wait side by side, skewed in time (unroll and jam).")
 THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed from the one before.")
 WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
-NARROW_CHOICES = Pass(narrow_choices, "Choices between numbers are made in bytes, of which a vector holds more.")
-LINE_UP_RECORDS = Pass(line_up_records, "What a strip records lies in one piece, which the processor fetches ahead.")
 ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
 BORDER_ROWS = Pass(
     border_rows,
@@ -231,10 +223,11 @@ CLEAN = Stage("clean", (
     REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
 """What any machine wants of a program, derivative or not."""
 SCHEDULE = Stage("schedule", (
-    MERGE_RAGGED, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES, TAKE_ROWS_APART,
-    JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, CUT_WRAPS, JOIN_LINES, READ_KEPT, REMOVE_UNSEEN_COPIES, LINE_STRIPS,
-    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, *TURNS, DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS, CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, NARROW_CHOICES,
-    LINE_UP_RECORDS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
+    MERGE_RAGGED, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
+    TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, READ_KEPT, REMOVE_UNSEEN_COPIES, LINE_STRIPS,
+    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, *TURNS, DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS,
+    CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS,
+    JOIN_SMALL_ROWS))
 """Work in the order that caches, vectors and a few threads want."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,16 @@ def _trap(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
     return trap.program, (trap.x.copy(),), Wish(("x",))
 
 
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where the texts of random programs lie for as long as somebody may read them."""
+    return tempfile.TemporaryDirectory()
+
+
 def _random(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
     seed, size = map(int, subject.name.split(":"))
     task = Task(seed, size)
-    with tempfile.TemporaryDirectory() as folder:
-        function = load(task.text, Path(folder), seed)
+    function = load(task.text, Path(_folder().name), seed)
     arguments = task.arguments
     return function, tuple(arguments.values()), Wish(wrt_of(arguments), None, "sum")
 

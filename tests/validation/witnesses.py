@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("carry_lines", "join_lines", "line_up_records", "read_kept", "widen_decisions"))
+NOWHERE = frozenset(("carry_lines", "read_kept", "widen_decisions"))
 """These need more than a program of a few elements; their own tests compare what they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
@@ -19,22 +19,22 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "cholesky-1": ("block_loops",),
     "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "take_rows_apart", "parallelise"),
     "covariance2-0": ("orient_temporaries", "write_out_products"),
-    "doitgen-0": ("cut_wraps", "line_up"),
+    "doitgen-0": ("line_up",),
     "durbin-0": ("rising_stores", "read_restored", "sum_pieces", "pack"),
-    "floyd_warshall-0": ("narrow_choices",),
     "gramschmidt-0": ("thin_tapes",),
     "k2mm-0": ("fold_scales", "sum_directly"),
     "lenet-0": ("line_strips", "collect_sums"),
     "lu-0": ("turn_sums", "join_updates", "sum_in_place"),
     "mandelbrot1-1": ("join_sums",),
     "nbody-0": ("narrow_triangles", "drop_zeros", "read_shifted", "part_versions", "share_factors",
-                "join_small_rows", "multiply_as_made", "clear_first"),
+                "join_small_rows", "multiply_as_made"),
     "scattering_self_energies-1": ("bound_loops",),
     "seidel_2d-0": ("assign_to_rows", "border_rows", "share_additions", "carry_values"),
     "spmv-0": ("merge_ragged",),
     "stockham_fft-1": ("tabulate", "name_versions"),
     "syrk-0": ("merge_products",),
     "trisolv-0": ("clear_rest",),
+    "vadv-0": ("clear_first",),
     "two_steps": ("alternate",),
     "sums_of_products": ("sum_products",),
     "neighbours": ("write_out_places",),

@@ -35,7 +35,7 @@ from sdfgad.errors import (
 from sdfgad.explanations import explain
 from sdfgad.files import write_whole
 from sdfgad.memory import format_bytes, parse_bytes
-from sdfgad.target import Target, load_target, read_sizes
+from sdfgad.subject import Subject, load_subject, read_sizes
 
 _EXIT_CODES: tuple[tuple[type[SdfgadError], int], ...] = (
     (UsageError, 2), (MemoryLimitError, 3), (PlanNotExecutable, 3), (UnsupportedError, 4), (GradientMismatchError, 5),
@@ -136,7 +136,7 @@ def check(
       sdfgad check model.py:cost -s n=16
       sdfgad check npbench:jacobi_2d --json report.json
     """
-    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset)
+    loaded = load_subject(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset)
     options = _differentiation(loaded, wrt, output) | ({"method": method} if method else {})
     # The plain sum of a kernel's outputs would hide errors that cancel in it.
     options.pop("reduce", None)
@@ -182,7 +182,7 @@ def plan(
     parse_bytes(choices["memory_limit"] or None)
     if points and not (points.isdecimal() and int(points)):
         raise UsageError(f"--pareto={points}: not a number of points", help="write --pareto=12")
-    loaded = load_target(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=measure)
+    loaded = load_subject(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=measure)
     options = _differentiation(loaded, wrt, output) | {name: value for name, value in choices.items() if value}
     if plan_file:
         options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
@@ -195,7 +195,7 @@ def plan(
         click.echo(str(made))
 
 
-def _plan_of(loaded: Target, options: dict[str, Any], points: int, measure: bool) -> Any:
+def _plan_of(loaded: Subject, options: dict[str, Any], points: int, measure: bool) -> Any:
     """A decorated target plans with its own options unless the command line gives some."""
     own = not options and hasattr(loaded.function, "plan")
     function: Any = loaded.function if own else sdfgad.grad(loaded.program, **options)
@@ -203,7 +203,7 @@ def _plan_of(loaded: Target, options: dict[str, Any], points: int, measure: bool
     return made.with_front(function.pareto(*loaded.arguments, points=points)) if points else made
 
 
-def _differentiation(loaded: Target, wrt: str, output: str) -> dict[str, Any]:
+def _differentiation(loaded: Subject, wrt: str, output: str) -> dict[str, Any]:
     """``wrt`` and ``output``: what the user asks for, else what the target says, else left to the library."""
     names = tuple(name.strip() for name in wrt.split(",") if name.strip()) or loaded.wrt
     asked: Any = int(output) if output.isdigit() else output or loaded.output

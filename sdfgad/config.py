@@ -35,7 +35,7 @@ class Settings:
     memory_limit: int | str | None = None
     """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
     device: str = "cpu"
-    target: str = "cpu"
+    target: Any = "cpu"
     """What programs are made for: the processor, or plain graphs, one statement after the other, compiled by DaCe's own
     generators."""
     num_threads: int | None = None
@@ -94,9 +94,9 @@ def _check_mode(value: Any) -> str:
     return str(value)
 
 
-def _target(value: Any) -> str:
-    _require(value in TARGETS)
-    return str(value)
+def _target(value: Any) -> Any:
+    _require(value in TARGETS if isinstance(value, str) else isinstance(getattr(value, "name", None), str))
+    return value
 
 
 def _flag(value: Any) -> bool:
@@ -115,7 +115,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "cache_dir": (_text, "the path of a folder"),
     "memory_limit": (_limit, "a number of bytes"),
     "device": (_text, "the name of a device"),
-    "target": (_target, f"one of {', '.join(TARGETS)}"),
+    "target": (_target, f"one of {', '.join(TARGETS)}, or a target of one's own"),
     "num_threads": (_count, "an integer of at least 1"),
     "thread_guard": (_flag, "true or false"),
     "solver_time_limit": (_seconds, "a number of seconds above 0"),
@@ -176,14 +176,14 @@ def _outer_thread_count(environment: str | None) -> int | None:
     return settings().num_threads
 
 
-def chosen_target() -> str:
-    """What programs are made for; as cheap as `thread_count`."""
+def chosen_target() -> Any:
+    """What programs are made for, a name or a `codegen.target.Target`; as cheap as `thread_count`."""
     value = _context.get().get("target")
-    return _outer_target(os.environ.get("SDFGAD_TARGET")) if value is None else str(value)
+    return _outer_target(os.environ.get("SDFGAD_TARGET")) if value is None else value
 
 
 @lru_cache(maxsize=8)
-def _outer_target(environment: str | None) -> str:
+def _outer_target(environment: str | None) -> Any:
     del environment
     return settings().target
 

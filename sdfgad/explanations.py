@@ -229,8 +229,8 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             pass"""),
     "SG208": _page(
         "The target of a command is file.py:function, module:function or npbench:kernel.", """
-        from sdfgad.target import load_target
-        load_target("missing.py:loss")              # sdfgad check missing.py:loss""", """
+        from sdfgad.subject import load_subject
+        load_subject("missing.py:loss")              # sdfgad check missing.py:loss""", """
         sdfgad check model.py:loss""", runs=False),
     "SG209": _page(
         "An index array among the arguments points beside what it indexes, as NumPy would find out.", """

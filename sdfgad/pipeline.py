@@ -18,6 +18,7 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
+from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
@@ -37,7 +38,7 @@ from sdfgad.results import extract, fill
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.stages import optimise, prepare_program
+from sdfgad.transform.stages import prepare_program
 from sdfgad.trees import contents, mapped
 from sdfgad.wish import Wish, is_number, resolve_outputs
 
@@ -299,7 +300,7 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
-        optimise(prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated))))),
+        chosen().optimised(prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated))))),
         parsed.program.constants)
     return Primal(parsed, program, build(program, keep), outputs)
 
@@ -353,7 +354,7 @@ def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Progr
     verify(made.program, "tangent", DERIVED, verifying())
     returns = _tangent_tree(program.returns, made.view)
     live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
-    whole = optimise(made.program.but(live_out=live_out))
+    whole = chosen().optimised(made.program.but(live_out=live_out))
     return Found((whole, returns, dict(made.arguments)))
 
 

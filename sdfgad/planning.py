@@ -15,13 +15,14 @@ from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.modes import STORE_ALL, Mode
 from sdfgad.checkpoint.plan import INVERSE, RECOMPUTE, STORE, Plan
 from sdfgad.checkpoint.problem import Problem
-from sdfgad.checkpoint.roofline import Machine, this_machine
+from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduleProblem
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
 from sdfgad.checkpoint.schedule_plan import SchedulePlan, store_everything
 from sdfgad.checkpoint.solve import Bounds, Planner
 from sdfgad.checkpoint.streaming import cached_modes, may_stream
 from sdfgad.checkpoint.verify import verify
+from sdfgad.codegen.targets import this_machine
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
 from sdfgad.fallback import smaller_modes
 from sdfgad.ir.program import Program
@@ -193,10 +194,9 @@ class Choice:
     def _promising(self, found: Emission, gain: float) -> bool:
         """Whether the passes of a large program may be worth their time: it is estimated to be faster before them."""
         raw, stored = found.made.program, self.stored.made.program
-        if sum(1 for _ in statements(raw.body)) < thresholds().large_program:
-            return True
-        first, second = (seconds_of(p.body, p.arrays, self.machine.seconds) for p in (raw, stored))
-        return gain * first < second
+        time = self.machine.seconds
+        return sum(1 for _ in statements(raw.body)) < thresholds().large_program or \
+            gain * seconds_of(raw.body, raw.arrays, time) < seconds_of(stored.body, stored.arrays, time)
 
     @cached_property
     def floor(self) -> Emission:

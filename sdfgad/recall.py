@@ -17,10 +17,10 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from sdfgad.checkpoint.roofline import this_machine
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.targets import chosen, this_machine
 from sdfgad.codegen.toolchain import installation
-from sdfgad.config import chosen_target, settings, verifying
+from sdfgad.config import settings, verifying
 from sdfgad.errors import ToolchainError
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.passes import left_out, looked_at
@@ -60,7 +60,7 @@ def recalled(what: str, parts: Any, search: Callable[[], Found[Value]], outside:
         return search().value
     try:
         key = key_of("recalled", what, digest(parts), settings().solver_time_limit, repr(thresholds()),
-                     chosen_target(), sorted(left_out()), *installation())
+                     chosen().name, sorted(left_out()), *installation())
     except (Unknown, RecursionError):
         return search().value
     known = _known(key, outside)

@@ -9,7 +9,7 @@ from typing import Any
 from sdfgad.analysis.verify import verify
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.codegen.cache import key_of
-from sdfgad.codegen.held import held_by
+from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.cores import usable_cores
 from sdfgad.frontend import Parsed
@@ -23,7 +23,7 @@ from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
-from sdfgad.transform.stages import optimise, prepare_program, tidy
+from sdfgad.transform.stages import TRIM, prepare_program
 from sdfgad.wish import Wish
 
 
@@ -79,16 +79,18 @@ class Recipe:
         return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
-        whole = tidy(made.program.but(live_out=frozenset(kept_arrays(made, made.program))))
+        target = chosen()
+        trimmed = TRIM(made.program.but(live_out=frozenset(kept_arrays(made, made.program))))
+        whole = target.optimised(trimmed)
         whole = applied(share_factors, whole, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())
-        held = held_by(whole, kept_arrays(made, whole), workers())
+        held = target.footprint(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
 
     def forward(self) -> Program:
         """The program without its derivative."""
         seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
-        return optimise(self.normal.but(live_out=frozenset((*seen, *self.normal.watched))))
+        return chosen().optimised(self.normal.but(live_out=frozenset((*seen, *self.normal.watched))))
 
 
 def workers() -> int:

@@ -28,7 +28,7 @@ LAYERS = {
     "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
     "tracebacks": 8, "progress": 8,
     "measure": 8, "fallback": 8, "graphs": 8,
-    "cli": 9, "doctor": 9, "target": 9, "__main__": 9,
+    "cli": 9, "doctor": 9, "subject": 9, "__main__": 9,
 }
 TOP = 9
 MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}

@@ -24,7 +24,7 @@ import click
 import sdfgad
 from npbench_suite import kernel as suite
 from npbench_suite.harness.report import write_atomically
-from sdfgad.target import NPBENCH, load_target
+from sdfgad.subject import NPBENCH, load_subject
 
 PERCENT = (60, 25, 5)
 """Of the way from the floor to storing everything."""
@@ -52,7 +52,7 @@ class Planned:
 
 def planned(name: str, preset: str, limit: int | None, percent: int | None) -> tuple[Planned, int, int]:
     """A plan, the bytes of storing everything and those of the floor."""
-    target = load_target(f"{NPBENCH}:{name}", sizes={}, preset=preset, data=False)
+    target = load_subject(f"{NPBENCH}:{name}", sizes={}, preset=preset, data=False)
     began = time.perf_counter()
     plan = sdfgad.plan(target.program, *target.arguments, wrt=target.wrt, output=target.output, reduce="sum",
                        memory_limit=limit)

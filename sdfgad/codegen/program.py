@@ -5,21 +5,21 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Collection, Iterable, Mapping
-from importlib import import_module
 from logging import getLogger
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, PLAIN, Meta, compile_source, read_meta, runtime_text
+from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, compile_source, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
+from sdfgad.codegen.targets import chosen
 from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
-from sdfgad.config import asked_threads, chosen_target
+from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
@@ -43,7 +43,7 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     """
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), repr(thresholds()), FLAGS,
-                  runtime_text(), chosen_target(), *environment())
+                  runtime_text(), chosen().name, *environment())
     found = entry(full)
     if found is not None:
         try:
@@ -55,18 +55,9 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
 
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
-    # Importing the code generator imports dace, which takes longer than loading a stored library.
-    folder = "sdfgad.codegen.reference" if chosen_target() == "reference" else "sdfgad.codegen"
     with without_viewer():
-        lowering = import_module(f"{folder}.lower")
-    if chosen_target() == "reference":
-        graph = lowering.lower(program, results)
-        text, meta = import_module(f"{folder}.generate").source(graph), Meta(program.name, graph.arguments, graph.bytes)
-        return publish(key, lambda folder: compile_source(folder, text, meta, False, how=PLAIN))
-    lowered = lowering.lower(program, results, loose)
-    text = import_module("sdfgad.codegen.generate").source(lowered)
-    meta = Meta(program.name, lowered.arguments, lowered.arena.bytes)
-    return publish(key, lambda folder: compile_source(folder, text, meta, lowered.uses_blas))
+        code = chosen().generate(program, results, loose)
+    return publish(key, lambda folder: compile_source(folder, code.text, code.meta, code.uses_blas, how=code.flags))
 
 
 class Executable:

@@ -14,7 +14,7 @@ from sdfgad.ir.program import Program
 from sdfgad.ir.verify import OPTIMISED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pass:
     """A transformation and why it is there.
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdfgad.config import chosen_target
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.verify import DERIVED, PREPARED
 from sdfgad.thresholds import thresholds
@@ -229,21 +228,11 @@ SCHEDULE = Stage("schedule", (
     CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS,
     JOIN_SMALL_ROWS))
 """Work in the order that caches, vectors and a few threads want."""
+PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
+"""Nothing but what is asked for, as it was written."""
 
 
 def prepare_program(program: Program, outputs: Iterable[View] = ()) -> Program:
     """What is to be differentiated; the arrays that `outputs` show, and what it returns, are live behind it."""
     seen = {v.array for v in (*outputs, *views_of(program.returns))}
     return PREPARE(program.but(live_out=frozenset((*seen, *program.watched))))
-
-
-def optimise(program: Program) -> Program:
-    """What every program gets last, derivative or not: the reference target takes it as it is."""
-    if chosen_target() == "reference":
-        return remove_dead_code(program)
-    return SCHEDULE(CLEAN(program))
-
-
-def tidy(program: Program) -> Program:
-    """What every gradient program gets last."""
-    return optimise(TRIM(program))

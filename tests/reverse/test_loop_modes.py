@@ -9,6 +9,7 @@ import pytest
 from sdfgad.analysis.access import sites
 from sdfgad.arguments import bind
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
+from sdfgad.codegen.targets import CPU
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
 from sdfgad.ir import interpret
@@ -17,7 +18,7 @@ from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Wish, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
-from sdfgad.transform.stages import prepare_program, tidy
+from sdfgad.transform.stages import TRIM, prepare_program
 
 MOST_PLANS = 40
 
@@ -154,7 +155,7 @@ def derived(fn, args, modes=None, undone=frozenset(), spill=False) -> tuple[Grad
 
 
 def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
-    program = tidy(made.program.but(live_out=frozenset(made.results))) if tidied else made.program
+    program = CPU.optimised(TRIM(made.program.but(live_out=frozenset(made.results)))) if tidied else made.program
     given = dict(zip(wrt, (a.copy() for a in args if np.ndim(a)), strict=True))
     memory: dict[str, np.ndarray] = {}
     interpret.run(program, {n: a for n, a in given.items() if n in program.arrays}, memory)

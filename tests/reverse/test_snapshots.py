@@ -6,13 +6,14 @@ import pytest
 
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
 from sdfgad.codegen.program import compile_program
+from sdfgad.codegen.targets import CPU
 from sdfgad.errors import SnapshotError
 from sdfgad.ir import algebra, interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.reverse.sweeps import Gradient
-from sdfgad.transform.stages import tidy
+from sdfgad.transform.stages import TRIM
 from tests.reverse.test_loop_modes import afresh_in_every_iteration, burgers, data, derived, offered, until_settled
 
 BURGERS = burgers, (data(), data()[::-1].copy(), 7)
@@ -27,7 +28,7 @@ def program_of(fn, args, mode, spill=True) -> tuple[Gradient, Program, dict[str,
     loop = offered(derived(fn, args)[0])[-1][0][0]
     made, wrt = derived(fn, args, {loop: mode}, spill=spill)
     given = dict(zip(wrt, (a.copy() for a in args if np.ndim(a)), strict=True))
-    return made, tidy(made.program.but(live_out=frozenset(made.results))), given
+    return made, CPU.optimised(TRIM(made.program.but(live_out=frozenset(made.results)))), given
 
 
 def on_disk(program: Program) -> dict[str, Array]:

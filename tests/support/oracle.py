@@ -12,6 +12,7 @@ from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
 from sdfgad.analysis.inverse import inversions
 from sdfgad.analysis.verify import every_fault, verify
+from sdfgad.codegen.targets import chosen
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
@@ -20,7 +21,7 @@ from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient, Request, gradient
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
-from sdfgad.transform.stages import prepare_program, tidy
+from sdfgad.transform.stages import TRIM, prepare_program
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -106,7 +107,7 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     verify(made.program, "gradient", DERIVED)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program.but(live_out=frozenset(kept)))
-    return replace(made, program=tidy(lean))
+    return replace(made, program=chosen().optimised(TRIM(lean)))
 
 
 def program_gradient(program: Program, arrays: Arrays, wrt: Sequence[str], seeds: Sequence[Any] = (),

@@ -10,14 +10,15 @@ import pytest
 import sdfgad
 import sdfgad.transform.stages
 from sdfgad.arguments import bind
+from sdfgad.codegen.targets import CPU
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
-from sdfgad.target import load_target
+from sdfgad.subject import load_subject
 from sdfgad.thresholds import RowLimits
 from sdfgad.transform.rows.rows import split_rows
 from sdfgad.transform.rows.whole_loops import loops_left_whole
-from sdfgad.transform.stages import optimise, prepare_program
+from sdfgad.transform.stages import prepare_program
 from tests.support.oracle import check_same
 
 N = 1000
@@ -62,24 +63,24 @@ def parallel(program: Program) -> int:
 
 def test_rows_would_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
     program = prepared(both, N, 6)
-    made = optimise(program.but(live_out=frozenset(("total",))))
+    made = CPU.optimised(program.but(live_out=frozenset(("total",))))
     assert parallel(made) == 0 and any(isinstance(s, Loop) and s.range.step == 2 for s in made.body)
     monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
-    assert parallel(optimise(program.but(live_out=frozenset(("total",))))) > 0
+    assert parallel(CPU.optimised(program.but(live_out=frozenset(("total",))))) > 0
 
 
 @pytest.mark.parametrize(("fn", "n", "steps"), [(both, 64, 6), (in_rows, N, 6), (sweeps, 400, 5)],
                          ids=["small arrays", "rows save", "sweeps"])
 def test_others_go_as_before(monkeypatch: pytest.MonkeyPatch, fn: Callable[..., Any], n: int, steps: int) -> None:
     program = prepared(fn, n, steps)
-    made = optimise(program.but(live_out=frozenset(("total",))))
+    made = CPU.optimised(program.but(live_out=frozenset(("total",))))
     monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
-    assert optimise(program.but(live_out=frozenset(("total",)))) == made
+    assert CPU.optimised(program.but(live_out=frozenset(("total",)))) == made
 
 
 def test_rows_that_save_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A linear stencil back: clearing and adding, which rows bring together, becomes an assignment afterwards."""
-    found = load_target("npbench:heat_3d", sizes={"N": 100, "TSTEPS": 7}, preset="S", data=False)
+    found = load_subject("npbench:heat_3d", sizes={"N": 100, "TSTEPS": 7}, preset="S", data=False)
 
     def rows() -> int:
         gradient = sdfgad.grad(found.program, wrt=found.wrt, output=found.output, reduce="sum")

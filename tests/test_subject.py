@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sdfgad import UsageError
-from sdfgad.target import load_target, read_sizes
+from sdfgad.subject import load_subject, read_sizes
 
 MODEL = """
 def cost(a, n, scale=2.0):
@@ -42,23 +42,23 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_function_of_a_file_with_its_example(model: str) -> None:
-    target = load_target(f"{model}:cost", sizes={"n": 5})
+    target = load_subject(f"{model}:cost", sizes={"n": 5})
     assert target.arguments == (1.5, 5, 2.0) or target.arguments == (1.5, 5)
     assert target.program(*target.arguments) == 15
 
 
 def test_a_function_of_a_module(model: str) -> None:
-    assert load_target("model_under_test:plain", sizes={}).arguments == (7,)
+    assert load_subject("model_under_test:plain", sizes={}).arguments == (7,)
 
 
 def test_arguments_from_a_named_function(model: str) -> None:
-    assert load_target(f"{model}:plain", sizes={}, arguments="model_under_test:other").arguments == (5,)
+    assert load_subject(f"{model}:plain", sizes={}, arguments="model_under_test:other").arguments == (5,)
 
 
 def test_a_decorated_function_gives_the_plain_one(model: str) -> None:
     with open(model, "a") as file:
         file.write("class Wrapped:\n    fn = staticmethod(plain)\n    def __call__(self): pass\nwrapped = Wrapped()\n")
-    assert load_target(f"{model}:wrapped", sizes={}).program(3) == 3
+    assert load_subject(f"{model}:wrapped", sizes={}).program(3) == 3
 
 
 @pytest.mark.parametrize("text, message", [
@@ -72,24 +72,24 @@ def test_a_decorated_function_gives_the_plain_one(model: str) -> None:
 def test_what_cannot_be_found(model: str, text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_catalogue(monkeypatch)
     with pytest.raises(UsageError, match=rf"SG208(.|\n)*{message}"):
-        load_target(text, sizes={})
+        load_subject(text, sizes={})
 
 
 def test_a_size_that_the_example_does_not_take(model: str) -> None:
     with pytest.raises(UsageError, match=r"example_cost\(\) does not take m(.|\n)*it takes n"):
-        load_target(f"{model}:cost", sizes={"m": 1})
+        load_subject(f"{model}:cost", sizes={"m": 1})
 
 
 def test_a_target_without_an_example(tmp_path: Path, model: str) -> None:
     (tmp_path / "bare_under_test.py").write_text("def f(x):\n    return x\n")
     with pytest.raises(UsageError, match=r"write example_f\(\) beside it"):
-        load_target("bare_under_test.py:f", sizes={})
+        load_subject("bare_under_test.py:f", sizes={})
 
 
 def test_example_arguments_that_do_not_fit(tmp_path: Path, model: str) -> None:
     (tmp_path / "wrong_under_test.py").write_text("def f(x):\n    return x\ndef example_f():\n    return {'y': 1}\n")
     with pytest.raises(UsageError, match="do not fit"):
-        load_target("wrong_under_test.py:f", sizes={})
+        load_subject("wrong_under_test.py:f", sizes={})
 
 
 def test_sizes() -> None:
@@ -100,13 +100,13 @@ def test_sizes() -> None:
 
 def test_a_kernel_by_sample_and_by_preset(monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_catalogue(monkeypatch)
-    sampled = load_target("npbench:jacobi_2d", sizes={})
+    sampled = load_subject("npbench:jacobi_2d", sizes={})
     assert (sampled.wrt, sampled.output, len(sampled.arguments)) == (("A",), "A", 1)
     assert sampled.arguments[0].shape == (4,)
-    assert load_target("npbench:jacobi_2d", sizes={}, preset="S").arguments[0].shape == (150,)
-    assert load_target("npbench:jacobi_2d", sizes={"N": 9}).arguments[0].shape == (9,)
+    assert load_subject("npbench:jacobi_2d", sizes={}, preset="S").arguments[0].shape == (150,)
+    assert load_subject("npbench:jacobi_2d", sizes={"N": 9}).arguments[0].shape == (9,)
     with pytest.raises(UsageError, match="presets: S, M, L, paper"):
-        load_target("npbench:jacobi_2d", sizes={}, preset="XL")
+        load_subject("npbench:jacobi_2d", sizes={}, preset="XL")
 
 
 def _fake_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:

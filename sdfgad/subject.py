@@ -23,7 +23,7 @@ NPBENCH = "npbench"
 
 
 @dataclass(frozen=True)
-class Target:
+class Subject:
     """A function, arguments for it, and what to differentiate where the target itself says so."""
 
     name: str
@@ -38,9 +38,9 @@ class Target:
         return getattr(self.function, "fn", self.function)
 
 
-def load_target(
+def load_subject(
     text: str, *, sizes: Mapping[str, Any], arguments: str = "", preset: str = "", data: bool = True,
-) -> Target:
+) -> Subject:
     """The target that ``text`` names, its arguments made by ``arguments`` or by the example function beside it.
 
     Without ``data``, arrays of a benchmark kernel are stand-ins, however large the sizes.
@@ -51,13 +51,13 @@ def load_target(
     if where == NPBENCH:
         if arguments:
             raise UsageError("a kernel of the benchmark makes its own arguments", help="leave out --args")
-        return _npbench_target(name, sizes, preset, data)
+        return _npbench_subject(name, sizes, preset, data)
     if preset:
         raise UsageError(f"{text} has no presets", help="set sizes with -s NAME=VALUE")
     module = load_module(where)
     function = _attribute(module, name)
     maker = load_function(arguments) if arguments else _example_function(module, name)
-    return Target(text, function, _call_maker(maker, sizes, function))
+    return Subject(text, function, _call_maker(maker, sizes, function))
 
 
 def load_module(where: str) -> ModuleType:
@@ -146,7 +146,7 @@ def _in_order(made: Any, function: Callable[..., Any]) -> tuple[Any, ...]:
         raise UsageError(f"the example arguments do not fit: {error}") from error
 
 
-def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str, data: bool) -> Target:
+def _npbench_subject(name: str, sizes: Mapping[str, Any], preset: str, data: bool) -> Subject:
     catalogue = import_module("npbench_suite.kernel")
     if name not in (names := catalogue.names()):
         near = get_close_matches(name, names, n=3) or names
@@ -159,7 +159,7 @@ def _npbench_target(name: str, sizes: Mapping[str, Any], preset: str, data: bool
         made = kernel.initialize(**chosen) if data else _stand_ins(kernel, chosen)
     else:
         made = kernel.sample(import_module("numpy.random").default_rng(0), 0)
-    return Target(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program),
+    return Subject(f"{NPBENCH}:{name}", kernel.program, _in_order(made, kernel.program),
                   tuple(kernel.wrt or kernel.scalars), kernel.output)
 
 

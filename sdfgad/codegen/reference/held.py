@@ -1,20 +1,17 @@
-"""What a call of a program holds, by what it is made for."""
+"""What a call of a graph holds."""
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes
-from sdfgad.codegen import footprint
 from sdfgad.codegen.reference.forms import graph_form, is_array
-from sdfgad.config import chosen_target
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_reads, all_writes
 
 
 def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
-    """Arrays that are passed, copies of those of them that are written, and what the native code holds by itself."""
-    if chosen_target() == "cpu":
-        return footprint.held_by(program, results, threads)
+    """Arrays that are passed, copies of those of them that are written, and every other array for the whole call."""
+    del threads
     whole = graph_form(program)
     passed = {*program.arguments, *results, *program.constants}
     used = all_reads(whole.body) | all_writes(whole.body)

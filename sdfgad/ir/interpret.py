@@ -1,4 +1,5 @@
-"""The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious."""
+"""The reference semantics of a program: plain Python over NumPy arrays, one element at a time. Slow and obvious; maps
+of many points run as Python loops of their own (`point_loops`), which say the same."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from sdfgad.ir.checksum import checksum
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import Ix
 from sdfgad.ir.layout import Packing
+from sdfgad.ir.point_loops import check, point_loops
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
 from sdfgad.ir.program import Block, Failure, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
 from sdfgad.trees import contents, mapped
@@ -57,6 +59,10 @@ def _poison(dtype: np.dtype) -> Any:
     return np.nan if dtype.kind in "fc" else dtype.type(77)
 
 
+WORTH_LOOPS = 400
+"""Nodes at points from which on making a function of a map takes less time than going down its tree."""
+
+
 class _Machine:
     def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({}),
                  failures: Sequence[Failure] = ()) -> None:
@@ -66,6 +72,7 @@ class _Machine:
         self.symbols: dict[str, int] = {}
         self.locals: dict[str, Any] = {}
         self.tapes: dict[str, list[np.ndarray]] = {}
+        self.worked: dict[int, int] = {}
 
     def block(self, block: Block) -> None:
         for stmt in block:
@@ -75,12 +82,7 @@ class _Machine:
         return i.evaluate(self.symbols, lambda array, at: self.memory[array][self.inside(array, at)])
 
     def inside(self, array: str, at: tuple[int, ...]) -> tuple[int, ...]:
-        shape = self.memory[array].shape
-        if len(at) != len(shape) or any(not 0 <= p < n for p, n in zip(at, shape, strict=True)):
-            raise IndexError(f"{array}{list(at)} is outside shape {shape}")
-        if array in self.packings and not self.packings[array].holds(at):
-            raise IndexError(f"{array}{list(at)} has no room in {self.packings[array]}")
-        return at
+        return check(array, at, self.memory[array].shape, self.packings.get(array))
 
     def at(self, array: str, index: tuple[Ix, ...]) -> tuple[int, ...]:
         return self.inside(array, tuple(self.index(i) for i in index))
@@ -122,6 +124,11 @@ class _Machine:
             self.symbols[variable] = outer
 
     def map(self, stmt: Map) -> None:
+        loops = point_loops(stmt) if self.is_long(stmt) else None
+        if loops is not None:
+            loops(self.memory, self.symbols, self.packings)
+            return
+
         def body() -> None:
             for part in stmt.body:
                 value = self.value(part.expr)
@@ -133,6 +140,16 @@ class _Machine:
                 target[at] = value if part.op is None else ACCUMULATE[part.op](target[at], value)
 
         self.points(stmt.domain, body)
+
+    def is_long(self, stmt: Map) -> bool:
+        """Whether a map has come to so many points, with those of this time."""
+        points = 1
+        for r in stmt.domain:
+            known = not (r.start.symbols | r.stop.symbols) - self.symbols.keys()
+            points *= max(0, self.index(r.stop) - self.index(r.start)) // abs(r.step) if known else 2
+        done = self.worked.get(id(stmt), 0) + points * sum(p.expr.size for p in stmt.body)
+        self.worked[id(stmt)] = done
+        return done > WORTH_LOOPS
 
     def loop(self, stmt: Loop) -> None:
         r = stmt.range

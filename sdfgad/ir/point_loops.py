@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +21,9 @@ from sdfgad.ir.program import Let, Map
 Function: TypeAlias = Callable[[Mapping[str, np.ndarray], Mapping[str, int], Mapping[str, Packing]], None]
 """Of the arrays, the symbols outside, and the packings of arrays."""
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-_OPERATORS: Mapping[type[Any], str] = {FloorDiv: "{} // {}", Mod: "{} % {}", Min: "min({}, {})", Max: "max({}, {})"}
+_SIGNS: Mapping[str, str] = MappingProxyType({"add": "+", "sub": "-", "mul": "*"})
+_OPERATORS: Mapping[type[Any], str] = MappingProxyType({
+    FloorDiv: "{} // {}", Mod: "{} % {}", Min: "min({}, {})", Max: "max({}, {})"})
 MOST_LINES, DEEPEST = 2000, 12
 """Of a function: branches that share much would be written out once for each."""
 

@@ -13,12 +13,18 @@ SUITES = Path(__file__).parent / "suites"
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Of the processes here alone: the headers that all programs share are compiled once."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def command(tmp_path):
+def command(tmp_path, cache):
     """The command as a user starts it; the wrong rule never comes near this process or the user's cache."""
     def call(*arguments):
         path = os.pathsep.join([str(SUITES), str(ROOT)])
-        environment = os.environ | {"PYTHONPATH": path, "SDFGAD_CACHE_DIR": str(tmp_path / "cache")}
+        environment = os.environ | {"PYTHONPATH": path, "SDFGAD_CACHE_DIR": str(cache)}
         return subprocess.run([sys.executable, "-m", "sdfgad.cli", *arguments], cwd=tmp_path, env=environment,
                               capture_output=True, text=True, timeout=300)
 

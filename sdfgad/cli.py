@@ -165,9 +165,10 @@ def check(
 @click.option("--measure", is_flag=True, help="Run the gradient and report what it took.")
 @click.option("--save", "save_file", default="", metavar="FILE", help="Write the plan for grad(plan=...).")
 @click.option("--plan", "plan_file", default="", metavar="FILE", help="Follow a saved plan, and say if it fits TARGET.")
+@click.option("--passes", is_flag=True, help="Show the program behind every stage, and which passes changed it.")
 def plan(
     target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, json_file: str,
-    html_file: str, points: str, measure: bool, save_file: str, plan_file: str, **choices: Any,
+    html_file: str, points: str, measure: bool, save_file: str, plan_file: str, passes: bool, **choices: Any,
 ) -> None:
     """Show what the gradient of TARGET stores and recomputes, and its predicted peak memory.
 
@@ -193,6 +194,10 @@ def plan(
         _write(file, made.to_json())
     if json_file != "-":
         click.echo(str(made))
+    if passes:
+        pins = ("store", "recompute", "snapshot")  # what they decide stands in the plan
+        again = sdfgad.grad(loaded.program, plan=made, **{n: v for n, v in options.items() if n not in (*pins, "plan")})
+        click.echo("\n" + import_module("sdfgad.report.stages").stages_text(lambda: again.plan(*loaded.arguments)))
 
 
 def _plan_of(loaded: Subject, options: dict[str, Any], points: int, measure: bool) -> Any:

@@ -70,6 +70,14 @@ def test_a_plan_is_written_and_followed(place: Path, capsys: pytest.CaptureFixtu
     assert again.predicted == Plan.load(place / "plan.json").predicted
 
 
+def test_the_program_behind_each_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("model.py:cost", "--passes", "--memory-limit", "4kB", "--store", "u") == 0
+    shown = capsys.readouterr().out
+    places = [shown.index(f"\n{stage}: ") for stage in ("prepare", "trim", "clean", "schedule")]
+    assert places == sorted(places) and "\n\nprogram cost\n" in shown
+    assert "prepare: as it was read" in shown and "trim: remove_dead_code" in shown
+
+
 def test_the_front_is_in_the_json(place: Path) -> None:
     assert run("model.py:cost", "--pareto=4", "--json", "front.json") == 0
     points = json.loads((place / "front.json").read_text())["pareto"]

@@ -6,7 +6,7 @@ data, and for what data decide to run, nothing is said.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, index_elems, walk
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
@@ -66,20 +66,25 @@ class _Places:
 
     program: Program
     sure: bool = field(init=False)
+    constants: _Constants = field(init=False)
 
     def __post_init__(self) -> None:
         # Behind what may raise an exception nothing is sure to run.
         self.sure = not self.program.failures
+        constants = self.program.constants
+        self.constants = _Constants({n: constants[n] for n in constants if n not in self.program.live})
 
     def block(self, block: Block, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
         for stmt in block:
             yield from self.statement(stmt, path, guards)
 
     def statement(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
-        look = _Look(self.program.arrays, self.known)
+        look = _Look(self.program.arrays, self.constants.known)
         if isinstance(stmt, Map):
-            names = sorted(reads(stmt) | writes(stmt) | {n for cond, _ in guards for n in expr_reads(cond)})
-            if not _sound(stmt, path, guards, self.sure, tuple(self.program.arrays[n] for n in names)):
+            names = {e.array for r in path for i in (r.start, r.stop) for e in i.elems}
+            names.update(reads(stmt), writes(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
+            arrays = tuple(self.program.arrays[n] for n in sorted(names))
+            if not _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names)):
                 yield from look.statement(stmt, path, guards, self.sure)
         elif isinstance(stmt, Lib):
             yield from look.statement(stmt, path, guards, self.sure)
@@ -99,27 +104,37 @@ class _Places:
         yield from self.block(stmt.body, path, guards)
         self.sure = before
 
+
+class _Constants:
+    """Arrays whose contents are known: the same as others if they are the very same objects."""
+
+    def __init__(self, values: Mapping[str, np.ndarray]) -> None:
+        self.values = values
+        self._key = frozenset((n, id(v)) for n, v in values.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constants) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def of(self, names: Collection[str]) -> _Constants:
+        return _Constants({n: v for n, v in self.values.items() if n in names})
+
     def known(self, array: str, at: tuple[int, ...]) -> int:
-        """An element of a constant."""
-        value = None if array in self.program.live else self.program.constants.get(array)
+        """An element."""
+        value = self.values.get(array)
         if value is None or len(at) != value.ndim or any(not 0 <= p < n for p, n in zip(at, value.shape, strict=True)):
             raise Unsettled(array)
         return int(value[at])
 
 
 @lru_cache(maxsize=1 << 14)
-def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, arrays: tuple[Array, ...]) -> bool:
-    """Whether a map breaks no rule whatever constants hold, which most passes leave as it was."""
-    decided = not any(i.elems for r in (*path, *stmt.domain) for i in (r.start, r.stop)) and not any(
-        index_elems(p.expr) or isinstance(p, Store) and any(i.elems for i in p.index) for p in stmt.body)
-    if not decided or any(expr_reads(cond) for cond, _ in guards):
-        return False
-    look = _Look({a.name: a for a in arrays}, _unknown)
+def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, arrays: tuple[Array, ...],
+           constants: _Constants) -> bool:
+    """Whether a map breaks no rule. Most passes leave it as it was; so it is looked at once."""
+    look = _Look({a.name: a for a in arrays}, constants.known)
     return next(look.statement(stmt, path, guards, sure), None) is None
-
-
-def _unknown(array: str, at: tuple[int, ...]) -> int:
-    raise Unsettled(array)
 
 
 @dataclass(frozen=True)

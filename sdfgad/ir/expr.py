@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import is_
@@ -189,6 +189,19 @@ def certain(node: Expr) -> tuple[Expr, ...]:
 
 def walk(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]] = operands) -> Iterator[Expr]:
     """Each distinct node once that is reached through `parts`, operands before the nodes that use them."""
+    return iter(_nodes(expr) if parts is operands else _in_order(expr, parts))
+
+
+def _nodes(expr: Expr) -> tuple[Expr, ...]:
+    """All distinct nodes; kept with the expression, which passes go through again and again."""
+    known: tuple[Expr, ...] | None = expr.__dict__.get("_nodes")
+    if known is None:
+        known = tuple(_in_order(expr, operands))
+        expr.__dict__["_nodes"] = known
+    return known
+
+
+def _in_order(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]]) -> Iterable[Expr]:
     found: dict[Expr, None] = {}
     stack = [expr]
     while stack:
@@ -198,7 +211,7 @@ def walk(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]] = operands) -> It
             stack += reversed(missing)
         else:
             found[stack.pop()] = None
-    return iter(found)
+    return found
 
 
 def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
@@ -220,9 +233,11 @@ def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:
 
     def one(node: Expr) -> Expr | None:
         if isinstance(node, Load):
-            return Load(node.array, tuple(change(i) for i in node.index), node.dtype)
+            index = tuple([change(i) for i in node.index])
+            return None if all(map(is_, index, node.index)) else Load(node.array, index, node.dtype)
         if isinstance(node, Index):
-            return Index(change(node.ix), node.dtype)
+            place = change(node.ix)
+            return None if place is node.ix else Index(place, node.dtype)
         return None
 
     return rewrite(expr, one)

@@ -26,7 +26,8 @@ def is_zero(part: object) -> TypeGuard[Store]:
 
 def touches(stmt: Stmt, name: str) -> bool:
     """Whether the statement, or one it holds, reads or writes the array."""
-    return any(name in names for names in within(stmt))
+    read, written = within(stmt)
+    return name in read or name in written
 
 
 def sole_accumulation(stmt: Stmt, name: str) -> Store | None:

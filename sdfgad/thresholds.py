@@ -115,9 +115,17 @@ class Thresholds:
     """Statements between two maps, at most (`share_additions`)."""
     summed_statements: int = 12
     """In the body of a loop that `sum_in_place` looks at."""
+    sums_per_cost: int = _from(4, least=1 << 10)
+    """Sums that one saved root or division pays for: each is added to in two places (`halve_symmetric`)."""
     triangle_row: int = _from(24, least=1)
     """Points in the mean row of a triangle from which on half the points cost less than whole rows: starting and ending
     a row of changing length costs as much as some vectors of points."""
+    pair_lines: int = 1 << 14
+    """Bytes of all lines together (`pair_by_distance`): every row goes through all of them, and a derivative through as
+    many again, which is what the smallest cache of usual processors holds."""
+    paired_row: int = _from(40, least=1)
+    """Points in the mean row of pairs from which on rows of one length pay for what they copy: nbody with 50 bodies
+    took 1.34 of the time, with 100 bodies 0.81."""
     joined_statements: int = 8
     """In the body of a loop that `join_updates` looks at: each is compared with what goes there."""
     blocks_ahead: int = _from(2, least=1)

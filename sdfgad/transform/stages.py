@@ -36,11 +36,13 @@ from sdfgad.transform.normal.places import write_out_places
 from sdfgad.transform.normal.tables import tabulate
 from sdfgad.transform.passes import Pass, Stage
 from sdfgad.transform.products.contract import contract
+from sdfgad.transform.products.kept_powers import divide_kept_powers
 from sdfgad.transform.products.made_matrices import multiply_as_made
 from sdfgad.transform.products.masked_products import guard_masked_products
 from sdfgad.transform.products.merge_products import merge_products
 from sdfgad.transform.products.product_sums import sum_products
 from sdfgad.transform.products.scales import fold_scales
+from sdfgad.transform.products.shared_quotients import share_quotients
 from sdfgad.transform.products.streams import stream_products
 from sdfgad.transform.products.thin_products import write_out_products
 from sdfgad.transform.recurrences.block_loops import block_loops
@@ -62,6 +64,7 @@ from sdfgad.transform.storage.pack import pack
 from sdfgad.transform.storage.thin_tapes import thin_tapes
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
+from sdfgad.transform.sums.distances import pair_by_distance
 from sdfgad.transform.sums.join_updates import join_updates
 from sdfgad.transform.sums.joined_sums import join_sums
 from sdfgad.transform.sums.rising_stores import rising_stores
@@ -70,6 +73,7 @@ from sdfgad.transform.sums.sum_nests import factorise_sums
 from sdfgad.transform.sums.sum_pieces import sum_pieces
 from sdfgad.transform.sums.sums_in_place import sum_in_place
 from sdfgad.transform.sums.sums_to_copies import sum_to_copies
+from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 from sdfgad.transform.sums.turn_sums import turn_sums
 
@@ -119,6 +123,8 @@ PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
 NARROW_TRIANGLES = Pass(narrow_triangles, "Half of a matrix of pairs is not made where sums look at a triangle only.")
+HALVE_SYMMETRIC = Pass(halve_symmetric, "What is symmetric in a pair is computed once for both.")
+PAIR_BY_DISTANCE = Pass(pair_by_distance, "Pairs go in rows of one length.")
 NORMALISE = Pass(normalise, "The reverse sweep wants each statement once, conditions in flags, and bounds that stay.")
 HOIST_INVARIANTS = Pass(hoist_invariants, "What every iteration computes alike leaves the loop, and needs no record.")
 COLLAPSE_EQUAL_ROWS = Pass(collapse_equal_rows, "Rows that hold the same are one row: less to compute and to record.")
@@ -178,6 +184,8 @@ CARRY_LINES = Pass(
 READ_RESTORED = Pass(read_restored, "What a loop restores for its own iteration is read where it was kept.")
 TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left-looking).")
 JOIN_UPDATES = Pass(join_updates, "What is added beside a recurrence in the same way goes into its loop.")
+DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
+SHARE_QUOTIENTS = Pass(share_quotients, "Multiples of a quotient share the division.")
 ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
 SUM_PIECES = Pass(sum_pieces, "A box and its parts are one pass, not two.")
 ALTERNATE = Pass(alternate, "Two arrays take turns in place of a copy (double buffering).")
@@ -209,7 +217,8 @@ assignment begins no longer change places with others."""
 PREPARE = Stage("prepare", (
     TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS, WRITE_OUT_PLACES,
     PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES, READ_SHIFTED,
-    PART_VERSIONS, NARROW_TRIANGLES, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
+    PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC, PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS,
+    COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,
@@ -224,9 +233,9 @@ CLEAN = Stage("clean", (
 SCHEDULE = Stage("schedule", (
     MERGE_RAGGED, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
     TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, READ_KEPT, REMOVE_UNSEEN_COPIES, LINE_STRIPS,
-    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, *TURNS, DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS,
-    CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS,
-    JOIN_SMALL_ROWS))
+    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS, DROP_ZEROS,
+    CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS, CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS,
+    BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
 """Work in the order that caches, vectors and a few threads want."""
 PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
 """Nothing but what is asked for, as it was written."""

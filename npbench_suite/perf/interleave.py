@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, TypeVar
 
 import sdfgad
@@ -18,6 +18,9 @@ Name = TypeVar("Name", bound=Hashable)
 # A batch of short calls takes about this long, after a call that brings its data back into the caches.
 BATCH_SECONDS = 5e-3
 LONG_SECONDS = 0.1
+REST_SECONDS = 20e-3
+"""Before each batch: threads of another runtime (libgomp) spin for some milliseconds behind their last region, and who
+comes next would share the cores with them."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Call:
 
     def seconds(self, count: int) -> float:
         """Of one call, as the mean of `count`."""
+        sleep(REST_SECONDS)
         with nullcontext() if self.threads is None else sdfgad.config(num_threads=self.threads):
             if count > 1:
                 self.function()

@@ -193,8 +193,7 @@ class Choice:
 
     def _promising(self, found: Emission, gain: float) -> bool:
         """Whether the passes of a large program may be worth their time: it is estimated to be faster before them."""
-        raw, stored = found.made.program, self.stored.made.program
-        time = self.machine.seconds
+        raw, stored, time = found.made.program, self.stored.made.program, self.machine.seconds
         return sum(1 for _ in statements(raw.body)) < thresholds().large_program or \
             gain * seconds_of(raw.body, raw.arrays, time) < seconds_of(stored.body, stored.arrays, time)
 

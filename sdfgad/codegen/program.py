@@ -15,7 +15,7 @@ from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, compile_source, 
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
-from sdfgad.codegen.targets import chosen
+from sdfgad.codegen.targets import chosen, is_own
 from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
@@ -43,7 +43,7 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     """
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), repr(thresholds()), FLAGS,
-                  runtime_text(), chosen().name, *environment())
+                  runtime_text(), chosen().name, _own_text(program, results, loose), *environment())
     found = entry(full)
     if found is not None:
         try:
@@ -52,6 +52,11 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
             _log.info("the stored %s is compiled again: %s", program.name, reason)
             withdraw(full)
     return Executable(program, _build(program, results, full, loose), threads)
+
+
+def _own_text(program: Program, results: tuple[str, ...], loose: Collection[str]) -> str:
+    """The code of a target that may have changed since it made code for the same program."""
+    return chosen().generate(program, results, loose).text if is_own() else ""
 
 
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:

@@ -36,9 +36,9 @@ entry points that `codegen.program.Executable` calls."""
 class Target:
     """What a program is made for. Nothing above asks about a machine but through this.
 
-    name: tells its programs from others in the cache. stages: what every program passes last, derivative or not.
-    footprint: the bytes of a call, which the limit on memory bounds. machine: its speeds, by which the planner weighs
-    storing against computing again. generate: from a program to C++.
+    name: for people, and what tells programs of the package's own targets apart in the cache. stages: what every
+    program passes last, derivative or not. footprint: the bytes of a call, which the limit on memory bounds. machine:
+    its speeds, by which the planner weighs storing against computing again. generate: from a program to C++.
     """
 
     name: str

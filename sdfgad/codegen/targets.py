@@ -26,6 +26,11 @@ def chosen() -> Target:
     return TARGETS[found] if isinstance(found, str) else found
 
 
+def is_own() -> bool:
+    """Whether that is a user's own target, whose name says nothing of what it makes today."""
+    return not isinstance(chosen_target(), str) and chosen() not in TARGETS.values()
+
+
 def this_machine() -> Machine:
     """The speeds of what programs are made for."""
     return chosen().machine()

@@ -1,11 +1,10 @@
 """What a pass is, and how the passes of a stage are applied: one after the other, watched and verified."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sdfgad.analysis.verify import verify
@@ -18,14 +17,12 @@ from sdfgad.ir.verify import OPTIMISED
 class Pass:
     """A transformation and why it is there.
 
-    run: from a program to an equal one; its docstring shows before -> after. why: what it is good for. after: passes
-    of its stage that have to come before it, each with the reason. Where a stage names no reason, neighbours may change
-    places: that is tested.
+    run: from a program to an equal one; its docstring shows before -> after. why: what it is good for. Where it stands
+    in its stage matters for speed only.
     """
 
     run: Callable[[Program], Program]
     why: str
-    after: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def name(self) -> str:

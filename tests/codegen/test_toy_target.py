@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,20 @@ def test_the_planner_asks_it_for_bytes() -> None:
             sdfgad.grad(steps, memory_limit=100)(x, 50)
         limited = sdfgad.plan(steps, x, 50, memory_limit=whole // 2)
     assert limited.predicted.peak_bytes <= whole // 2 and (limited.recomputed or limited.modes)
+
+
+def test_a_target_of_the_same_name_that_makes_other_code() -> None:
+    """Nothing that another one has left in the cache is taken, not even under a name of the package's own."""
+    def other(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:
+        made = counter(program, results, loose)
+        return replace(made, text=made.text.replace("] = ", "] = -"))
+
+    expected, x = counted(8, 3), np.full(8, 0.5)
+    right = sdfgad.grad(steps)(x.copy(), 3)
+    for name in ("counting", "cpu"):
+        with sdfgad.config(target=replace(COUNTING, name=name, generate=other)):
+            assert sdfgad.grad(steps)(x.copy(), 3)[0] == -expected
+    np.testing.assert_array_equal(sdfgad.grad(steps)(x.copy(), 3), right)
 
 
 def test_targets_do_not_meet() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +41,7 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     for name in ("numbers", "rounds"):
         getattr(library, name).restype = ctypes.c_int64
     library.governor.restype = ctypes.c_void_p
-    library.report.restype = ctypes.c_bool
+    library.report.restype = library.meet.restype = ctypes.c_bool
     return library
 
 
@@ -92,6 +93,34 @@ def test_threads_without_work_sleep(regions: ctypes.CDLL) -> None:
     began = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - began < 0.1
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_a_thread_that_wakes_gets_another_core(regions: ctypes.CDLL) -> None:
+    """Also one that ran on the caller's core before, where a virtual machine would put it again."""
+    everywhere, met = os.sched_getaffinity(0), 0
+    regions.meet()
+    for _ in range(20):
+        time.sleep(0.01)
+        others = {int(thread) for thread in os.listdir("/proc/self/task")} - {threading.get_native_id()}
+        for where in ({regions.core()}, everywhere):
+            for thread in others:
+                os.sched_setaffinity(thread, where)
+            time.sleep(0.01)
+            last = regions.meet()
+        met += last
+    assert met < 5
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_threads_may_run_wherever_their_caller_may(regions: ctypes.CDLL) -> None:
+    """Other threads of the process than those of the pool sleep and keep what they have."""
+    everywhere = os.sched_getaffinity(0)
+    for _ in range(10):
+        time.sleep(0.01)
+        regions.meet()
+    time.sleep(0.05)
+    assert all(os.sched_getaffinity(int(thread)) == everywhere for thread in os.listdir("/proc/self/task"))
 
 
 def test_a_construct_that_the_threads_do_not_know_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 #include "sites.h"
 #include <cstdint>
 #include <omp.h>
+#include <sched.h>
 
 extern "C" int sg_ask(int threads);
 
@@ -67,6 +68,16 @@ int64_t numbers(int threads) {
     const int64_t found = numbered();
     sg_ask(before);
     return found;
+}
+int core() { return sched_getcpu(); }
+// Whether two threads begin on one core.
+bool meet() {
+    const int before = sg_ask(-2);
+    int cores[2];
+#pragma omp parallel
+    cores[omp_get_thread_num()] = sched_getcpu();
+    sg_ask(before);
+    return cores[0] == cores[1];
 }
 // The number of errors in so many rounds.
 int64_t rounds(int threads, int count) {

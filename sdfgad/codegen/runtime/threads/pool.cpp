@@ -21,7 +21,8 @@ namespace {
 constexpr int kMost = 1024;                                      // threads
 constexpr int64_t kPatient = 1'000'000, kImpatient = 4'000;      // nanoseconds to spin before sleeping
 constexpr int64_t kGlance = 100'000;                             // between two looks at the clocks while it spins
-constexpr int64_t kBrief = 200'000, kCrowded = 20'000'000;       // lost at once where it is crowded; for so long then
+constexpr int64_t kBrief = 200'000;                              // lost at once where it is crowded
+constexpr int64_t kCrowded = 1'000'000, kCrowdedMost = 20'000'000;  // for so long then: at first, and at most
 constexpr int64_t kGap = 50'000, kSample = 500'000;              // between regions of one sample; of a sample
 constexpr int64_t kIdle = 20'000;                                // after which a thread without work looks at its clock
 constexpr int64_t kMuster = 200'000;                             // until a thread that has been called is there
@@ -29,9 +30,18 @@ constexpr int64_t kLook = 100'000'000;                           // between two 
 constexpr double kSpare = 0.5, kSpareToSpin = 0.3;               // see `affordable`
 constexpr size_t kStack = size_t(8) << 20;
 
+struct alignas(64) Seat {
+    std::atomic<uint64_t> claimed{0};  // the last region whose share has been taken, by whomever
+    int number = 0;                    // of its thread in a region whose threads are together
+    pid_t thread = 0;
+    std::atomic<int> core{-1};         // where its thread last began to wait
+    std::atomic<bool> asleep{false}, bound{false};  // whether its thread sleeps; may not run on the caller's core
+};
+
 // Where a thread is. A region of one thread has no `region`.
 struct Here {
     Region *region = nullptr;
+    Seat *seat = nullptr;      // of a thread of the pool
     int number = 0, count = 1, depth = 0;
     uint64_t loop = 0;
     int64_t from = 0, to = 0;  // what is left of a loop that it is alone in
@@ -39,13 +49,9 @@ struct Here {
     Losses losses;
     int64_t last = 0;          // when its last region was over
     int most = 1;              // threads of a region of the sample
+    bool slept = false;        // since its last region began
 };
 thread_local Here here;
-
-struct alignas(64) Seat {
-    std::atomic<uint64_t> claimed{0};  // the last region whose share has been taken, by whomever
-    int number = 0;                    // of its thread in a region whose threads are together
-};
 
 class Pool {
 public:
@@ -69,6 +75,10 @@ private:
     bool claim(int seat, uint64_t epoch);
     void join();
     void hold(Signal &signal, uint32_t old);
+    void sleep(Signal &signal, uint32_t old);
+    void keep_off();
+    void unbind();
+    void crowd(int64_t time);
     int start(int count);
     void work(int seat);
     static void *begin(void *seat);
@@ -81,6 +91,8 @@ private:
     Signal bell_;
     std::atomic<uint64_t> call_{0};  // the region's number and, in the last 16 bits, its threads
     std::atomic<int64_t> crowded_{0}, lost_{0};  // until when the machine counts as crowded; what threads have lost
+    std::atomic<int64_t> crowding_{kCrowded};    // for how long it counts as that
+    std::atomic<pid_t> caller_{0};               // the thread that others were kept off last
     alignas(64) std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
     // All that follows belongs to the thread that has the pool.
     uint64_t epoch_ = 0;
@@ -150,6 +162,8 @@ void Pool::shared(void (*run)(void *), void *data, int count, Kind kind, const i
         here.losses.begin(begun);
         here.most = 1;
     }
+    if (bell_.sleepers.load() > 0 || here.slept) keep_off();
+    here.slept = false;
     region_.begin(run, data, count, kind, here.asked < 0);
     if (loop != nullptr) region_.loop_ahead(loop[0], loop[1], loop[2], loop[3]);
     call_.store(++epoch_ << 16 | uint64_t(count));
@@ -227,15 +241,54 @@ void Pool::hold(Signal &signal, uint32_t old) {
         if (signal.spin(old, kGlance)) return;
         time = now();
         const int64_t awake = region_.count - int64_t(signal.sleepers.load());
-        if (2 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - busy) < (2 * awake - 1) * (time - begun)) crowded_ = time + kCrowded;
+        if (2 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - busy) < (2 * awake - 1) * (time - begun)) crowd(time);
     }
+    sleep(signal, old);
+}
+
+void Pool::sleep(Signal &signal, uint32_t old) {
+    here.slept = true;
+    if (here.seat != nullptr) here.seat->asleep = true;
     signal.sleep(old, here.losses);
+    if (here.seat != nullptr) here.seat->asleep = false;
+    unbind();
+}
+
+// What has not happened for a while may be a moment's work of the system.
+void Pool::crowd(int64_t time) {
+    if (time < crowded_) return;
+    crowding_ = time - crowded_ > kCrowdedMost ? kCrowded : std::min(2 * crowding_, kCrowdedMost);
+    crowded_ = time + crowding_;
+}
+
+// Threads that are about to be woken must not be put on the core of who wakes them, to wait there until it sleeps. Linux
+// does so on virtual machines, where a core without work counts as taken away by the host (`vcpu_is_preempted`).
+void Pool::keep_off() {
+    const int core = sched_getcpu();
+    cpu_set_t others;
+    if (sched_getaffinity(0, sizeof others, &others) != 0) return;
+    CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) == 0) return;
+    caller_ = pid_t(syscall(SYS_gettid));
+    for (int seat = 1; seat < started_; seat++) {
+        Seat &s = seats_[seat];
+        if ((s.asleep || s.core == core) && sched_setaffinity(s.thread, sizeof others, &others) == 0) s.bound = true;
+    }
+}
+
+// A thread of the pool that runs may go wherever its caller may.
+void Pool::unbind() {
+    cpu_set_t all;
+    if (here.seat == nullptr || !here.seat->bound || sched_getaffinity(caller_, sizeof all, &all) != 0) return;
+    here.seat->bound = false;
+    sched_setaffinity(0, sizeof all, &all);
 }
 
 void Pool::barrier(Region &region) {
     const uint32_t passed = region.passed.read();
     if (region.arrived.fetch_add(1) + 1 == uint32_t(region.count)) {
         region.arrived.store(0, std::memory_order_relaxed);
+        if (here.seat == nullptr && region.passed.sleepers.load() > 0) keep_off();
         region.passed.change();
         return;
     }
@@ -245,7 +298,7 @@ void Pool::barrier(Region &region) {
 void Pool::sample(int64_t time) {
     const int64_t wall = time - here.losses.since, lost = here.losses.lost(time) + lost_.exchange(0);
     if (here.most > 1) {
-        if (lost * Governor::kPart > wall && lost > kBrief) crowded_ = time + kCrowded;
+        if (lost * Governor::kPart > wall && lost > kBrief) crowd(time);
         if (here.asked >= 0) governor_.report(here.most, wall, lost, time);
     }
     here.losses.begin(time);
@@ -279,8 +332,11 @@ void *Pool::begin(void *seat) {
 void Pool::work(int seat) {
     uint32_t seen = bell_.read() - 1;  // the call that it was started for
     bool served = true;
+    here.seat = &seats_[seat];
+    here.seat->thread = pid_t(syscall(SYS_gettid));
     for (here.losses.begin(now());;) {
         seen = idle(seen, served);
+        unbind();
         const uint64_t call = call_.load();
         served = seat < int(call & 0xffff);
         if (served && claim(seat, call >> 16)) serve(call >> 16, int(call & 0xffff), seat);
@@ -292,8 +348,9 @@ uint32_t Pool::idle(uint32_t seen, bool served) {
     if (bell_.read() != seen || (served && bell_.spin(seen, kIdle))) return bell_.read();
     const int64_t time = now();
     lost_ += here.losses.lost(time);
+    here.seat->core = sched_getcpu();
     if (!served || !bell_.spin(seen, patience(time) - kIdle))
-        while (bell_.read() == seen) bell_.sleep(seen, here.losses);
+        while (bell_.read() == seen) sleep(bell_, seen);
     here.losses.begin(now());
     return bell_.read();
 }
@@ -322,10 +379,11 @@ void Pool::serve(uint64_t epoch, int count, int seat) {
 void Pool::forget() {
     for (Signal *s : {&bell_, &region_.done, &region_.there, &region_.go, &region_.passed}) s->sleepers = 0;
     region_.arrived = 0;
+    for (int seat = 1; seat < started_; seat++) seats_[seat].asleep = false, seats_[seat].bound = false, seats_[seat].core = -1;
     started_ = 1;
     lost_ = 0;
     others_ = Others();
-    here.region = nullptr, here.number = 0, here.count = 1, here.depth = 0;
+    here.region = nullptr, here.seat = nullptr, here.number = 0, here.count = 1, here.depth = 0;
     pthread_mutex_init(&critical, nullptr);
     taken_.clear();
 }

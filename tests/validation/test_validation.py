@@ -10,7 +10,7 @@ from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
-from sdfgad.transform.passes import watching
+from sdfgad.transform.passes import Application, watching
 from sdfgad.transform.stages import take_rows_apart as honest
 from tests.support.build import at, each, one, program, put, span
 from tests.support.cases import CASES
@@ -63,6 +63,20 @@ def test_a_pass_that_reads_outside_an_array_is_found(monkeypatch):
     replace_pass(monkeypatch, "take_rows_apart", take_rows_apart)
     with pytest.raises(IndexError, match="outside shape"):
         validated()
+
+
+def test_what_is_left_of_sums_that_cancel_may_be_other_digits():
+    """Sums that are zero but for rounding, in another order; and one that is another sum."""
+    rng = np.random.default_rng(1)
+    a, b = rng.random(50), rng.random(50)
+    given = {"a": a, "b": b, "c": -(a + b), "y": np.zeros(50)}
+    x, y, z = (at(name, I0) for name in "abc")
+    before, other_order, other_sum = (
+        replace(program(dict.fromkeys(given, (50,)), (each(span("i", 0, 50), put("y", (I0,), value)),)),
+                live_out=frozenset({"y"})) for value in ((x + y) + z, x + (y + z), x + (y + 1.000001 * z)))
+    Validator(given)(Application("fold_scales", before, other_order))
+    with pytest.raises(Mistaken):
+        Validator(given)(Application("fold_scales", before, other_sum))
 
 
 @pytest.mark.parametrize("name", CASES)

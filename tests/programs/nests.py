@@ -207,7 +207,7 @@ def _vectors(t: Text) -> None:
 
 def few(t: Text) -> None:
     """A loop over a few elements."""
-    n = t.number(2, 6)
+    n = min(t.number(2, 6), t.size)
     with loop(t, f"range({n})", 0, n - 1):
         t.any_of((assign_vector, assign_slice, assign_scalar, gather, axes))(t)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.programs.text import Text, slices
 
-FUNCTIONS = ("np.tanh({})", "np.sin({})", "0.5 * {}", "np.cos({})", "np.exp(-np.abs({}))", "np.sqrt({} * {} + 0.3)",
+FUNCTIONS = ("np.tanh({})", "np.sin({})", "(0.5 * {})", "np.cos({})", "np.exp(-np.abs({}))", "np.sqrt({} * {} + 0.3)",
              "np.arctan({})", "1.0 / (1.5 + {} * {})", "np.log(1.2 + {} ** 2)")
 BOUNDED = ("np.tanh({})", "np.sin({})", "np.arctan({})")
 COMPARE = ("<", ">", "<=", ">=")

@@ -117,6 +117,10 @@ def test_dace_is_imported_in_three_packages_only() -> None:
     assert not lines_of(elsewhere, lambda m: (str(line) for line, n in imported(m) if n.split(".")[0] == "dace"))
 
 
+def test_one_module_asks_dace_for_code_and_changes_it() -> None:
+    assert [m.path for m in PACKAGE if "dace.codegen" in m.text] == ["sdfgad/codegen/dace_text.py"]
+
+
 def test_no_import_inside_a_function() -> None:
     """The first import of dace aside, which is slow and therefore lazy."""
     def broken(module: Module) -> Iterator[str]:

@@ -1,16 +1,11 @@
 """The C++ source of a lowered program: DaCe's generated code and a uniform entry point around it."""
 from __future__ import annotations
 
-import re
-
-import dace
-from dace.codegen import codegen
-
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import TAPES, container
+from sdfgad.codegen.dace_text import APART, frame_text, members, placed
 from sdfgad.codegen.lower import Lowered
 from sdfgad.codegen.outline import outline
-from sdfgad.errors import InvariantError
 
 _ENTRY = """
 extern "C" int sg_ask(int threads);
@@ -54,58 +49,25 @@ extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<{state} *>
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
-# DaCe takes and gives each array by itself; a member of the state is named after its container.
-_MEMBER = r"__\d+_(v_\w+)"
-_TAKE = re.compile(rf"^ *__state->{_MEMBER} = dace::aligned_new_array<([^()]+)>\(.+, 64\);\n", re.MULTILINE)
-_USED = re.compile(rf"__state->{_MEMBER}\b")
-_GIVE = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n", re.MULTILINE)
-_DECLARED = re.compile(rf"^ *[^\n;]+\* (?:__restrict__ )?{_MEMBER};\n", re.MULTILINE)
 _MEMBERS = """    sg::Memory sg_memory;
     sg::Tapes sg_tapes{{sg_memory, {tapes}}};
     const char *sg_damaged = nullptr;
     sg::Arena sg_arena;
 """
-# Shares of a loop by itself wait for nothing in each other, unless they take turns. This mark tells it to the threads.
-_APART = re.compile(r"(#pragma omp parallel for)(?!.*schedule\(static, 1\))")
-_UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
 def source(lowered: Lowered) -> str:
     """Everything the compiler needs, in one text."""
-    sdfg = lowered.sdfg
-    with dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False):
-        # A failing validation would write the graph into the current folder; the tests validate instead.
-        frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
-    code = re.sub(r'#include "[^"]*hash\.h"\n', "", frame.clean_code)
-    code = _APART.sub(r"\1 proc_bind(spread)", code)
-    code = outline(_placed(code, lowered), f"void __program_{sdfg.name}_internal(")
+    state = members(_state(lowered), _MEMBERS.format(tapes=len(lowered.tapes)))
+    places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
+    code = placed(state.made(APART.made(frame_text(lowered.sdfg))), places)
+    code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
     return '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
 
 
 def _state(lowered: Lowered) -> str:
     """The type of what a handle points at."""
     return f"{lowered.sdfg.name}_state_t"
-
-
-def _placed(code: str, lowered: Lowered) -> str:
-    """`state->v = dace::aligned_new_array<double>(n, 64); ... state->v`   ->   `... state->arena.at<double>(k)`
-
-    Where an array starts is a number in the text: the compiler reaches all arrays from a few registers. A pointer to
-    each of them in the state would take a register each, and a loop over many arrays would load most of them again at
-    every vector.
-    """
-    places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
-    state, members = _state(lowered), _MEMBERS.format(tapes=len(lowered.tapes))
-    code, found = re.subn(rf"^struct {state} {{\n", rf"\g<0>{members}", code, flags=re.MULTILINE)
-    kinds = {m[1]: m[2] for m in _TAKE.finditer(code) if m[1] in places}
-    for gone in (_DECLARED, _TAKE):
-        code = gone.sub(lambda m: "" if m[1] in kinds else m[0], code)
-    code = _USED.sub(lambda m: f"__state->sg_arena.at<{kinds[m[1]]}>({places[m[1]]})" if m[1] in kinds else m[0],
-                     _GIVE.sub("", code))
-    left = _UNCOUNTED.search(code)
-    if found != 1 or left is not None:
-        raise InvariantError(f"generated code takes memory that is not counted: {left[0] if left else 'no ' + state}")
-    return code
 
 
 def _entry(lowered: Lowered) -> str:

@@ -51,7 +51,8 @@ class Validator:
         scale = float(np.max(finite, initial=0.0))
         if np.allclose(actual, expected, rtol=close, atol=close * scale, equal_nan=True):
             return
-        if not np.allclose(actual, expected, rtol=close, atol=DIGITS * self._rounding(done.before, name), equal_nan=True):
+        rounding = DIGITS * self._rounding(done.before, name)
+        if not np.allclose(actual, expected, rtol=close, atol=rounding, equal_nan=True):
             raise Mistaken(self._report(done, name, expected, actual))
 
     def _rounding(self, program: Program, name: str) -> float:

@@ -4,14 +4,12 @@ from __future__ import annotations
 import warnings
 
 import dace
-from dace.codegen import codegen
 
 from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.dace_text import frame_text
 from sdfgad.codegen.reference.lower import Graph
 from sdfgad.codegen.reference.storage import stacks
 
-_HASH = '#include "../../include/hash.h"\n'
-"""Of a file that DaCe's own build writes, with a number that nobody asks for."""
 _ENTRY = """
 struct sg_Handle {{
     {name}_state_t *state;
@@ -59,12 +57,9 @@ _OVERFLOW = """ catch (const sg::Overflow &) {
 def source(graph: Graph) -> str:
     """Everything the compiler needs, in one text."""
     with (warnings.catch_warnings(),
-          dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False),
           dace.config.set_temporary("library", "blas", "default_implementation", value="pure")):
-        # A failing validation would write the graph into the current folder; the tests validate instead.
         warnings.filterwarnings("ignore", "Using sets for connectors")  # which DaCe does itself, for products
-        frame = next(c for c in codegen.generate_code(graph.sdfg, validate=False) if c.title == "Frame")
-    return frame.clean_code.replace(_HASH, "") + _entry(graph)
+        return frame_text(graph.sdfg) + _entry(graph)
 
 
 def _entry(graph: Graph) -> str:

@@ -42,11 +42,11 @@ class Unsettled(LookupError):
 def access_faults(program: Program) -> Iterator[Fault]:
     """Elements outside their arrays, maps and parallel loops whose iterations meet, operands that overlap."""
     yield from _Places(program).block(program.body, (), ())
-    outside = _touched_outside(program.body, frozenset())
-    for stmt in statements(program.body):
-        for name in stmt.private if isinstance(stmt, Loop) else ():
-            if name in outside:
-                yield Fault("private", f"{name} is private here, and others touch it", stmt)
+    alone = [(s, name) for s in statements(program.body) if isinstance(s, Loop) for name in s.private]
+    outside = _touched_outside(program.body, frozenset()) if alone else set()
+    for stmt, name in alone:
+        if name in outside:
+            yield Fault("private", f"{name} is private here, and others touch it", stmt)
 
 
 def _touched_outside(block: Block, private: frozenset[str]) -> set[str]:
@@ -81,10 +81,7 @@ class _Places:
     def statement(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
         look = _Look(self.program.arrays, self.constants.known)
         if isinstance(stmt, Map):
-            names = {e.array for r in path for i in (r.start, r.stop) for e in i.elems}
-            names.update(reads(stmt), writes(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
-            arrays = tuple(self.program.arrays[n] for n in sorted(names))
-            if not _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names)):
+            if not self.sound(stmt, path, guards):
                 yield from look.statement(stmt, path, guards, self.sure)
         elif isinstance(stmt, Lib):
             yield from look.statement(stmt, path, guards, self.sure)
@@ -98,11 +95,40 @@ class _Places:
         elif isinstance(stmt, While):
             yield from self._unsure(stmt, path, guards, False)
 
+    def sound(self, stmt: Map, path: tuple[Range, ...], guards: Guards) -> bool:
+        """Whether a map breaks no rule. Most passes leave it where it was: then it has been looked at."""
+        kept: _Kept | None = stmt.__dict__.get("_sound")
+        if kept is not None and kept.around == (path, guards, self.sure) and kept.holds(self.program.arrays,
+                                                                                       self.constants.values):
+            return True
+        names = {e.array for r in path for i in (r.start, r.stop) for e in i.elems}
+        names.update(reads(stmt), writes(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
+        arrays = tuple(self.program.arrays[n] for n in sorted(names))
+        if not _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names)):
+            return False
+        values = {n: self.constants.values.get(n) for n in names}
+        object.__setattr__(stmt, "_sound", _Kept((path, guards, self.sure), arrays, values))
+        return True
+
     def _unsure(self, stmt: Loop | While, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
         """What is in a loop; data decide how often it runs unless that is `sure`."""
         before, self.sure = self.sure, self.sure and sure
         yield from self.block(stmt.body, path, guards)
         self.sure = before
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Where a map has been found to break no rule; kept with it, as statements never change."""
+
+    around: tuple[tuple[Range, ...], Guards, bool]
+    arrays: tuple[Array, ...]
+    values: Mapping[str, np.ndarray | None]
+
+    def holds(self, arrays: Mapping[str, Array], constants: Mapping[str, np.ndarray]) -> bool:
+        """Whether all that the map and what is around it name is the very same."""
+        return (all(arrays.get(a.name) is a for a in self.arrays)
+                and all(constants.get(n) is v for n, v in self.values.items()))
 
 
 class _Constants:
@@ -132,7 +158,7 @@ class _Constants:
 @lru_cache(maxsize=1 << 14)
 def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, arrays: tuple[Array, ...],
            constants: _Constants) -> bool:
-    """Whether a map breaks no rule. Most passes leave it as it was; so it is looked at once."""
+    """The same for maps that are equal: passes make some of them again."""
     look = _Look({a.name: a for a in arrays}, constants.known)
     return next(look.statement(stmt, path, guards, sure), None) is None
 

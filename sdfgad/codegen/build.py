@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from sdfgad.codegen.blas import find_blas
+from sdfgad.codegen.blas import BlasLibrary, find_blas
 from sdfgad.codegen.cache import key_of, publish
-from sdfgad.codegen.threads import link_flags, threads_text
+from sdfgad.codegen.threads import link_flags, thread_files, threads_text
 from sdfgad.codegen.toolchain import accepts, cpu_model, find_compiler, remember_compiler, run, vector_bytes
 from sdfgad.errors import ToolchainError
 
@@ -72,12 +72,23 @@ def precompiled_header(how: Sequence[str], includes: Sequence[str], headers: Seq
     return publish(key, build) / "all.h"
 
 
+def _included(blas: BlasLibrary | None, own: bool) -> tuple[tuple[str, ...], list[str]]:
+    """Where headers are, and those that a program includes. own: for the tuned target, whose programs need our own."""
+    includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
+    return includes, ["dace/dace.h", *(["sdfgad.h"] if own else []), *(["sdfgad_linalg.h"] if blas else [])]
+
+
+def common_entries() -> list[Path]:
+    """The folders in the cache of what all programs share: headers without and with BLAS, and threads."""
+    shared = [precompiled_header(flags(), *_included(blas, own=True)) for blas in (None, find_blas())]
+    return [file.parent for file in (*shared, *thread_files())]
+
+
 def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more: Sequence[str] = (),
                    how: Sequence[str] | None = None) -> None:
     """Compile `source` into `folder` and describe it there. how: the flags, when it is to be compiled by itself."""
     blas = find_blas() if uses_blas else None
-    includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
-    headers = ["dace/dace.h", *(["sdfgad.h"] if how is None else []), *(["sdfgad_linalg.h"] if blas else [])]
+    includes, headers = _included(blas, own=how is None)
     how = how or flags()
     header = precompiled_header(how, includes, headers)
     (folder / SOURCE).write_text(source)

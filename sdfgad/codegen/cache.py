@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +101,23 @@ def publish(key: str, build: Callable[[Path], None]) -> Path:
             seal(folder)
             _finish(folder, root / ENTRIES / key)
     return root / ENTRIES / key
+
+
+def lend(folders: Iterable[Path], root: Path) -> None:
+    """Have finished folders of this cache in the cache folder `root` too, by links to their files where that can be,
+    and what is known of the machine."""
+    _make_folders(root)
+    for known in (file for file in cache.path.iterdir() if file.is_file()):
+        shutil.copyfile(known, root / known.name)
+    for folder in folders:
+        shutil.copytree(folder, root / ENTRIES / folder.name, copy_function=_link, dirs_exist_ok=True)
+
+
+def _link(file: str, to: str) -> None:
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copyfile(file, to)
 
 
 def withdraw(key: str) -> None:

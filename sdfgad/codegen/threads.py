@@ -27,8 +27,17 @@ def threads_text() -> str:
 def link_flags() -> tuple[str, ...]:
     """For a program: what the compiler's OpenMP calls, and no OpenMP runtime beside it."""
     if "clang" in find_compiler().version:
-        return str(_made("openmp.cpp", CALLS, ("-c", "-fopenmp"))), "-fopenmp"
-    return str(_made("openmp.cpp", CALLS, ("-c",))), "-pthread", "-Wl,-z,defs"
+        return str(_calls()), "-fopenmp"
+    return str(_calls()), "-pthread", "-Wl,-z,defs"
+
+
+def thread_files() -> tuple[Path, Path]:
+    """What is linked into every program, and what is loaded beside them."""
+    return _calls(), _made("pool.cpp", POOL, ("-shared",))
+
+
+def _calls() -> Path:
+    return _made("openmp.cpp", CALLS, ("-c", "-fopenmp") if "clang" in find_compiler().version else ("-c",))
 
 
 def _made(source: str, name: str, how: tuple[str, ...]) -> Path:
@@ -50,7 +59,7 @@ def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
 @lru_cache(maxsize=1)
 def pool() -> ctypes.CDLL:
     """The threads themselves: one set of them in a process, whatever cache folders it uses."""
-    library = ctypes.CDLL(str(_made("pool.cpp", POOL, ("-shared",))))
+    library = ctypes.CDLL(str(thread_files()[1]))
     library.sg_threads.restype = ctypes.c_void_p
     library.sg_quota(core_quota())
     return library

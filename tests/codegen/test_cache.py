@@ -18,7 +18,7 @@ import pytest
 import sdfgad
 from sdfgad import CacheWarning, ToolchainError, UsageError
 from sdfgad.codegen import cache as stored
-from sdfgad.codegen.cache import entry, key_of, publish
+from sdfgad.codegen.cache import ENTRIES, entry, key_of, lend, publish
 
 
 @pytest.fixture(autouse=True)
@@ -242,3 +242,17 @@ def test_keys_do_not_depend_on_order_where_there_is_none() -> None:
 def test_a_key_of_an_object_with_an_address_is_refused() -> None:
     with pytest.raises(UsageError, match="SG109.*object"):
         key_of(object())
+
+
+def test_entries_are_lent_to_another_folder(tmp_path):
+    """What all programs share, compiled once; and nothing else of the cache."""
+    with sdfgad.config(cache_dir=tmp_path / "own"):
+        shared = publish("shared", lambda folder: (folder / "a.txt").write_text("text"))
+        publish("other", lambda folder: (folder / "b.txt").write_text("text"))
+        (tmp_path / "own" / "machine.json").write_text("{}")
+        lend([shared], tmp_path / "lent")
+    with sdfgad.config(cache_dir=tmp_path / "lent"):
+        assert publish("shared", lambda folder: pytest.fail("made again")).parent.parent == tmp_path / "lent"
+        assert entry("other") is None
+    assert (tmp_path / "lent" / "machine.json").read_text() == "{}"
+    assert os.path.samefile(tmp_path / "lent" / ENTRIES / "shared" / "a.txt", shared / "a.txt")

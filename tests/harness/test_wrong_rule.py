@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from sdfgad.codegen.build import common_entries
+from sdfgad.codegen.cache import lend
+
 SUITES = Path(__file__).parent / "suites"
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """Of the processes here alone: the headers that all programs share are compiled once."""
-    return tmp_path_factory.mktemp("cache")
+    """Of the processes here alone, but for the headers that all programs share."""
+    folder = tmp_path_factory.mktemp("cache")
+    lend(common_entries(), folder)
+    return folder
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
     from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
-    from sdfgad.buffers import release
+    from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
     from sdfgad.errors import (
@@ -51,7 +51,7 @@ _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning
 _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
-    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.buffers",
+    | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "to_sdfg": "sdfgad.graphs",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")

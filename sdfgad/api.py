@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, bind, resolve_wrt
 from sdfgad.arrays import Spec
-from sdfgad.buffers import reusable
+from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.buffers import reusable
+from sdfgad.calls.directions import seeds_of, tangents_of
+from sdfgad.calls.fast_call import UNLIKE, FastCall
+from sdfgad.calls.references import of_method, reduced
+from sdfgad.calls.results import Gradients
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, settings
-from sdfgad.directions import seeds_of, tangents_of
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
-from sdfgad.pins import Names, pins_of
-from sdfgad.pipeline import Derivative, Primal, Pushforward, Wish, derive, primal, pushforward
-from sdfgad.prospects import plans_on_front
-from sdfgad.references import of_method, reduced
-from sdfgad.repeat import UNLIKE, Repeat
-from sdfgad.results import Gradients
+from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.plans.alternatives import plans_on_front
+from sdfgad.plans.pins import Names, pins_of
 from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once, valid
@@ -64,7 +64,7 @@ class GradFunction:
         self.of: GradFunction | None = None  # what it was made from for one object
         self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
-        self._repeats: dict[tuple[bool, str], Repeat | None] = {}  # of the last call, with and without the value
+        self._repeats: dict[tuple[bool, str], FastCall | None] = {}  # of the last call, with and without the value
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
 
@@ -149,9 +149,9 @@ class GradFunction:
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
-        wish = Wish(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
+        request = Request(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
                     self._plan, self._pins, self._spill)
-        return derive(self.fn, bound, wish, self._source)
+        return derive(self.fn, bound, request, self._source)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
@@ -160,7 +160,7 @@ class GradFunction:
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
         """Make the next call quick if it is like this one."""
-        def find() -> Repeat | None:
+        def find() -> FastCall | None:
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
@@ -168,13 +168,13 @@ class GradFunction:
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
-        single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.wish.wrt) == 1)
+        single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.request.wrt) == 1)
 
-        wish, outputs = derivative.wish, derivative.outputs  # not the derivative itself, which remembers this
+        request, outputs = derivative.request, derivative.outputs  # not the derivative itself, which remembers this
 
         def give(tree: Any, grads: dict[str, Any]) -> Any:
             gradient = _one_or_all(grads, bound, single)
-            return (_objective(tree, wish, outputs), gradient) if value else gradient
+            return (_objective(tree, request, outputs), gradient) if value else gradient
 
         return give
 
@@ -284,8 +284,8 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
-    wish = Wish(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
-    derivative = once(fn, ("vjp", bound.signature, repr(wish)), lambda: derive(fn, bound, wish, source or ""))
+    request = Request(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
+    derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
     base: Primal = once(fn, ("primal", bound.signature, repr(output)),
                         lambda: primal(fn, bound, output, source or ""))
     tree, named = base.run(bound, frozenset())
@@ -359,12 +359,12 @@ def check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
         raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 
 
-def _objective(tree: Any, wish: Wish, outputs: Sequence[View]) -> Any:
-    if wish.reduce:
+def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:
+    if request.reduce:
         # Sums come in double precision; NumPy's have the precision of what they add up.
         kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
         return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
-    return tree[0] if wish.output is not None else tree
+    return tree[0] if request.output is not None else tree
 
 
 def _one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
+from sdfgad.calls.fast_call import UNLIKE, FastCall
+from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
 from sdfgad.pipeline import Primal, primal
-from sdfgad.references import as_method, reduced
-from sdfgad.repeat import UNLIKE, Repeat
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -24,7 +24,7 @@ class Compiled:
         functools.update_wrapper(self, fn)
         self.fn, self._source = fn, source
         self._known: dict[Any, list[Primal]] = {}
-        self._repeats: dict[str, Repeat | None] = {}  # of the last call, by target
+        self._repeats: dict[str, FastCall | None] = {}  # of the last call, by target
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import check_options
-from sdfgad.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
 from sdfgad.ir import algebra
@@ -17,10 +17,10 @@ from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.program import views_of
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, called, derive
+from sdfgad.plans.request import Request, is_number
 from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened
 from sdfgad.trees import leaves
-from sdfgad.wish import Wish, is_number
 
 _WIDE = np.dtype(np.float64)
 
@@ -51,8 +51,8 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = N
     check_options(fn, reduce, "cpu", None)
     with config(target="reference"):
         bound = bind(fn, args, keywords)
-        wish = Wish(resolve_wrt(fn, bound, wrt), output, reduce, value, False, parse_bytes(memory_limit))
-        found = derive(fn, bound, wish, source or "")
+        request = Request(resolve_wrt(fn, bound, wrt), output, reduce, value, False, parse_bytes(memory_limit))
+        found = derive(fn, bound, request, source or "")
     with without_viewer():
         exporting = import_module("sdfgad.codegen.reference.export")
     made = exporting.Export(found.program, found.parsed.traced, name or f"grad_{called(fn)}")
@@ -63,7 +63,7 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = N
 
 
 def _gradients(made: Any, found: Derivative, bound: Bound) -> None:
-    for path in found.wish.wrt:
+    for path in found.request.wrt:
         leaf, array = bound.leaves[path], found.made.gradients[found.parsed.traced[path]]
         made.gradient(path, array, getattr(leaf, "shape", ()), np.dtype(getattr(leaf, "dtype", type(leaf))))
 
@@ -71,7 +71,7 @@ def _gradients(made: Any, found: Derivative, bound: Bound) -> None:
 def _objective(found: Derivative) -> Expr:
     """The number that was differentiated, from what the program leaves behind."""
     views = [v for v in views_of(found.program.returns) if v.dtype.kind in "fc"]
-    if found.wish.reduce:
+    if found.request.reduce:
         # Sums come in double precision; NumPy's have the precision of what they add up.
         kinds = [np.empty(0, v.dtype).real.dtype for v in found.outputs]
         parts = [algebra.cast(algebra.cast(Load(v.array, v.at(()), v.dtype), kind), _WIDE)

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from sdfgad.analysis.verify import verify
-from sdfgad.arguments import Bound, about, as_called, as_input
-from sdfgad.buffers import room
 from sdfgad.callers import warn
+from sdfgad.calls.arguments import Bound, about, as_called, as_input
+from sdfgad.calls.bindings import Bindings, bindings
+from sdfgad.calls.buffers import room
+from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
+from sdfgad.calls.measure import Usage, check_peak, usage_of
+from sdfgad.calls.results import extract, fill
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
@@ -25,22 +29,18 @@ from sdfgad.frontend import Parsed, parse
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
-from sdfgad.measure import Usage, check_peak, usage_of
 from sdfgad.memory import format_bytes
-from sdfgad.places import Places, places
-from sdfgad.planning import Choice, Emission, Finished
-from sdfgad.progress import progress
-from sdfgad.prospects import told
-from sdfgad.recall import Found, recalled
-from sdfgad.recipe import Recipe, arrays_of, kept_arrays, seen
-from sdfgad.repeat import Memory, Once, Repeat, repeat_of
-from sdfgad.results import extract, fill
+from sdfgad.plans.alternatives import told
+from sdfgad.plans.disk_cache import Found, recalled
+from sdfgad.plans.planning import Choice, Emission, Finished
+from sdfgad.plans.progress import progress
+from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
+from sdfgad.plans.request import Request, is_number, resolve_outputs
 from sdfgad.reverse.forward_mode import tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.stages import prepare_program
 from sdfgad.trees import contents, mapped
-from sdfgad.wish import Wish, is_number, resolve_outputs
 
 _log = getLogger("sdfgad")
 
@@ -58,7 +58,7 @@ class Derivative:
     emission: Emission
     outputs: tuple[View, ...]
     plan: Plan
-    wish: Wish
+    request: Request
     choice: Choice = field(repr=False)
     repeats: Once = field(default_factory=Once, repr=False)
     _code: Executable | None = field(default=None, repr=False)
@@ -74,9 +74,9 @@ class Derivative:
     def compiled(self) -> Executable:
         if self._code is None:
             self._code = build(self.program, self.keep, self._loose, "the gradient of ")
-            if self.wish.limit is not None:
+            if self.request.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
-                self._code.tape_limit = max(0, self.wish.limit - self.plan.predicted.peak_bytes)
+                self._code.tape_limit = max(0, self.request.limit - self.plan.predicted.peak_bytes)
         return self._code
 
     @cached_property
@@ -93,9 +93,9 @@ class Derivative:
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
         """The filled returns tree and the gradient of each name of wrt."""
         memory = self._call(bound, donate, seeds)
-        if self.wish.limit is not None:
-            check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.wish.limit)
-        grads = {n: self._gradient(n, memory, bound) for n in self.wish.wrt}
+        if self.request.limit is not None:
+            check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.request.limit)
+        grads = {n: self._gradient(n, memory, bound) for n in self.request.wrt}
         return fill(self.program.returns, memory), grads
 
     @cached_property
@@ -104,12 +104,12 @@ class Derivative:
         return self.choice.roomier(self.emission)
 
     def repeat(self, fn: Callable[..., Any], bound: Bound, donate: frozenset[str],
-               give: Callable[[Any, dict[str, Any]], Any]) -> Repeat | None:
+               give: Callable[[Any, dict[str, Any]], Any]) -> FastCall | None:
         """More calls like that of `bound`; None where every one has to be looked at. give: to the caller, what `run`
         gives."""
-        made = {n: self.made.gradients[self.parsed.traced[n]] for n in self.wish.wrt}
+        made = {n: self.made.gradients[self.parsed.traced[n]] for n in self.request.wrt}
         found = [(n, m, not self.program.arrays[m].shape) for n, m in made.items() if m is not None]
-        if self.wish.limit is not None or self.made.seeds or len(found) < len(made):
+        if self.request.limit is not None or self.made.seeds or len(found) < len(made):
             return None
         returns = self.program.returns
 
@@ -117,7 +117,7 @@ class Derivative:
             grads = {n: memory[m][()] if scalar else memory[m] for n, m, scalar in found}
             return give(fill(returns, memory), grads)
 
-        return repeat_of(fn, bound, self._places, self.compiled(), donate,
+        return fast_call_of(fn, bound, self._places, self.compiled(), donate,
                          (*arrays_of(returns), *(m for _, m, _ in found)), finish)
 
     def _make_room(self) -> bool:
@@ -145,12 +145,12 @@ class Derivative:
             try:
                 return self._execute(bound, donate, seeds)
             except MemoryLimitError as error:
-                if error.code != TAPE_FULL or self.wish.limit is None:
+                if error.code != TAPE_FULL or self.request.limit is None:
                     raise
                 if donate or not self._make_room():
                     if error.limit_bytes is None:  # the system has no more
                         raise
-                    raise self._outgrown(self.wish.limit, donate) from error
+                    raise self._outgrown(self.request.limit, donate) from error
 
     def _outgrown(self, limit: int, donate: frozenset[str]) -> MemoryLimitError:
         """What a user is told when no program leaves enough of the limit to growable tapes."""
@@ -166,17 +166,17 @@ class Derivative:
 
     def _execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()
-        if self.wish.limit is not None:
+        if self.request.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
-        memory = self._places.fill(bound, donate, self.wish.spill)
+        memory = self._places.fill(bound, donate, self.request.spill)
         memory.update(zip(self.made.seeds, seeds, strict=True))
         _execute(code, memory)
         return memory
 
     @cached_property
-    def _places(self) -> Places:
-        return places(self.program, self.parsed, self.keep, self.compiled().written)
+    def _places(self) -> Bindings:
+        return bindings(self.program, self.parsed, self.keep, self.compiled().written)
 
     @cached_property
     def _taken(self) -> list[int]:
@@ -209,19 +209,20 @@ def called(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", "a function")
 
 
-def derive(fn: Callable[..., Any], bound: Bound, wish: Wish, source: str = "") -> Derivative:
+def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str = "") -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet.
 
     source: here and below the text of functions whose own is nowhere.
     """
     with progress(f"planning the gradient of {called(fn)}"):
         parsed = _parsed(fn, bound, source)
-        parsed, outputs = resolve_outputs(parsed, wish)
-        recipe = Recipe(parsed, outputs, wish)
+        parsed, outputs = resolve_outputs(parsed, request)
+        recipe = Recipe(parsed, outputs, request)
         choice = recipe.choice()
-        found, plan = _searched(recipe, choice) if wish.plan is None else _replayed(choice, wish.plan, recipe.code)
-        plan = told(plan, choice, found, about(fn, bound, wish.wrt))
-    return Derivative(parsed, found, recipe.outputs, plan, wish, choice)
+        asked = request.plan
+        found, plan = _searched(recipe, choice) if asked is None else _replayed(choice, asked, recipe.code)
+        plan = told(plan, choice, found, about(fn, bound, request.wrt))
+    return Derivative(parsed, found, recipe.outputs, plan, request, choice)
 
 
 def _searched(recipe: Recipe, choice: Choice) -> tuple[Emission, Plan]:
@@ -277,8 +278,8 @@ class Primal:
     repeats: Once = field(default_factory=Once, repr=False)
 
     @cached_property
-    def _places(self) -> Places:
-        return places(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
+    def _places(self) -> Bindings:
+        return bindings(self.program, self.parsed, seen(self.program, self.outputs), self.code.written)
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
         self.parsed.check_sharing(bound.leaves, donate)
@@ -287,16 +288,16 @@ class Primal:
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
 
 
-    def repeat(self, fn: Callable[..., Any], bound: Bound) -> Repeat | None:
+    def repeat(self, fn: Callable[..., Any], bound: Bound) -> FastCall | None:
         """More calls like that of `bound` for the value alone; None where every one has to be looked at."""
         returns = self.program.returns
-        return repeat_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
+        return fast_call_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
 
 
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = _parsed(fn, bound, source)
-    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Wish((), output, "sum"))
+    parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
     program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
@@ -316,9 +317,9 @@ class Pushforward:
     code: Executable
 
     @cached_property
-    def _places(self) -> Places:
+    def _places(self) -> Bindings:
         keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
-        return places(self.program, self.parsed, keep, self.code.written)
+        return bindings(self.program, self.parsed, keep, self.code.written)
 
     def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
         self.parsed.check_sharing(bound.leaves)
@@ -337,7 +338,7 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
     parsed = _parsed(fn, bound, source)
     program = parsed.program
     if output is not None:
-        parsed, views = resolve_outputs(parsed, Wish((), output, "sum"))
+        parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
         program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
     whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import jvp, value_and_grad, vjp
-from sdfgad.arguments import as_called, bind, resolve_wrt
+from sdfgad.calls.arguments import as_called, bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
+from sdfgad.plans.request import is_number
 from sdfgad.trees import assembled, contents, leaves, sequence, step
-from sdfgad.wish import is_number
 
 OK, BUG, KINK, NAN, STOPPED = "ok", "bug", "kink?", "nan", "stops"
 SCHEMA = "sdfgad.check/1"

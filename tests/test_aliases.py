@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.calls.fast_call import UNLIKE
 from sdfgad.errors import AliasError
-from sdfgad.repeat import UNLIKE
 
 TABLE = np.array([0.5, -1.0, 2.0, 0.1])
 TURNED = np.arange(8.0)[::-2]

@@ -23,14 +23,11 @@ LAYERS = {
     "checkpoint": 5, "report": 5,
     "reverse": 6,
     "codegen": 7,
-    "api": 8, "testing": 8, "pipeline": 8, "planning": 8, "spill": 8, "wish": 8, "recall": 8, "recipe": 8,
-    "prospects": 8, "pins": 8, "arguments": 8, "directions": 8, "results": 8,
-    "buffers": 8, "timeline": 8, "places": 8, "repeat": 8, "translations": 8, "references": 8, "compiled": 8,
-    "tracebacks": 8, "progress": 8,
-    "measure": 8, "fallback": 8, "graphs": 8,
-    "cli": 9, "doctor": 9, "subject": 9, "__main__": 9,
+    "calls": 8, "plans": 8,
+    "api": 9, "testing": 9, "pipeline": 9, "translations": 9, "compiled": 9, "tracebacks": 9, "graphs": 9,
+    "cli": 10, "doctor": 10, "subject": 10, "__main__": 10,
 }
-TOP = 9
+TOP = 10
 MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 400, 60, 8
 MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdfgad.arguments import as_input, bind
+from sdfgad.calls.arguments import as_input, bind
 from sdfgad.errors import UsageError
 from sdfgad.ir.program import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sdfgad
-from sdfgad.buffers import LEAST_BYTES, MOST_FREE, Buffers
+from sdfgad.calls.buffers import LEAST_BYTES, MOST_FREE, Buffers
 
 LARGE = LEAST_BYTES // 8
 FLOAT = np.dtype(float)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 
 X = np.linspace(0.5, 2.0, 6)
 W = np.linspace(1.0, 3.0, 6)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
+from sdfgad.calls.measure import promised_bytes
 from sdfgad.ir import interpret
-from sdfgad.measure import promised_bytes
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 
 
 def gradient_of(function, *args) -> list[np.ndarray]:
@@ -172,5 +172,5 @@ def left_vectors(a):
     ids=["eigh", "svd", "qr", "pinv"])
 def test_what_lapack_holds_is_promised(function, a):
     bound = bind(function, (a,), {})
-    made = derive(function, bound, Wish(("a",), reduce="sum"))
+    made = derive(function, bound, Request(("a",), reduce="sum"))
     assert made.measured(bound).peak_bytes <= promised_bytes(made.plan.predicted, None)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
-from sdfgad.buffers import LEAST_BYTES, room
+from sdfgad.calls.arguments import bind
+from sdfgad.calls.buffers import LEAST_BYTES, room
+from sdfgad.calls.measure import Usage, check_peak, promised_bytes
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.errors import MemoryLimitError, PeakWarning
-from sdfgad.measure import Usage, check_peak, promised_bytes
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
 from tests.data import memory_programs as programs
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +25,7 @@ STEPS = 5
 
 def derived(fn, *args, wrt, limit=None) -> tuple[Derivative, Usage]:
     bound = bind(fn, args, {})
-    made = derive(fn, bound, Wish(wrt, reduce="sum", limit=limit))
+    made = derive(fn, bound, Request(wrt, reduce="sum", limit=limit))
     return made, made.measured(bound)
 
 
@@ -39,7 +39,7 @@ def test_everything_that_a_call_holds_is_counted():
 
 def test_a_donated_argument_is_not_copied():
     bound = bind(programs.steps, (np.ones(N), STEPS), {})
-    made = derive(programs.steps, bound, Wish(("u",), reduce="sum"))
+    made = derive(programs.steps, bound, Request(("u",), reduce="sum"))
     assert made.measured(bound, frozenset("u")).copies == 0
 
 
@@ -86,7 +86,7 @@ def test_calls_under_a_limit_are_checked(monkeypatch):
     gradient = sdfgad.grad(programs.steps, wrt="u", memory_limit="1GB")
     with sdfgad.config(check="error"):
         gradient(np.ones(N), STEPS)
-        monkeypatch.setattr("sdfgad.measure.promised_bytes", lambda *_: 0)
+        monkeypatch.setattr("sdfgad.calls.measure.promised_bytes", lambda *_: 0)
         with pytest.raises(MemoryLimitError, match="SG303"):
             gradient(np.ones(N), STEPS)
 
@@ -104,7 +104,7 @@ def test_a_limit_leaves_no_free_buffers_beside_the_call():
                          ids=["steps", "doubled"])
 def test_memory_is_flat_over_a_hundred_calls(fn, args):
     bound = bind(fn, args, {})
-    made = derive(fn, bound, Wish((next(iter(bound.leaves)),), reduce="sum"))
+    made = derive(fn, bound, Request((next(iter(bound.leaves)),), reduce="sum"))
     made.run(bound, frozenset())
     first, resident = made.measured(bound), _resident()
     for _ in range(100):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, SEGMENTS, Mode
 from sdfgad.errors import MemoryLimitError
-from sdfgad.fallback import MOST_ONLINE, smaller_modes
 from sdfgad.names import loop_name
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.plans.fallback import MOST_ONLINE, smaller_modes
 from sdfgad.reverse.problem import OpenLoop
 from tests.data import early_programs as programs
 
@@ -31,7 +31,7 @@ def unlimited(fn) -> tuple[Derivative, np.ndarray]:
 def derived(fn, limit: int | None = None) -> tuple[Derivative, np.ndarray]:
     """The gradient, after a call that keeps the limit to the byte."""
     bound = bind(fn, (*programs.arguments(fn, N), -1.0, WHOLE[fn]), {})
-    made = derive(fn, bound, Wish(fn.__code__.co_varnames[:2], limit=limit))
+    made = derive(fn, bound, Request(fn.__code__.co_varnames[:2], limit=limit))
     used = made.measured(bound)
     assert limit is None or used.peak_bytes <= limit
     return made, np.concatenate(list(made.run(bound, frozenset())[1].values()))

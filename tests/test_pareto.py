@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import prospects
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
+from sdfgad.plans import alternatives
 from sdfgad.report import charts
 from tests.support.schema import complaints
 
@@ -71,7 +71,7 @@ def test_the_timeline_peaks_at_the_predicted_peak(front) -> None:
 
 
 def test_the_neighbours_of_a_plan_lie_on_either_side(front, monkeypatch) -> None:
-    monkeypatch.setattr(prospects, "HURRY", 600.0)
+    monkeypatch.setattr(alternatives, "HURRY", 600.0)
     middle = sdfgad.plan(waves, sdfgad.spec(N), STEPS, memory_limit=front[1].predicted.peak_bytes)
     peak, factor = middle.predicted.peak_bytes, middle.outlook.time_factor
     faster, smaller = middle.outlook.front

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import progress
+from sdfgad.plans import progress
 
 
 class Screen(io.StringIO):

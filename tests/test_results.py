@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sdfgad.results import Gradients
+from sdfgad.calls.results import Gradients
 
 ONE, TWO, THREE = np.ones(1), np.ones(2), np.ones(3)
 PLAIN = Gradients({"A": ONE, "x": TWO}, {"A": ONE, "x": TWO})

@@ -186,11 +186,11 @@ def test_a_list_changed_in_place():
 
 def test_the_same_surroundings_are_translated_once(monkeypatch):
     g = sdfgad.grad(uses_number)
-    derivatives = [g._derivative(sdfgad.arguments.bind(uses_number, (X,), {}), False)]
+    derivatives = [g._derivative(sdfgad.calls.arguments.bind(uses_number, (X,), {}), False)]
     monkeypatch.setitem(globals(), "NUMBER", 8.0)
-    derivatives.append(g._derivative(sdfgad.arguments.bind(uses_number, (X,), {}), False))
+    derivatives.append(g._derivative(sdfgad.calls.arguments.bind(uses_number, (X,), {}), False))
     monkeypatch.setitem(globals(), "NUMBER", 3.0)
-    derivatives.append(g._derivative(sdfgad.arguments.bind(uses_number, (X,), {}), False))
+    derivatives.append(g._derivative(sdfgad.calls.arguments.bind(uses_number, (X,), {}), False))
     assert derivatives[0] is derivatives[2] is not derivatives[1]
 
 

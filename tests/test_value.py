@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.config import config
 from sdfgad.ir.program import views_of
 

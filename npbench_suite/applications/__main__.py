@@ -18,8 +18,8 @@ import numpy as np
 
 import sdfgad
 from npbench_suite.applications import generated, load, names
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 
 GENERATED = tuple(f"{style}:{count}" for style in generated.STYLES for count in (30, 60, 120, 250, 500, 1000))
 LONGEST = 3600
@@ -70,7 +70,7 @@ def _one(program: str) -> str:
             application = load(name)
             function, arguments, wrt = application.program, application.at(size or "usual"), application.wrt
         began = _seconds(RUSAGE_SELF)
-        made = derive(function, bind(function, (), arguments), Wish(wrt, None, "sum"))
+        made = derive(function, bind(function, (), arguments), Request(wrt, None, "sum"))
         derived = _seconds(RUSAGE_SELF)
         made.compiled()
     generate = _seconds(RUSAGE_SELF) - derived

@@ -11,8 +11,8 @@ from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load
 from npbench_suite.kernel import names as all_names
 from npbench_suite.perf.task import Found, Task
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 
 PRESET = "S"
 QUICK = ("jacobi_2d", "gemm", "lu", "nbody")
@@ -47,7 +47,7 @@ def measure(task: Task) -> Found:
     began = perf_counter()
     try:
         made = derive(kernel.program, bind(kernel.program, tuple(arguments.values()), {}),
-                      Wish(wanted(kernel), kernel.output, "sum"))
+                      Request(wanted(kernel), kernel.output, "sum"))
     except sdfgad.UnsupportedError as error:
         return asdict(Compiled(refused=error.code))
     derived = perf_counter()

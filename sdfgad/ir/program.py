@@ -202,7 +202,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class While:
-    """Repeat `body` while the bool scalar `flag` is True; `trips` counts as in `Loop`."""
+    """FastCall `body` while the bool scalar `flag` is True; `trips` counts as in `Loop`."""
 
     flag: str
     body: Block

@@ -8,11 +8,11 @@ from functools import cached_property
 from sdfgad.ir.program import Program
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.storage import SLACK, least_bytes
-from sdfgad.reverse.sweeps import Request
+from sdfgad.reverse.sweeps import ReverseRequest
 from sdfgad.transform.copies.read_copies import copied, read_copies
 
 
-def record_copies(program: Program, request: Request) -> Program:
+def record_copies(program: Program, request: ReverseRequest) -> Program:
     """for i: { t = s ; y += f(s) ; s = g(t) }   ->   for i: { t = s ; y += f(t) ; s = g(t) }
 
     When the reverse sweep would be given back elements of s, and with all or some of the copies read it keeps no more
@@ -45,7 +45,7 @@ class _Candidate:
     """A way to write the program."""
 
     program: Program
-    request: Request
+    request: ReverseRequest
 
     @cached_property
     def kept(self) -> Mapping[str, float]:

@@ -38,7 +38,7 @@ from sdfgad.transform.normal.expand import Slots
 
 
 @dataclass(frozen=True)
-class Request:
+class ReverseRequest:
     """What to differentiate. wrt: argument arrays. outputs: views, one cotangent seed each.
 
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
@@ -86,7 +86,7 @@ class Gradient:
         return sum(prod(a.shape[leading:]) * a.dtype.itemsize for a, leading in whole)
 
 
-def gradient(program: Program, request: Request, recompute: frozenset[str] = frozenset(),
+def gradient(program: Program, request: ReverseRequest, recompute: frozenset[str] = frozenset(),
              modes: Mapping[str, Mode] = MappingProxyType({}), undone: frozenset[str] = frozenset()) -> Gradient:
     """The reverse-mode program of a normalised program.
 
@@ -97,7 +97,7 @@ def gradient(program: Program, request: Request, recompute: frozenset[str] = fro
     return _gradient(program, request, recompute, modes, undone, frozenset())
 
 
-def _gradient(source: Program, request: Request, recompute: frozenset[str], modes: Mapping[str, Mode],
+def _gradient(source: Program, request: ReverseRequest, recompute: frozenset[str], modes: Mapping[str, Mode],
               undone: frozenset[str], idle: frozenset[str]) -> Gradient:
     """idle: arrays that the reverse sweep does not look at once others are kept."""
     active, seen = request.sets(source)
@@ -150,12 +150,12 @@ def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int,
     return find(names, {key: restart.others for key, restart in found.items()})
 
 
-def _value(program: Program, request: Request, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
+def _value(program: Program, request: ReverseRequest, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
     """The value of the program, and what delivers it between the two sweeps."""
     return sum_outputs(request.outputs, names) if request.total else keep_results(program.returns, backward, names)
 
 
-def _seed(request: Request, seeds: Sequence[Array], names: Names) -> list[Stmt]:
+def _seed(request: ReverseRequest, seeds: Sequence[Array], names: Names) -> list[Stmt]:
     out: list[Stmt] = []
     for k, view in enumerate(request.outputs):
         target = names.tangent(view.array)

@@ -6,8 +6,8 @@ import json
 import numpy as np
 
 import sdfgad
+from sdfgad.calls.measure import promised_bytes
 from sdfgad.checkpoint.plan import Plan
-from sdfgad.measure import promised_bytes
 from sdfgad.memory import format_bytes
 from tests.support.schema import complaints
 

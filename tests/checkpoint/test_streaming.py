@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import planning
 from sdfgad.checkpoint import streaming
 from sdfgad.checkpoint.modes import SEGMENTS
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import FORWARD, REVERSE, ScheduledBlock, ScheduledItem, ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.streaming import cached_modes
+from sdfgad.plans import planning
 
 SLOW_MEMORY = Machine(1e8, 1e12)
 SLOW_ARITHMETIC = Machine(1e13, 1e8)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen import footprint as footprints
 from sdfgad.codegen.arena import LINE, Arena, pack
 from sdfgad.codegen.footprint import Footprint, footprint
@@ -22,7 +22,7 @@ from sdfgad.codegen.workspaces import workspaces
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.interpret import run
 from sdfgad.ir.program import Loop, Program
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.thresholds import Thresholds
 from tests.codegen.build_programs import B1, C16, F4, F8, I8, add, index, load, mapped, num, program, span, store
 from tests.support.cases import CASES
@@ -234,7 +234,7 @@ def stages(x):
 
 def derived(fn, *args, **more) -> Derivative:
     bound = bind(fn, args, {})
-    return derive(fn, bound, Wish((next(iter(bound.leaves)),), **more))
+    return derive(fn, bound, Request((next(iter(bound.leaves)),), **more))
 
 
 def test_the_block_is_what_is_measured_and_predicted():

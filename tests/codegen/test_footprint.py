@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.footprint import footprint
 from sdfgad.errors import MemoryLimitError
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 
 SQUARE = np.eye(100) * 4 + np.arange(1e4).reshape(100, 100) / 1e4
 ROWS = np.linspace(0.0, 1.0, 600 * 700).reshape(600, 700)
@@ -53,14 +53,14 @@ def grown(x):
     ids=["inverse", "packed", "rows", "powers of two", "other lengths", "sort", "partial sums"])
 def test_the_footprint_is_what_is_measured(fn, argument):
     bound = bind(fn, (argument,), {})
-    made = derive(fn, bound, Wish((next(iter(bound.leaves)),), reduce="sum"))
+    made = derive(fn, bound, Request((next(iter(bound.leaves)),), reduce="sum"))
     with sdfgad.config(num_threads=2):
         assert made.measured(bound).program == footprint(made.program, made.keep).bytes(2)
 
 
 def test_parts_of_a_footprint():
     bound = bind(shares, (ROWS,), {})
-    made = derive(shares, bound, Wish(("x",), reduce="sum"))
+    made = derive(shares, bound, Request(("x",), reduce="sum"))
     found = footprint(made.program, made.keep)
     assert found.thread > 0 and found.bytes(4) - found.bytes(2) == 2 * found.thread
     assert not set(found.own) & {*made.program.arguments, *made.keep}
@@ -68,7 +68,7 @@ def test_parts_of_a_footprint():
 
 def test_growable_tapes_are_not_in_it():
     bound = bind(grown, (ROWS[0],), {})
-    made = derive(grown, bound, Wish(("x",), reduce="sum"))
+    made = derive(grown, bound, Request(("x",), reduce="sum"))
     held = made.measured(bound).program - footprint(made.program, made.keep).bytes(1)
     assert held >= made.compiled().tape_peak > 0
 
@@ -82,6 +82,6 @@ def test_memory_the_system_does_not_have_is_an_error():
 
     x = np.ones(8)
     bound = bind(far, (x,), {})
-    made = derive(far, bound, Wish(("x",), reduce="sum"))
+    made = derive(far, bound, Request(("x",), reduce="sum"))
     with pytest.raises(MemoryLimitError, match="not available"):
         made.measured(bound)

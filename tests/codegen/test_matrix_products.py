@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Lib
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, derive, primal
+from sdfgad.pipeline import Request, derive, primal
 from sdfgad.testing import check_grads
 
 N = 40
@@ -79,7 +79,7 @@ def arguments(complex_: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 def products(fn: Callable[..., Any]) -> int:
     """How many products the gradient has."""
-    made = derive(fn, bind(fn, arguments(), {}), Wish(("A", "B")))
+    made = derive(fn, bind(fn, arguments(), {}), Request(("A", "B")))
     return sum(isinstance(s, Lib) for s in statements(made.program.body))
 
 

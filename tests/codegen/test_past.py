@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.buffers import room
+from sdfgad.calls.buffers import room
 from sdfgad.codegen import past
 from sdfgad.codegen.build import SOURCE
 from sdfgad.codegen.cpp import Frame

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 
 POINTS, CALLS, THREADS = 200_000, 100, (1, 2, 4, 8)
 
@@ -31,7 +31,7 @@ def x() -> np.ndarray:
 
 @pytest.mark.parametrize("function", [slices, loop])
 def test_every_call_gives_the_same_at_every_number_of_threads(function, x: np.ndarray) -> None:
-    made = derive(function, bind(function, (x,), {}), Wish(("x",)))
+    made = derive(function, bind(function, (x,), {}), Request(("x",)))
     assert "#pragma omp parallel" in source(lower(made.program, made.keep))
     expected = np.zeros(POINTS)
     expected[1:] += x[:-1]

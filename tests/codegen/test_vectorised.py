@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from npbench_suite.kernel import load
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.build import SOURCE, Meta, compile_source, flags, include_flags
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
 from sdfgad.codegen.toolchain import find_compiler, run
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
 
 LOOP = re.compile(r"\s*for \(int64_t (\w+) = .*\1\+\+\) \{")
 SHARED = re.compile(r"\s*#pragma omp (parallel )?for")
@@ -33,7 +33,7 @@ SHORT = 16
 def test_hot_loops_are_vectorised(name: str, tmp_path: Path) -> None:
     kernel = load(name)
     bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("M")))
-    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    made = derive(kernel.program, bound, Request(kernel.wrt, kernel.output, "sum"))
     check_hot_loops(made, tmp_path, 2)
 
 
@@ -47,7 +47,7 @@ def test_choices_by_several_conditions_are_vectorised(tmp_path: Path) -> None:
 
     x, y = np.random.default_rng(0).random((2, 256))
     bound = bind(forces, (x, y, np.arange(256) % 2), {})
-    check_hot_loops(derive(forces, bound, Wish(("x", "y"))), tmp_path, 1)
+    check_hot_loops(derive(forces, bound, Request(("x", "y"))), tmp_path, 1)
 
 
 def test_signs_are_chosen_in_lanes_of_their_own_width(tmp_path: Path) -> None:

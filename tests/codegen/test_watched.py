@@ -10,11 +10,11 @@ import pytest
 from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load as kernel_of
 from npbench_suite.kernel import names
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen import nests, tile_loops
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Loop, Program, Range
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 from tests.codegen.build_programs import F8, load, mapped, mul, program, span, store
 from tests.codegen.test_row_updates import PROGRAMS, sample
 from tests.programs.row_updates import written
@@ -74,7 +74,7 @@ def clean(found: Found) -> bool:
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_updates_of_rows(function: Callable[..., float], tmp_path: Path) -> None:
     bound = bind(function, sample(), {})
-    assert clean(watch_gradient(derive(function, bound, Wish(("c", "d"))), bound, tmp_path))
+    assert clean(watch_gradient(derive(function, bound, Request(("c", "d"))), bound, tmp_path))
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_updates_of_rows(function: Callable[..., float], tmp_path: Path) -> None
 def test_random_updates_of_rows(number: int, tmp_path: Path) -> None:
     function, random = program_of(written(number), tmp_path, number), np.random.default_rng(number)
     bound = bind(function, (random.random((80, 80)) * 0.1, random.random(20) * 0.5, random.random((80, 80))), {})
-    assert clean(watch_gradient(derive(function, bound, Wish(("c", "d"))), bound, tmp_path))
+    assert clean(watch_gradient(derive(function, bound, Request(("c", "d"))), bound, tmp_path))
 
 
 @pytest.mark.slow
@@ -90,5 +90,5 @@ def test_random_updates_of_rows(number: int, tmp_path: Path) -> None:
 def test_gradients_of_the_suite(name: str, tmp_path: Path) -> None:
     kernel = kernel_of(name)
     bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("S")))
-    assert clean(watch_gradient(derive(kernel.program, bound, Wish(wanted(kernel), kernel.output, "sum")), bound,
+    assert clean(watch_gradient(derive(kernel.program, bound, Request(wanted(kernel), kernel.output, "sum")), bound,
                                 tmp_path))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 
 
 def steps(u, n):
@@ -45,7 +45,7 @@ def main(name: str) -> None:
     fn = globals()[name]
     args = ARGUMENTS[name]()
     bound = bind(fn, args, {})
-    made = derive(fn, bound, Wish(tuple(bound.leaves), reduce="sum"))
+    made = derive(fn, bound, Request(tuple(bound.leaves), reduce="sum"))
     made.compiled()
     given = sum(a.nbytes for a in args if isinstance(a, np.ndarray))
     before = _status("VmRSS") - given

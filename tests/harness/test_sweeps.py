@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from npbench_suite import kernel as suite
 from npbench_suite.harness import memory_sweep, plan_sweep
-from sdfgad.results import Gradients
+from sdfgad.calls.results import Gradients
 
 
 @pytest.fixture(scope="module")

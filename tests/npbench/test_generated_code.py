@@ -8,10 +8,10 @@ import pytest
 
 from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load, names
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.generate import source
 from sdfgad.codegen.lower import lower
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
 from tests.support.thresholds import change
 
 # Its arrays shrink with the data.
@@ -25,7 +25,7 @@ STORES_NOTHING = ("lu", "cholesky", "trisolv", "jacobi_2d", "heat_3d", "fdtd_2d"
 def gradient_of(name: str) -> Derivative:
     kernel = load(name)
     bound = bind(kernel.program, (), kernel.sample(np.random.default_rng(0), 0))
-    return derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    return derive(kernel.program, bound, Request(kernel.wrt, kernel.output, "sum"))
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -35,7 +35,7 @@ def test_no_atomics(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, parallel_work=0)
     kernel = load(name)
     bound = bind(kernel.program, (), kernel.initialize(**kernel.sizes("S")))
-    made = derive(kernel.program, bound, Wish(wanted(kernel), kernel.output, "sum"))
+    made = derive(kernel.program, bound, Request(wanted(kernel), kernel.output, "sum"))
     text = source(lower(made.program, made.keep))
     assert "#pragma omp parallel" in text
     assert not ATOMIC.findall(text)
@@ -69,12 +69,12 @@ def test_products_are_library_calls(name: str) -> None:
     kernel = load(name)
     sizes = {k: max(24, v // 20) for k, v in kernel.sizes("S").items()}
     bound = bind(kernel.program, (), kernel.initialize(**sizes))
-    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, seeds=True))
+    made = derive(kernel.program, bound, Request(kernel.wrt, kernel.output, seeds=True))
     assert lower(made.program, made.keep).uses_blas
 
 
 def test_the_gradient_of_a_plain_sum_of_a_product_needs_sums_only() -> None:
     kernel = load("gemm")
     bound = bind(kernel.program, (), kernel.initialize(NI=30, NJ=40, NK=50))
-    made = derive(kernel.program, bound, Wish(kernel.wrt, kernel.output, "sum"))
+    made = derive(kernel.program, bound, Request(kernel.wrt, kernel.output, "sum"))
     assert not lower(made.program, made.keep).uses_blas

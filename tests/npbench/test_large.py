@@ -65,10 +65,10 @@ def test_forward_and_reverse_mode_agree(name: str, preset: str) -> None:
 def test_a_gradient_alone_with_its_value_and_on_one_thread(name: str, preset: str) -> None:
     kernel = load(name)
     values = arguments(kernel, preset)
-    wish: dict[str, Any] = {"wrt": active(kernel), "output": kernel.output, "reduce": "sum"}
-    alone = sdfgad.grad(kernel.program, **wish)(*values.values())
-    _, together = sdfgad.value_and_grad(kernel.program, **wish)(*values.values())
+    request: dict[str, Any] = {"wrt": active(kernel), "output": kernel.output, "reduce": "sum"}
+    alone = sdfgad.grad(kernel.program, **request)(*values.values())
+    _, together = sdfgad.value_and_grad(kernel.program, **request)(*values.values())
     with sdfgad.config(num_threads=1):
-        single = sdfgad.grad(kernel.program, **wish)(*values.values())
+        single = sdfgad.grad(kernel.program, **request)(*values.values())
     close(alone, together, 1e-9)
     close(alone, single, 1e-12)

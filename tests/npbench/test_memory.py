@@ -7,11 +7,11 @@ import pytest
 
 import sdfgad
 from npbench_suite.kernel import Kernel, load
-from sdfgad.arguments import Bound, bind
+from sdfgad.calls.arguments import Bound, bind
 from sdfgad.codegen.arena import LINE
 from sdfgad.codegen.footprint import footprint
 from sdfgad.ir.walk import all_writes
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.pipeline import Derivative, Request, derive
 from tests.npbench.calls import DIFFERENTIABLE, sample
 
 # Its arrays shrink with the data.
@@ -23,7 +23,7 @@ CASES = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in 
 
 def derived(kernel: Kernel, arguments: dict[str, Any]) -> tuple[Derivative, Bound]:
     bound = bind(kernel.program, tuple(arguments.values()), {})
-    return derive(kernel.program, bound, Wish(tuple(kernel.wrt), kernel.output, "sum")), bound
+    return derive(kernel.program, bound, Request(tuple(kernel.wrt), kernel.output, "sum")), bound
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,7 +7,7 @@ from statistics import median
 
 import sdfgad
 from npbench_suite.perf.interleave import Call, interleaved
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.errors import SdfgadError
 from sdfgad.pipeline import Derivative
 from sdfgad.transform.passes import Application, leaving_out, watching

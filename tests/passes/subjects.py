@@ -11,8 +11,8 @@ from typing import Any
 from npbench_suite import applications
 from npbench_suite import kernel as npbench
 from npbench_suite.harness.case import wanted
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Derivative, Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Derivative, Request, derive
 from tests.programs.examine import Task
 from tests.programs.running import load, wrt_of
 from tests.support.traps import TRAPS
@@ -35,14 +35,14 @@ class Subject:
         """For people."""
         return self.name if self.group in (NPBENCH, APPLICATIONS) else f"{self.group} {self.name}"
 
-    def given(self) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+    def given(self) -> tuple[Callable[..., Any], tuple[Any, ...], Request]:
         """The function, arguments for it, and what to differentiate."""
         return _GIVEN[self.group](self)
 
     def derived(self) -> Derivative:
         """Its gradient, which is not compiled yet."""
-        function, arguments, wish = self.given()
-        return derive(function, bind(function, arguments, {}), wish)
+        function, arguments, request = self.given()
+        return derive(function, bind(function, arguments, {}), request)
 
 
 def subjects(random: int) -> Iterator[Subject]:
@@ -53,20 +53,20 @@ def subjects(random: int) -> Iterator[Subject]:
     yield from (Subject(HELD_OUT, f"{seed}:{RANDOM_SIZES[seed % 2]}") for seed in range(random))
 
 
-def _benchmark(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+def _benchmark(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Request]:
     kernel = npbench.load(subject.name)
     arguments = kernel.initialize(**kernel.sizes(subject.preset))
-    return kernel.program, tuple(arguments.values()), Wish(wanted(kernel), kernel.output, "sum")
+    return kernel.program, tuple(arguments.values()), Request(wanted(kernel), kernel.output, "sum")
 
 
-def _application(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+def _application(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Request]:
     found = applications.load(subject.name)
-    return found.program, tuple(found.at("usual").values()), Wish(found.wrt)
+    return found.program, tuple(found.at("usual").values()), Request(found.wrt)
 
 
-def _trap(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+def _trap(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Request]:
     trap = TRAPS[subject.name]
-    return trap.program, (trap.x.copy(),), Wish(("x",))
+    return trap.program, (trap.x.copy(),), Request(("x",))
 
 
 @cache
@@ -75,12 +75,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
-def _random(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Wish]:
+def _random(subject: Subject) -> tuple[Callable[..., Any], tuple[Any, ...], Request]:
     seed, size = map(int, subject.name.split(":"))
     task = Task(seed, size)
     function = load(task.text, Path(_folder().name), seed)
     arguments = task.arguments
-    return function, tuple(arguments.values()), Wish(wrt_of(arguments), None, "sum")
+    return function, tuple(arguments.values()), Request(wrt_of(arguments), None, "sum")
 
 
 _GIVEN = {NPBENCH: _benchmark, APPLICATIONS: _application, "traps": _trap, HELD_OUT: _random}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Pop, Push
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 from sdfgad.testing import check_grads
 from tests.data import early_programs as programs
 from tests.reverse.test_loop_modes import derived, gradients, offered
@@ -78,7 +78,7 @@ def test_parallel_kernels_fill_tapes(fn):
 
 def roles(fn, args) -> set[str]:
     """Of what holds the old values of x."""
-    made = derive(fn, bind(fn, args, {}), Wish(("x",)))
+    made = derive(fn, bind(fn, args, {}), Request(("x",)))
     return {made.program.arrays[k.tape].role for k in made.made.kept if k.array == "x" and not k.again}
 
 
@@ -116,7 +116,7 @@ def test_loops_that_run_to_their_end_have_boxes():
 
 def test_a_tape_is_as_long_as_the_loop_that_ran():
     bound = bind(settled, (np.full(2000, 0.5), 100_000), {})
-    made = derive(settled, bound, Wish(("x",)))
+    made = derive(settled, bound, Request(("x",)))
     assert made.measured(bound).peak_bytes < 20 * 8 * 2000
     assert made.plan.predicted.unbounded
 
@@ -134,6 +134,6 @@ def falling(x, most):
 def test_entries_are_no_longer_than_what_is_overwritten(tapes):
     n, most = 300, 2
     bound = bind(falling, (np.full(n, 0.999), most), {})
-    made = derive(falling, bound, Wish(("x",)))
+    made = derive(falling, bound, Request(("x",)))
     made.measured(bound)
     assert made.compiled().tape_peak == most * 8 * n * (n - 1) // 2

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 from tests.support.oracle import numerical_gradient
 
 N, STEPS = 6, 3
@@ -64,7 +64,7 @@ def not_a_box(x, y):
     (written_between, [2, 5]), (not_a_box, [2, 2])])
 def test_one_record_holds_what_fills_a_box_if_nobody_looks_meanwhile(f, tapes):
     x, y = np.linspace(0.3, 0.9, N), np.linspace(0.8, 0.4, N)
-    made = derive(f, bind(f, (x, y), {}), Wish(("x", "y")))
+    made = derive(f, bind(f, (x, y), {}), Request(("x", "y")))
     kept = [i for i in made.plan.problem.items if i.name.startswith("x@")]
     assert [i.bytes for i in kept] == [8 * STEPS * n for n in tapes]
     grads = sdfgad.grad(f, wrt=("x", "y"))(x.copy(), y.copy())
@@ -73,7 +73,7 @@ def test_one_record_holds_what_fills_a_box_if_nobody_looks_meanwhile(f, tapes):
 
 
 def test_a_record_of_a_box_is_read_where_it_is():
-    made = derive(turned, bind(turned, (np.ones(N), np.ones(N)), {}), Wish(("x", "y")))
+    made = derive(turned, bind(turned, (np.ones(N), np.ones(N)), {}), Request(("x", "y")))
     assert [a.shape for n, a in made.program.arrays.items() if n.startswith("tape")] == [(STEPS, N)]
 
 
@@ -102,6 +102,6 @@ def left_over(x):
 @pytest.mark.parametrize(("f", "versions"), [(local, 1), (left_over, 0)])
 def test_what_is_made_afresh_in_parts_has_versions(f, versions):
     x = np.linspace(0.3, 0.9, N)
-    made = derive(f, bind(f, (x,), {}), Wish(("x",)))
+    made = derive(f, bind(f, (x,), {}), Request(("x",)))
     assert sum(n.startswith("speed") and a.shape == (STEPS, N) for n, a in made.program.arrays.items()) == versions
     np.testing.assert_allclose(sdfgad.grad(f)(x.copy()), numerical_gradient(f, (x,)), rtol=1e-7, atol=1e-10)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import planning
 from sdfgad.checkpoint import streaming
 from sdfgad.checkpoint.modes import SEGMENTS
 from sdfgad.checkpoint.roofline import Machine
+from sdfgad.plans import planning
 
 SLOW_MEMORY = Machine(1e8, 1e12)
 RECORDS = 20_000

@@ -289,8 +289,8 @@ def test_one_of_two_can_be_stored():
     pinned = sdfgad.plan(two_fields_exchanged, x12(), store=(name,))
     assert undone_in(pinned) == ["u"]
     expected = sdfgad.grad(two_fields_exchanged)(x12())
-    for wish in ("u", "v", name):
-        np.testing.assert_array_equal(sdfgad.grad(two_fields_exchanged, store=wish)(x12()), expected)
+    for request in ("u", "v", name):
+        np.testing.assert_array_equal(sdfgad.grad(two_fields_exchanged, store=request)(x12()), expected)
 
 
 def test_limits_below_what_is_stored():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sdfgad.analysis.access import sites
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
 from sdfgad.codegen.targets import CPU
 from sdfgad.errors import PlanNotExecutable
@@ -15,9 +15,9 @@ from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Loop, Map, Store, While
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, resolve_outputs
+from sdfgad.pipeline import Request, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
-from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
 from sdfgad.transform.stages import TRIM, prepare_program
 
 MOST_PLANS, MOST_TIDIED = 40, 12
@@ -149,10 +149,10 @@ every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f
 def derived(fn, args, modes=None, undone=frozenset(), spill=False) -> tuple[Gradient, tuple[str, ...]]:
     bound = bind(fn, args, {})
     parsed = parse(fn, tuple(bound.values.values()))
-    parsed, outputs = resolve_outputs(parsed, Wish((), None, "sum"))
+    parsed, outputs = resolve_outputs(parsed, Request((), None, "sum"))
     wrt = tuple(parsed.traced[n] for n, v in bound.leaves.items() if n in parsed.traced and np.ndim(v))
     program = prepare_program(parsed.program, outputs).but(returns=outputs)
-    return gradient(program, Request(wrt, outputs, spill=spill), frozenset(), modes or {}, undone), wrt
+    return gradient(program, ReverseRequest(wrt, outputs, spill=spill), frozenset(), modes or {}, undone), wrt
 
 
 def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:

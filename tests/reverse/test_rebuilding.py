@@ -6,8 +6,8 @@ import pytest
 
 import sdfgad
 from npbench_suite import kernel as suite
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 from sdfgad.testing import check_grads
 
 KERNEL = suite.load("nbody")
@@ -18,7 +18,7 @@ DISTANCES, POWERS = ("dx", "dy", "dz"), ("inv_r3",)
 @pytest.mark.parametrize("asked", [DISTANCES, POWERS, DISTANCES + POWERS, ("dx", "inv_r3_1_1")], ids="-".join)
 def test_what_is_made_again_is_not_recorded_beside(asked):
     bound = bind(KERNEL.program, tuple(KERNEL.initialize(**KERNEL.sizes("S")).values()), {})
-    choice = derive(KERNEL.program, bound, Wish(KERNEL.wrt, output=KERNEL.output, reduce="sum")).choice
+    choice = derive(KERNEL.program, bound, Request(KERNEL.wrt, output=KERNEL.output, reduce="sum")).choice
     able = frozenset(k.name for k in choice.emit(frozenset(), {}, frozenset()).made.kept if k.recomputable)
     chosen = frozenset(n for n in able if n.startswith(asked))
     made = choice.emit(chosen, {}, frozenset())
@@ -32,11 +32,11 @@ def test_what_is_made_again_is_not_recorded_beside(asked):
 @pytest.mark.parametrize("percent", [60, 15])
 def test_limits_are_kept_where_values_are_made_again(percent):
     args = KERNEL.initialize(**KERNEL.sizes("S")).values()
-    wish = {"wrt": KERNEL.wrt, "output": KERNEL.output, "reduce": "sum"}
-    plan = sdfgad.grad(KERNEL.program, **wish).plan(*args)
+    request = {"wrt": KERNEL.wrt, "output": KERNEL.output, "reduce": "sum"}
+    plan = sdfgad.grad(KERNEL.program, **request).plan(*args)
     least = plan.outlook.floor_bytes
     limit = least + (plan.predicted.peak_bytes - least) * percent // 100
-    found = sdfgad.grad(KERNEL.program, **wish, memory_limit=limit).measure(*args)
+    found = sdfgad.grad(KERNEL.program, **request, memory_limit=limit).measure(*args)
     assert {"dx_2", "inv_r3_1_1"} & {n for n, how in found.decisions.items() if how == "recompute"}
     assert found.measured.peak_bytes == found.predicted.peak_bytes <= limit
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
-from sdfgad.pipeline import Wish, derive
+from sdfgad.calls.arguments import bind
+from sdfgad.pipeline import Request, derive
 from tests.support.oracle import numerical_gradient
 
 ROWS, COLUMNS, STEPS = 6, 5, 3
@@ -21,7 +21,7 @@ def by_columns(a):
 
 def test_a_sweep_over_columns_is_kept_row_by_row():
     a = np.random.default_rng(0).uniform(0.5, 1.0, (ROWS, COLUMNS))
-    made = derive(by_columns, bind(by_columns, (a,), {}), Wish(("a",)))
+    made = derive(by_columns, bind(by_columns, (a,), {}), Request(("a",)))
     tapes = [array.shape for name, array in made.program.arrays.items() if name.startswith("tape")]
     assert tapes == [(STEPS, ROWS, COLUMNS)]
     np.testing.assert_allclose(sdfgad.grad(by_columns)(a), 27 * a ** 26, rtol=1e-12)
@@ -66,4 +66,4 @@ def test_a_tape_of_rows_whose_bounds_move_has_room_for_what_they_reach(f):
 
 def _program(f):
     a, y = np.ones((ROWS, ROWS)), np.ones(ROWS)
-    return derive(f, bind(f, (a, y), {}), Wish(("a", "y"))).program
+    return derive(f, bind(f, (a, y), {}), Request(("a", "y"))).program

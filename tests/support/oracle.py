@@ -18,7 +18,7 @@ from sdfgad.ir.program import Array, Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
 from sdfgad.reverse.forward_mode import tangent
-from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.stages import TRIM, prepare_program
@@ -103,7 +103,7 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     """
     views = tuple(views_of(program.returns))
     ready = prepare_program(program, views) if fused else normalise(program)
-    made = gradient(ready, Request(tuple(wrt), views, seeds, True), recompute, undone=undone)
+    made = gradient(ready, ReverseRequest(tuple(wrt), views, seeds, True), recompute, undone=undone)
     verify(made.program, "gradient", DERIVED)
     kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
     lean = remove_dead_code(made.program.but(live_out=frozenset(kept)))

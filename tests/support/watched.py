@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sdfgad.arguments import Bound
+from sdfgad.calls.arguments import Bound
+from sdfgad.calls.bindings import bindings
 from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.build import FLAGS, include_flags, runtime_text
 from sdfgad.codegen.cache import key_of, publish
@@ -22,7 +23,6 @@ from sdfgad.codegen.toolchain import find_compiler
 from sdfgad.ir.program import Array, Program
 from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Derivative
-from sdfgad.places import places
 
 THREADS = 3
 RESULTS = ("alone", "several")
@@ -108,7 +108,7 @@ def watch_gradient(made: Derivative, bound: Bound, folder: Path) -> Found:
     """Run a gradient once on the arguments it was derived for."""
     program = made.program
     written = frozenset(program.arguments) & all_writes(program.body)
-    memory = places(program, made.parsed, made.keep, written).fill(bound, frozenset(), None)
+    memory = bindings(program, made.parsed, made.keep, written).fill(bound, frozenset(), None)
     return watch(program, made.keep, memory, folder, frozenset((*made.keep, *program.arguments)))
 
 

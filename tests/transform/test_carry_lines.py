@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 from sdfgad.transform.sums.joined_sums import join_sums
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
@@ -77,7 +77,7 @@ def ratio(x):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_value_and_gradient_of_two_sums_over_an_array(threads: int) -> None:
     x = np.random.default_rng(0).random(200_000)
-    made = derive(ratio, bind(ratio, (x,), {}), Wish(("x",), value=True)).program
+    made = derive(ratio, bind(ratio, (x,), {}), Request(("x",), value=True)).program
     assert any(isinstance(s, Map) and [p.op for p in s.body] == ["+", "+"] for s in statements(made.body))
     with sdfgad.config(num_threads=threads):
         value, gradient = sdfgad.value_and_grad(ratio)(x)

@@ -4,10 +4,10 @@ from __future__ import annotations
 import numpy as np
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 from sdfgad.transform.rows.ragged import merge_ragged
 from tests.support.build import F8, I8, at, each, number_at, one, position, put, span
 from tests.support.oracle import check_same
@@ -66,8 +66,8 @@ def test_the_gradient_of_a_sparse_product_walks_its_rows_once():
 
     start, column = np.array([0, 2, 2, 5]), np.array([0, 3, 1, 2, 3])
     value, x = np.linspace(1.0, 2.0, 5), np.linspace(2.0, 3.0, 4)
-    wish = Wish(("value", "x"))
-    program = derive(product, bind(product, (start, column, value, x), {}), wish).program
+    request = Request(("value", "x"))
+    program = derive(product, bind(product, (start, column, value, x), {}), request).program
     assert sum(isinstance(s, Map) and any(r.stop.elems for r in s.domain) for s in statements(program.body)) == 1
     dvalue, dx = sdfgad.grad(product, wrt=("value", "x"))(start, column, value, x)
     np.testing.assert_allclose(dvalue, x[column], rtol=1e-15)

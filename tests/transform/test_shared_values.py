@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
-from sdfgad.pipeline import Wish, derive
+from sdfgad.pipeline import Request, derive
 from sdfgad.transform.fusion.shared_values import share_values
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, one, put, repeat, span, total, when
 from tests.support.oracle import check_same
@@ -99,7 +99,7 @@ def test_two_histograms_find_their_bins_once():
         return np.sum(np.histogram(radius, 5, weights=data)[0] / np.histogram(radius, 5)[0])
 
     radius, data = np.tile(np.linspace(0.0, 1.0, 10), 2), np.linspace(1.0, 2.0, 20)
-    program = derive(means, bind(means, (radius, data), {}), Wish(("data",))).program
+    program = derive(means, bind(means, (radius, data), {}), Request(("data",))).program
     assert len([n for n, a in program.arrays.items() if a.dtype.kind == "i" and a.shape == (20,)]) <= 3
     bins = np.minimum((radius * 5).astype(int), 4)
     expected = 1.0 / np.bincount(bins)[bins]

@@ -9,7 +9,7 @@ import pytest
 
 import sdfgad
 import sdfgad.transform.stages
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.targets import CPU
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program, Range

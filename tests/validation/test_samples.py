@@ -10,11 +10,11 @@ import pytest
 
 from npbench_suite.kernel import load
 from sdfgad import pipeline
-from sdfgad.arguments import bind
+from sdfgad.calls.arguments import bind
 from sdfgad.frontend import parse
+from sdfgad.plans.request import Request
 from sdfgad.thresholds import LEAST, changed
 from sdfgad.transform.passes import watching
-from sdfgad.wish import Wish
 from tests.npbench.calls import DIFFERENTIABLE, active, sample
 from tests.support.passes import PASSES
 from tests.support.traps import TRAPS
@@ -28,13 +28,13 @@ SAMPLES = dict.fromkeys((*(f"{name}-0" for name in DIFFERENTIABLE if name != REF
                          *(name for name in WITNESSES if "-" in name)))
 
 
-def validate(function: Callable[..., Any], arguments: Mapping[str, Any], wish: Wish) -> Validator:
+def validate(function: Callable[..., Any], arguments: Mapping[str, Any], request: Request) -> Validator:
     """Derive a program, each pass watched."""
     bound = bind(function, tuple(arguments.values()), {})
     parsed = parse(function, tuple(arguments.values()))
     watch = Validator({array: np.asarray(bound.leaves[leaf]) for leaf, array in parsed.traced.items()})
     with watching(watch):
-        pipeline.derive(function, bound, wish)
+        pipeline.derive(function, bound, request)
     return watch
 
 
@@ -45,7 +45,7 @@ def validate_sample(case: str) -> Validator:
     arguments = sample(kernel, int(size), wide=True)
     if name == "channel_flow":  # nearer to the steady flow, so that the loop ends after a few steps
         arguments["u"] = 1.98 * arguments["u"]
-    return validate(kernel.program, arguments, Wish(active(kernel), kernel.output, "sum"))
+    return validate(kernel.program, arguments, Request(active(kernel), kernel.output, "sum"))
 
 
 @pytest.mark.parametrize("case", SAMPLES)
@@ -64,14 +64,14 @@ def test_passes_keep_the_meaning_of_benchmark_programs_with_usual_thresholds(cas
 def test_passes_keep_the_meaning_of_programs_for_them(name):
     function, arguments = TARGETS[name]
     with changed(LEAST):
-        assert validate(function, arguments, Wish(tuple(arguments))).fired.keys() >= set(WITNESSES[name])
+        assert validate(function, arguments, Request(tuple(arguments))).fired.keys() >= set(WITNESSES[name])
 
 
 @pytest.mark.skipif(not TRAPS, reason="the traps do not lie beside this checkout")
 @pytest.mark.parametrize("trap", TRAPS.values(), ids=TRAPS.keys())
 def test_passes_keep_the_meaning_of_traps(trap):
     with changed(LEAST):
-        assert validate(trap.program, {"x": trap.x.copy()}, Wish(("x",))).fired
+        assert validate(trap.program, {"x": trap.x.copy()}, Request(("x",))).fired
 
 
 def test_most_passes_are_seen_to_change_something():

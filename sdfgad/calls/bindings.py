@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdfgad.arguments import Bound, as_input
-from sdfgad.buffers import room
+from sdfgad.calls.arguments import Bound, as_input
+from sdfgad.calls.buffers import room
+from sdfgad.calls.spill import on_disk
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Array, Program
-from sdfgad.spill import on_disk
 
 
 @dataclass(frozen=True)
-class Places:
+class Bindings:
     """What every call needs, looked up once. inputs: names of leaf and array, the array, whether the program writes it.
     made: the arrays that a call makes beside them."""
 
@@ -33,9 +33,9 @@ class Places:
         return memory
 
 
-def places(program: Program, parsed: Parsed, results: tuple[str, ...], written: frozenset[str]) -> Places:
+def bindings(program: Program, parsed: Parsed, results: tuple[str, ...], written: frozenset[str]) -> Bindings:
     """What calls of a program need that fills `results` and changes those of its arguments that are `written`."""
     arrays = program.arrays
     inputs = tuple((leaf, n, arrays[n], n in written) for leaf, n in parsed.traced.items() if n in arrays)
     taken = {n for _, n, _, _ in inputs}
-    return Places(parsed, inputs, tuple(arrays[n] for n in dict.fromkeys(results) if n not in taken))
+    return Bindings(parsed, inputs, tuple(arrays[n] for n in dict.fromkeys(results) if n not in taken))

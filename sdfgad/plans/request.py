@@ -17,7 +17,7 @@ from sdfgad.trees import leaves, sequence
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots."""
 
     wrt: tuple[str, ...]
@@ -31,20 +31,20 @@ class Wish:
     spill: str | None = None
 
 
-def resolve_outputs(parsed: Parsed, wish: Wish) -> tuple[Parsed, tuple[View, ...]]:
+def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:
     """The views to differentiate, and the function with room for those of them that are numbers known beforehand;
     OutputError when the choice is not clear."""
-    if wish.output is None:
+    if request.output is None:
         returns = parsed.program.returns
         found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
         found = found or [n for n in leaves(returns) if is_number(n)]
         if not found:
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
-        entries = wish.output if isinstance(wish.output, (tuple, list)) else (wish.output,)
+        entries = request.output if isinstance(request.output, (tuple, list)) else (request.output,)
         found = [_one_output(parsed, entry) for entry in entries]
     parsed, found = _with_room(parsed, found)
-    if not wish.reduce and not wish.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
+    if not request.reduce and not request.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
         raise OutputError("the output is not one real scalar",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
     return parsed, tuple(found)

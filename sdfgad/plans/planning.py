@@ -24,11 +24,11 @@ from sdfgad.checkpoint.streaming import cached_modes, may_stream
 from sdfgad.checkpoint.verify import verify
 from sdfgad.codegen.targets import this_machine
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UsageError
-from sdfgad.fallback import smaller_modes
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
+from sdfgad.plans.fallback import smaller_modes
 from sdfgad.reverse.problem import open_loops, schedule_of
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.thresholds import thresholds

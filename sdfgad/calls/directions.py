@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import Bound, is_differentiable
+from sdfgad.calls.arguments import Bound, is_differentiable
 from sdfgad.errors import OutputError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.trees import paths

@@ -17,9 +17,9 @@ from sdfgad.checkpoint.solve import Bounds, Planner, between
 from sdfgad.checkpoint.verify import Verdict, verify
 from sdfgad.config import config, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
-from sdfgad.planning import Choice, Emission
+from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.timeline import timeline_of
 from sdfgad.reverse.problem import open_loops
-from sdfgad.timeline import timeline_of
 
 PATIENCE = 2.0
 """Seconds one question to the solver may take for a report."""
@@ -36,7 +36,7 @@ USEFUL = 0.01
 
 
 @dataclass(frozen=True)
-class Found:
+class Alternative:
     """A gradient program, and how the solver's model sees it."""
 
     choice: Choice
@@ -71,7 +71,7 @@ class Found:
 def told(plan: Plan, choice: Choice, emission: Emission, about: About) -> Plan:
     """The plan with what a report needs; the solver is asked again only when somebody reads it."""
     plain = replace(plan, about=about)
-    return replace(plain, look=lambda: outlook_of(Found(choice, emission, plain)))
+    return replace(plain, look=lambda: outlook_of(Alternative(choice, emission, plain)))
 
 
 def forward_seconds(choice: Choice) -> float:
@@ -79,7 +79,7 @@ def forward_seconds(choice: Choice) -> float:
     return max(seconds_of(choice.plain.body, choice.plain.arrays, choice.machine.seconds), 1e-12)
 
 
-def outlook_of(found: Found, whole: tuple[FrontPoint, ...] | None = None) -> Outlook:
+def outlook_of(found: Alternative, whole: tuple[FrontPoint, ...] | None = None) -> Outlook:
     """Everything a report tells about a plan. whole: the front, where it is known; else the points to either side."""
     choice, schedule = found.choice, found.schedule
     began = time.monotonic()
@@ -102,7 +102,7 @@ def _extra_seconds(schedule: SchedulePlan) -> dict[str, float]:
     return found
 
 
-def front(choice: Choice, points: int) -> list[Found]:
+def front(choice: Choice, points: int) -> list[Alternative]:
     """Executable plans, none of which is both smaller and faster than another, from the fastest to the smallest."""
     schedules = Planner(choice.question).front(Bounds(), max(points - 1, 2)) if choice.question.items else []
     found = [f for s in schedules if (f := _emitted(choice, s)) is not None]
@@ -111,7 +111,7 @@ def front(choice: Choice, points: int) -> list[Found]:
     return _spread(_useful(_undominated(found)), points)
 
 
-def _spread(found: list[Found], points: int) -> list[Found]:
+def _spread(found: list[Alternative], points: int) -> list[Alternative]:
     """So many of them, both ends among them."""
     if len(found) <= points:
         return found
@@ -127,15 +127,15 @@ def plans_on_front(choice: Choice, about: About, points: int) -> list[Plan]:
     return [replace(f.plan, about=about, look=partial(outlook_of, f, whole)) for f in found]
 
 
-def _undominated(found: list[Found]) -> list[Found]:
-    kept: list[Found] = []
+def _undominated(found: list[Alternative]) -> list[Alternative]:
+    kept: list[Alternative] = []
     for one in sorted(found, key=lambda f: (f.seconds, f.emission.peak)):
         if not kept or one.emission.peak < kept[-1].emission.peak:
             kept.append(one)
     return kept
 
 
-def _useful(found: list[Found]) -> list[Found]:
+def _useful(found: list[Alternative]) -> list[Alternative]:
     """Without points that are hardly different from their neighbours; the ends stay."""
     kept = found[:1]
     for one in found[1:-1]:
@@ -145,12 +145,12 @@ def _useful(found: list[Found]) -> list[Found]:
     return kept + found[1:][-1:]
 
 
-def _as_found(choice: Choice, emission: Emission, schedule: SchedulePlan | None = None) -> Found:
+def _as_found(choice: Choice, emission: Emission, schedule: SchedulePlan | None = None) -> Alternative:
     plan = replace(choice.plan(emission, schedule), limit_bytes=emission.peak, policy="a point on the front")
-    return Found(choice, emission, plan)
+    return Alternative(choice, emission, plan)
 
 
-def _emitted(choice: Choice, schedule: SchedulePlan | None) -> Found | None:
+def _emitted(choice: Choice, schedule: SchedulePlan | None) -> Alternative | None:
     """The program of a schedule; None when the emission cannot follow it."""
     if schedule is None:
         return None
@@ -161,7 +161,7 @@ def _emitted(choice: Choice, schedule: SchedulePlan | None) -> Found | None:
     return _as_found(choice, emission, replace(schedule, limit_bytes=emission.peak))
 
 
-def _floor(found: Found) -> Found:
+def _floor(found: Alternative) -> Alternative:
     """The smallest program known; this very one when nothing else can be made."""
     choice = found.choice
     try:
@@ -171,7 +171,7 @@ def _floor(found: Found) -> Found:
     return _as_found(choice, smallest) if smallest.peak < found.emission.peak else found
 
 
-def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPoint]:
+def _neighbours(found: Alternative, floor: Alternative, deadline: float) -> Iterator[FrontPoint]:
     """The nearest points of the whole front to either side: faster with more bytes, and with fewer. The ends where the
     next ones are no different."""
     choice, peak = found.choice, found.emission.peak
@@ -191,7 +191,7 @@ def _neighbours(found: Found, floor: Found, deadline: float) -> Iterator[FrontPo
             break
 
 
-def _fastest_within(choice: Choice, limit: int, deadline: float) -> Found | None:
+def _fastest_within(choice: Choice, limit: int, deadline: float) -> Alternative | None:
     """None when time is up, too."""
     if time.monotonic() > deadline:
         return None

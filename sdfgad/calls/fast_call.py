@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.arguments import BY_VALUE, Bound, in_order, positional
-from sdfgad.buffers import LEAST_BYTES, room
+from sdfgad.calls.arguments import BY_VALUE, Bound, in_order, positional
+from sdfgad.calls.bindings import Bindings
+from sdfgad.calls.buffers import LEAST_BYTES, room
 from sdfgad.codegen.program import Executable, address
 from sdfgad.config import thread_count
 from sdfgad.frontend.aliases import extent
 from sdfgad.ir.program import Array
-from sdfgad.places import Places
 
 UNLIKE = object()
 """In place of a result: the call is not like the one before."""
@@ -30,11 +30,11 @@ _FLOATS = (float, np.float64)
 Memory = dict[str, np.ndarray]
 
 
-class Repeat:
+class FastCall:
     """The call of a program with arguments of known kinds. finish: from the arrays afterwards to what the caller gets.
     """
 
-    def __init__(self, fn: Callable[..., Any], by_position: int, places: Places, wanted: Sequence[_Wanted],
+    def __init__(self, fn: Callable[..., Any], by_position: int, places: Bindings, wanted: Sequence[_Wanted],
                  code: Executable, finish: Callable[[Memory], Any]) -> None:
         place = {n: k for k, n in enumerate(code.arguments)}
         self._fn, self._code, self._finish = fn, code, finish
@@ -109,9 +109,9 @@ class Once:
     """How calls of one program are repeated, found out after the first of them."""
 
     def __init__(self) -> None:
-        self._found: list[Repeat | None] = []
+        self._found: list[FastCall | None] = []
 
-    def __call__(self, find: Callable[[], Repeat | None]) -> Repeat | None:
+    def __call__(self, find: Callable[[], FastCall | None]) -> FastCall | None:
         """What `find` gave the first time."""
         if not self._found:
             self._found.append(find())
@@ -151,8 +151,8 @@ class _Wanted:
     guarded: bool = False
 
 
-def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Executable, donate: Collection[str],
-              seen: Iterable[str], finish: Callable[[Memory], Any]) -> Repeat | None:
+def fast_call_of(fn: Callable[..., Any], bound: Bound, places: Bindings, code: Executable, donate: Collection[str],
+              seen: Iterable[str], finish: Callable[[Memory], Any]) -> FastCall | None:
     """How to call the program again with arguments like those of `bound`; `finish` looks at the arrays `seen`.
 
     None unless each argument is a float, an array in its usual form that the program takes as it is, or is built into
@@ -167,7 +167,7 @@ def repeat_of(fn: Callable[..., Any], bound: Bound, places: Places, code: Execut
     complete = len(known) == len(wanted) and arrays.issuperset(seen) and \
         arrays | {w.array for w in known if w.array} == set(code.arguments) and \
         all(a.role != "disk" for a in places.made)
-    return Repeat(fn, by_position, places, known, code, finish) if complete and by_position is not None else None
+    return FastCall(fn, by_position, places, known, code, finish) if complete and by_position is not None else None
 
 
 def _wanted(name: str, value: Any, inputs: Mapping[str, tuple[str, Array, bool]],

@@ -16,15 +16,15 @@ from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
-from sdfgad.planning import Choice, Emission, Finished
+from sdfgad.plans.planning import Choice, Emission, Finished
+from sdfgad.plans.request import Request
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.recorded_copies import record_copies
-from sdfgad.reverse.sweeps import Gradient, Request, gradient
+from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
 from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
 from sdfgad.transform.stages import TRIM, prepare_program
-from sdfgad.wish import Wish
 
 
 @dataclass(frozen=True)
@@ -34,49 +34,49 @@ class Recipe:
 
     parsed: Parsed
     outputs: tuple[View, ...]
-    wish: Wish
+    request: Request
 
     @cached_property
-    def request(self) -> Request:
-        wish = self.wish
-        return Request(tuple(self.parsed.traced[n] for n in wish.wrt), self.outputs,
-                       "arguments" if wish.seeds else "ones", wish.value, wish.reduce is not None,
-                       wish.spill is not None)
+    def reverse_request(self) -> ReverseRequest:
+        request = self.request
+        return ReverseRequest(tuple(self.parsed.traced[n] for n in request.wrt), self.outputs,
+                              "arguments" if request.seeds else "ones", request.value, request.reduce is not None,
+                              request.spill is not None)
 
     @cached_property
     def normal(self) -> Program:
         """The program as the sweeps take it. The value of a reduced objective is made of the outputs; of a plain one it
         is what the function returns."""
         program = prepare_program(self.parsed.program, self.outputs)
-        reduced = self.wish.reduce or self.wish.output is not None
+        reduced = self.request.reduce or self.request.output is not None
         program = program.but(returns=tuple(self.outputs)) if reduced else program
         program = program.but(live_out=frozenset(seen(program, self.outputs)))
-        return applied(record_copies, program, self.request)
+        return applied(record_copies, program, self.reverse_request)
 
     @cached_property
     def code(self) -> str:
         """What tells this recipe from others, for plans that are read back."""
-        return key_of(program_text(self.normal), repr(self.request))
+        return key_of(program_text(self.normal), repr(self.reverse_request))
 
     @cached_property
     def everything(self) -> tuple[Any, ...]:
         """All that decides what the search for the best program finds, this package and the machine aside."""
-        wish = self.wish
-        return (self.parsed.program, self.request, wish.reduce, wish.output is not None, wish.limit,
-                dict(sorted(wish.pins.items())), workers())
+        request = self.request
+        return (self.parsed.program, self.reverse_request, request.reduce, request.output is not None, request.limit,
+                dict(sorted(request.pins.items())), workers())
 
     def choice(self) -> Choice:
         """The search for the best of these programs."""
-        wish = self.wish
-        return Choice(self.emit, self.forward, self.undoable, wish.limit, wish.pins, wish.spill is not None)
+        request = self.request
+        return Choice(self.emit, self.forward, self.undoable, request.limit, request.pins, request.spill is not None)
 
     def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
-        made = gradient(self.normal, self.request, recompute, modes, undone)
+        made = gradient(self.normal, self.reverse_request, recompute, modes, undone)
         verify(made.program, "gradient", DERIVED, verifying())
         return Emission(made, modes, self.finish)
 
     def undoable(self, barred: frozenset[str], bold: bool) -> frozenset[str]:
-        return worth_undoing(self.normal, *self.request.sets(self.normal), barred, bold)
+        return worth_undoing(self.normal, *self.reverse_request.sets(self.normal), barred, bold)
 
     def finish(self, made: Gradient) -> Finished:
         target = chosen()

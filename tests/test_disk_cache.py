@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad import recall
 from sdfgad.checkpoint.roofline import FALLBACK, Machine
 from sdfgad.codegen import cache
 from sdfgad.ir.text import program_text
-from sdfgad.planning import Choice
-from sdfgad.recall import Found, Unknown, digest
+from sdfgad.plans import disk_cache
+from sdfgad.plans.disk_cache import Found, Unknown, digest
+from sdfgad.plans.planning import Choice
 
 pytestmark = pytest.mark.recalls
 Pair = namedtuple("Pair", "first second")
@@ -36,7 +36,7 @@ class State:
 @pytest.fixture(autouse=True)
 def nothing_known(tmp_path, monkeypatch):
     """As in a folder of the test's own, in which the headers that all programs share would be compiled again."""
-    monkeypatch.setattr(recall, "installation", lambda: (str(tmp_path),))
+    monkeypatch.setattr(disk_cache, "installation", lambda: (str(tmp_path),))
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_tape_that_outgrows_the_limit_makes_a_found_program_go_on_too(no_searc
 
 
 def recalled(what, parts, search):
-    return recall.recalled(what, parts, search, {})
+    return disk_cache.recalled(what, parts, search, {})
 
 
 def _searches(values):
@@ -186,7 +186,7 @@ def _searches(values):
 def test_what_is_damaged_is_searched_again(own_cache):
     search, calls = _searches([Found("a")] * 3)
     assert [recalled("test", (1, "x"), search) for _ in range(2)] == ["a", "a"] and len(calls) == 1
-    file = next(own_cache.rglob(recall.FILE))
+    file = next(own_cache.rglob(disk_cache.FILE))
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
     file.write_bytes(bytes(data))
@@ -204,11 +204,11 @@ def test_other_parts_and_other_names_are_other_questions():
 
 def test_what_looked_at_the_speed_of_the_machine_is_that_machines(monkeypatch):
     search, _ = _searches([Found("slow", timed=True), Found("fast", timed=True), Found("never", timed=True)])
-    monkeypatch.setattr(recall, "this_machine", lambda: FALLBACK)
+    monkeypatch.setattr(disk_cache, "this_machine", lambda: FALLBACK)
     assert [recalled("test", 1, search) for _ in range(2)] == ["slow", "slow"]
-    monkeypatch.setattr(recall, "this_machine", lambda: Machine(1e11, 1e11))
+    monkeypatch.setattr(disk_cache, "this_machine", lambda: Machine(1e11, 1e11))
     assert [recalled("test", 1, search) for _ in range(2)] == ["fast", "fast"]
-    monkeypatch.setattr(recall, "this_machine", lambda: FALLBACK)
+    monkeypatch.setattr(disk_cache, "this_machine", lambda: FALLBACK)
     assert recalled("test", 1, search) == "slow"
 
 
@@ -237,7 +237,8 @@ def test_different_values_have_different_digests(one, other):
 
 
 def test_sets_have_one_digest_in_every_process():
-    code = "from sdfgad.recall import digest; print(digest({frozenset(str(k) for k in range(30)): {1.5, 'x', None}}))"
+    code = ("from sdfgad.plans.disk_cache import digest\n"
+            "print(digest({frozenset(str(k) for k in range(30)): {1.5, 'x', None}}))")
     found = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True,
                             capture_output=True, check=True).stdout for seed in ("1", "2")}
     assert len(found) == 1
@@ -245,12 +246,13 @@ def test_sets_have_one_digest_in_every_process():
 
 PROGRAM = """
 import sys, numpy as np, sdfgad
-from sdfgad import pipeline, recall
+from sdfgad import pipeline
+from sdfgad.plans import disk_cache
 from sdfgad.codegen import program
 from npbench_suite.kernel import load
 kernel = load(sys.argv[1])
 arguments = kernel.initialize(**kernel.sizes("S"))
-recall.installation = lambda: (sys.argv[3],)
+disk_cache.installation = lambda: (sys.argv[3],)
 if sys.argv[2] == "again":
     pipeline.Choice.best = program._build = None
 np.set_printoptions(threshold=10**9, floatmode="unique")

@@ -1,0 +1,1 @@
+"""A call: its arguments and what is kept of it, where results go, and what it took."""

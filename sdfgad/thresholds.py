@@ -133,15 +133,15 @@ class Thresholds:
     blocked_iterations: int = _from(8, least=4)
     """Iterations from which on a loop is worth a loop over blocks of them."""
     blocked_statements: int = 8
-    """In the body of a loop that `block_loops` looks at: each is compared with all others, once per part."""
+    """In the body of a loop that `unroll_and_jam` looks at: each is compared with all others, once per part."""
     written_out: int = 32
-    """Points of what is left of four iterations (`block_loops`); more stay a loop."""
+    """Points of what is left of four iterations (`unroll_and_jam`); more stay a loop."""
     at_once: int = _from(16, least=1)
-    """Points of the inner loop of what is done at once (`block_loops`): less does not pay for the rest."""
+    """Points of the inner loop of what is done at once (`unroll_and_jam`): less does not pay for the rest."""
     exchanged_statements: int = 8
     """In an inner loop that `exchange_loops` looks at: each is compared with all others."""
     jammed_stores: int = 12
-    """Of all recurrences that run side by side (`jam_sweeps`): those of more do not fit into the registers."""
+    """Of all recurrences that run side by side (`skew_and_jam`): those of more do not fit into the registers."""
     jammed_bytes: int = 1 << 15
     """Of what sweeps side by side get for themselves, so that it stays in the nearest cache and fits on a stack."""
     kept_terms: int = 64
@@ -238,8 +238,8 @@ class Thresholds:
     places: int = 1 << 24
     """Of an index array that are looked at, at most (`write_out_places`)."""
     restored_bytes: int = 1 << 19
-    """That stay in a near cache (`read_restored`): where a copy is larger, what is looked at again would come from far
-    away again."""
+    """That stay in a near cache (`propagate_restored_copies`): where a copy is larger, what is looked at again would
+    come from far away again."""
     restored_loops: int = 8
     """So many loops are tried, and changed, at most: each trial looks at the whole program."""
     handed_on_pieces: int = 8
@@ -247,15 +247,15 @@ class Thresholds:
     handed_on: float = _from(0.5, least=1.0)
     """Share of the state (`write_ahead`): where more is handed on, the copy stays."""
     exchanged: int = _from(4, least=0)
-    """So many times more elements are exchanged than moved in spite of it (`alternate`)."""
+    """So many times more elements are exchanged than moved in spite of it (`double_buffer`)."""
     copied_pieces: int = 16
-    """Boxes that one copy is made of, at most (`alternate`)."""
+    """Boxes that one copy is made of, at most (`double_buffer`)."""
     contracted_product: int = _from(1 << 15, least=1)
     """Multiplications: loops of fewer stay loops (`contract`)."""
     contracted_extent: int = _from(8, least=1)
     """Likewise of anything thinner than this."""
     sweep_groups: int = _from(4, least=1)
-    """Of sweeps side by side: with fewer, threads would mostly wait for each other (`jam_sweeps`)."""
+    """Of sweeps side by side: with fewer, threads would mostly wait for each other (`skew_and_jam`)."""
     sweep_blocks: int = _from(2, least=1)
     """Likewise, blocks of rows."""
     thinned_tape: int = _from(1 << 24, least=0)
@@ -271,7 +271,7 @@ class Thresholds:
     remade_copies: int = 3
     """Elements stored to make one element again."""
     carried: int = 3
-    """Elements of one array from one iteration to the next (`carry_values`)."""
+    """Elements of one array from one iteration to the next (`replace_by_scalars`)."""
     cases: int = 16
     """Ways in which boxes may coincide that are looked at one by one."""
     inequalities: int = 400

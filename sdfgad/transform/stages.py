@@ -12,20 +12,20 @@ from sdfgad.transform.clearing.clear_rest import clear_rest
 from sdfgad.transform.clearing.cleared_rows import assign_to_rows
 from sdfgad.transform.clearing.known_zeros import assign_to_zeros
 from sdfgad.transform.clearing.only_zeros import drop_zeros
-from sdfgad.transform.clearing.overwritten import remove_overwritten
+from sdfgad.transform.clearing.overwritten import eliminate_dead_stores
 from sdfgad.transform.clearing.zeroing import fold_zeroing
-from sdfgad.transform.copies.alternate import alternate
-from sdfgad.transform.copies.read_kept import read_kept
-from sdfgad.transform.copies.read_restored import read_restored
-from sdfgad.transform.copies.read_shifted import read_shifted
+from sdfgad.transform.copies.double_buffer import double_buffer
+from sdfgad.transform.copies.propagate_kept_copies import propagate_kept_copies
+from sdfgad.transform.copies.propagate_restored_copies import propagate_restored_copies
+from sdfgad.transform.copies.propagate_shifted_copies import propagate_shifted_copies
 from sdfgad.transform.copies.write_ahead import write_ahead
 from sdfgad.transform.dropping.dead import remove_dead_code
 from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen_copies
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
 from sdfgad.transform.fusion.join_pointwise import join_pointwise
-from sdfgad.transform.fusion.name_versions import name_versions
 from sdfgad.transform.fusion.part_versions import part_versions
+from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
 from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
 from sdfgad.transform.normal.bounds import bound_loops
@@ -45,16 +45,16 @@ from sdfgad.transform.products.scales import fold_scales
 from sdfgad.transform.products.shared_quotients import share_quotients
 from sdfgad.transform.products.streams import stream_products
 from sdfgad.transform.products.thin_products import write_out_products
-from sdfgad.transform.recurrences.block_loops import block_loops
-from sdfgad.transform.recurrences.carry_values import carry_values
-from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
+from sdfgad.transform.recurrences.replace_by_scalars import replace_by_scalars
+from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
+from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
 from sdfgad.transform.rows.bordered_rows import border_rows
-from sdfgad.transform.rows.carry_lines import carry_lines
 from sdfgad.transform.rows.distribute import distribute_sweeps
 from sdfgad.transform.rows.lines import line_up
-from sdfgad.transform.rows.ragged import merge_ragged
+from sdfgad.transform.rows.ragged import flatten_ragged_loops
+from sdfgad.transform.rows.rotate_lines import rotate_lines
 from sdfgad.transform.rows.row_sums import split_with_sums
-from sdfgad.transform.rows.strip_lines import line_strips
+from sdfgad.transform.rows.strip_lines import pack_strips
 from sdfgad.transform.rows.whole_loops import loops_left_whole
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
@@ -118,7 +118,7 @@ PARALLELISE = Pass(parallelise, "Loops whose iterations are independent become m
 NUMBER_SCALARS = Pass(number_scalars, "Scalars of an iteration get one element each, so that the loop becomes maps.")
 SUM_IN_PLACE = Pass(sum_in_place, "A sum of a recurrence needs no temporary, and its terms no record.")
 SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
-READ_SHIFTED = Pass(read_shifted, "A rolled copy is read where it came from.")
+PROPAGATE_SHIFTED_COPIES = Pass(propagate_shifted_copies, "A rolled copy is read where it came from.")
 PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
@@ -137,12 +137,12 @@ FOLD_ZEROING = Pass(fold_zeroing, "A cotangent that is added to next need not be
 PROPAGATE_BROADCASTS = Pass(
     propagate_broadcasts,
     "Values that vary along few axes are used as the small arrays they come from.")
-REMOVE_OVERWRITTEN = Pass(remove_overwritten, "What is replaced before anybody looks is not stored.")
+ELIMINATE_DEAD_STORES = Pass(eliminate_dead_stores, "What is replaced before anybody looks is not stored.")
 WRITE_AHEAD = Pass(
     write_ahead,
     "The next state is written where the tape keeps it: one copy of the state per iteration less.")
-NAME_VERSIONS = Pass(
-    name_versions,
+RENAME_VERSIONS = Pass(
+    rename_versions,
     "Each content of an array that is replaced as a whole has a name: no copy has to keep the one before.")
 FOLD_SCALES = Pass(fold_scales, "A factor of a whole product goes into the call that makes it.")
 CONTRACT = Pass(contract, "Sums of products are matrix products, which BLAS does in blocks.")
@@ -156,7 +156,7 @@ SUM_PRODUCTS = Pass(sum_products, "The sum of a product's elements needs no prod
 CLEAR_FIRST = Pass(
     clear_first,
     "A cotangent cleared at the end of an iteration is assigned at the start of the next.")
-MERGE_RAGGED = Pass(merge_ragged, "Rows of data-dependent length are walked once.")
+FLATTEN_RAGGED_LOOPS = Pass(flatten_ragged_loops, "Rows of data-dependent length are walked once.")
 COLLECT_SUMS = Pass(
     collect_sums,
     "Sums into shifted elements collect: threads share them, and a register holds the sum.")
@@ -175,31 +175,32 @@ TAKE_ROWS_APART = Pass(
 JOIN_SUMS = Pass(join_sums, "Sums over the same data read it once.")
 RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
 JOIN_POINTWISE = Pass(join_pointwise, "Maps over the same points run in one pass over memory.")
-READ_KEPT = Pass(read_kept, "What was kept is read where it was kept.")
+PROPAGATE_KEPT_COPIES = Pass(propagate_kept_copies, "What was kept is read where it was kept.")
 REMOVE_UNSEEN_COPIES = Pass(remove_unseen_copies, "Copies of which nobody reads an element any more go.")
-LINE_STRIPS = Pass(line_strips, "What a narrow strip touches again and again lies side by side while it works.")
-CARRY_LINES = Pass(
-    carry_lines,
+PACK_STRIPS = Pass(pack_strips, "What a narrow strip touches again and again lies side by side while it works.")
+ROTATE_LINES = Pass(
+    rotate_lines,
     "Rows that the next iteration has as well are handed on: from memory once, to memory once.")
-READ_RESTORED = Pass(read_restored, "What a loop restores for its own iteration is read where it was kept.")
+PROPAGATE_RESTORED_COPIES = Pass(
+    propagate_restored_copies, "What a loop restores for its own iteration is read where it was kept.")
 TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left-looking).")
 JOIN_UPDATES = Pass(join_updates, "What is added beside a recurrence in the same way goes into its loop.")
 DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
 SHARE_QUOTIENTS = Pass(share_quotients, "Multiples of a quotient share the division.")
 ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
 SUM_PIECES = Pass(sum_pieces, "A box and its parts are one pass, not two.")
-ALTERNATE = Pass(alternate, "Two arrays take turns in place of a copy (double buffering).")
+DOUBLE_BUFFER = Pass(double_buffer, "Two arrays take turns in place of a copy (double buffering).")
 DROP_ZEROS = Pass(drop_zeros, "Temporaries of zeros are left out.")
 CLEAR_REST = Pass(clear_rest, "What each iteration adds to first is not cleared before the loop.")
 LINE_UP = Pass(
     line_up,
     "What a row reads again at elements that lie apart is gathered into a line that vectors load.")
 PACK = Pass(pack, "Triangular records take the memory of a triangle.")
-BLOCK_LOOPS = Pass(
-    block_loops,
+UNROLL_AND_JAM = Pass(
+    unroll_and_jam,
     "Four iterations of a factorisation at a time load and store a row once (unroll and jam).")
-CARRY_VALUES = Pass(carry_values, "A recurrence hands its value on in a register (scalar replacement).")
-JAM_SWEEPS = Pass(jam_sweeps, "Four in-place sweeps wait side by side, skewed in time (unroll and jam).")
+REPLACE_BY_SCALARS = Pass(replace_by_scalars, "A recurrence hands its value on in a register (scalar replacement).")
+SKEW_AND_JAM = Pass(skew_and_jam, "Four in-place sweeps wait side by side, skewed in time (unroll and jam).")
 THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed from the one before.")
 WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
 ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
@@ -211,31 +212,31 @@ JOIN_SMALL_ROWS = Pass(
     join_small_rows,
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
 
-TURNS = (ASSIGN_TO_ZEROS, REMOVE_OVERWRITTEN, SUM_PIECES, JOIN_POINTWISE, ALTERNATE)
+TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOUBLE_BUFFER)
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
 PREPARE = Stage("prepare", (
     TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS, WRITE_OUT_PLACES,
-    PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES, READ_SHIFTED,
+    PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES, PROPAGATE_SHIFTED_COPIES,
     PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC, PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS,
     COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,
-    REMOVE_OVERWRITTEN, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
+    ELIMINATE_DEAD_STORES, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
 """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
 CLEAN = Stage("clean", (
-    TABULATE, WRITE_OUT_PRODUCTS, FUSE_POINTWISE, NAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
+    TABULATE, WRITE_OUT_PRODUCTS, FUSE_POINTWISE, RENAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
     MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, STREAM_PRODUCTS, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE, SUM_DIRECTLY,
-    SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, REMOVE_OVERWRITTEN, FOLD_ZEROING,
+    SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, ELIMINATE_DEAD_STORES, FOLD_ZEROING,
     REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
 """What any machine wants of a program, derivative or not."""
 SCHEDULE = Stage("schedule", (
-    MERGE_RAGGED, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
-    TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, READ_KEPT, REMOVE_UNSEEN_COPIES, LINE_STRIPS,
-    CARRY_LINES, READ_RESTORED, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS, DROP_ZEROS,
-    CLEAR_REST, LINE_UP, PACK, BLOCK_LOOPS, CARRY_VALUES, JAM_SWEEPS, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS,
-    BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
+    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
+    TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
+    ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS,
+    DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES,
+    WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
 """Work in the order that caches, vectors and a few threads want."""
 PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
 """Nothing but what is asked for, as it was written."""

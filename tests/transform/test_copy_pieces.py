@@ -10,7 +10,7 @@ import pytest
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import rebuild, statements
 from sdfgad.thresholds import TurnLimits
-from sdfgad.transform.copies.alternate import alternate
+from sdfgad.transform.copies.double_buffer import double_buffer
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -30,7 +30,7 @@ def changed(*body: Stmt, keep: Sequence[str] = ("x", "b"), length: int = N) -> P
     """The program after the pass, which leaves the same in what is kept."""
     arrays = {n: Array(n, (length if n == "y" else N,), F8, "argument") for n in ("x", "y", "b")}
     before = Program("p", arrays, tuple(arrays), rebuild(body, lambda s: (replace(s),)))
-    after = alternate(before.but(live_out=frozenset(keep)), ALWAYS)
+    after = double_buffer(before.but(live_out=frozenset(keep)), ALWAYS)
     values = {n: np.random.default_rng(k).uniform(0.2, 0.8, a.shape)
               for k, (n, a) in enumerate(arrays.items())}
     check_same(before, after, values, keep=list(keep))
@@ -103,7 +103,7 @@ def test_two_pairs_of_which_one_is_looked_at_afterwards() -> None:
     arrays = {n: Array(n, (N,), F8, "argument") for n in "xybuv"}
     for look in (one("b", (0,), at("y", 0)), one("b", (0,), at("b", 1))):
         before = Program("p", arrays, tuple(arrays), (loop(span("t", 0, 4), *STEP, *other), look))
-        after = alternate(before.but(live_out=frozenset(("x", "u", "b"))), ALWAYS)
+        after = double_buffer(before.but(live_out=frozenset(("x", "u", "b"))), ALWAYS)
         check_same(before, after, {n: np.random.default_rng(k).uniform(0.2, 0.8, N) for k, n in enumerate(arrays)},
                    keep=["x", "u", "b"])
         assert turns(after)

@@ -10,7 +10,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.recurrences.block_loops import block_loops
+from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -26,7 +26,7 @@ def build(*body: Stmt, n: int = N) -> Program:
 
 def exchanged(*body: Stmt, n: int = N) -> bool:
     """The pass keeps the meaning; whether a loop has all iterations of a block inside."""
-    made = block_loops(before := build(*body, n=n))
+    made = unroll_and_jam(before := build(*body, n=n))
     check_same(before, made, tolerance=1e-9)
     return any(isinstance(s, Loop) and s.range.var.startswith("j") and _all_four(s) for s in statements(made.body))
 
@@ -135,7 +135,7 @@ def test_loops_that_gain_nothing(body):
 
 def test_what_is_left_stays_short():
     """The three iterations that the inner loop has of its own are not taken four at a time again."""
-    made = block_loops(build(rows(BACK, pull(J + 1, N), SCALE)))
+    made = unroll_and_jam(build(rows(BACK, pull(J + 1, N), SCALE)))
     first = made.body[0]
     assert isinstance(first, Loop)
     own = next(s for s in first.body if isinstance(s, Loop) and s.range.var == "i")
@@ -146,4 +146,4 @@ def test_infinities_stay_in_their_rows():
     program = build(rows(BACK, pull(J + 1, N), SCALE))
     values = {k: np.random.default_rng(5).random(a.shape) for k, a in program.arrays.items()}
     values["g"][7, 11], values["g"][3, 20] = np.inf, np.nan
-    check_same(program, block_loops(program), values, tolerance=1e-9)
+    check_same(program, unroll_and_jam(program), values, tolerance=1e-9)

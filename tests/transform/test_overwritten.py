@@ -9,7 +9,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clearing.overwritten import remove_overwritten
+from sdfgad.transform.clearing.overwritten import eliminate_dead_stores
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -22,7 +22,7 @@ def check(*body: Stmt) -> int:
     """The pass keeps the meaning; returns how many stores into x are left."""
     arrays = {n: Array(n, s, F8, "argument") for n, s in {"u": (4,), "x": (4,), "y": (4,), "s": ()}.items()}
     before = Program("p", arrays, tuple(arrays), body)
-    after = remove_overwritten(before)
+    after = eliminate_dead_stores(before)
     check_same(before, after, {"u": np.array([0.6, 0.2, 0.9, 0.4]), "x": np.array([0.3, 0.7, 0.1, 0.8])})
     return sum(isinstance(p, Store) and p.array == "x"
                for s in statements(after.body) if isinstance(s, Map) for p in s.body)
@@ -98,7 +98,7 @@ def rows(*body: Stmt, behind: tuple[Stmt, ...], private: tuple[str, ...] = (), s
     arrays = {n: Array(n, s, F8, "transient" if n == "line" else "argument") for n, s in shapes.items()}
     strip = Loop(span("s", 0, strips), body, parallel=True, private=private)
     before = Program("p", arrays, ("a", "z", "b"), (strip, *behind))
-    after = remove_overwritten(before)
+    after = eliminate_dead_stores(before)
     check_same(before, after)
     return sum(isinstance(p, Store) and p.array == "z"
                for s in statements(after.body) if isinstance(s, Map) for p in s.body)

@@ -8,7 +8,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, derive
-from sdfgad.transform.rows.ragged import merge_ragged
+from sdfgad.transform.rows.ragged import flatten_ragged_loops
 from tests.support.build import F8, I8, at, each, number_at, one, position, put, span
 from tests.support.oracle import check_same
 
@@ -24,7 +24,7 @@ def check(*body: Stmt) -> int:
     """The pass keeps the meaning; returns how many maps over rows are left."""
     arrays = {n: Array(n, s, I8 if n in "nc" else F8, "argument") for n, s in SHAPES.items()}
     before = Program("p", arrays, tuple(arrays), body)
-    after = merge_ragged(before)
+    after = flatten_ragged_loops(before)
     check_same(before, after, {"n": np.array([2, 0, 5, 1]), "c": np.array([3, 1, 1, 0, 4])})
     return sum(isinstance(s, Map) and len(s.domain) == 2 for s in statements(after.body))
 

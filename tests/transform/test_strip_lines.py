@@ -10,7 +10,7 @@ from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import LineLimits
-from sdfgad.transform.rows.strip_lines import line_strips
+from sdfgad.transform.rows.strip_lines import pack_strips
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -31,7 +31,7 @@ def build(*body: Stmt, strip: Range | None = None, dtype: np.dtype = F8) -> Prog
 def lines(*body: Stmt, strip: Range | None = None, limits: LineLimits | None = None) -> set[str]:
     """The lines that the pass makes; what the program leaves stays the same, to the bit."""
     before = build(*body, strip=strip)
-    after = line_strips(before, limits)
+    after = pack_strips(before, limits)
     check_same(before, after, tolerance=0.0)
     return set(after.arrays) - set(before.arrays)
 
@@ -39,7 +39,7 @@ def lines(*body: Stmt, strip: Range | None = None, limits: LineLimits | None = N
 def copies(*body: Stmt) -> int:
     """Maps that the pass adds."""
     before = build(*body)
-    after = line_strips(before)
+    after = pack_strips(before)
     check_same(before, after)
     return sum(isinstance(s, Map) for s in statements(after.body)) - sum(isinstance(s, Map) for s in
                                                                            statements(before.body))
@@ -64,7 +64,7 @@ def test_backwards():
 
 
 def test_the_lines_belong_to_the_loop():
-    made = line_strips(build(SOLVE)).body[0]
+    made = pack_strips(build(SOLVE)).body[0]
     assert isinstance(made, Loop)
     assert set(made.private) == {"x_line", "y_line"}
 
@@ -159,7 +159,7 @@ def test_a_row_that_another_strip_writes_stays():
     lanes = span("j", LOW, minimum(N - 1, LOW + W))
     body = loop(UP, step("y", (J, T), at("x", J, T) * at("y", J, T - 1) + at("x", J, T - 1), "+", lanes))
     other = step("w", (J,), at("y", J + 1, 0), None, lanes)
-    assert "y_line" not in set(line_strips(build(other, body)).arrays)
+    assert "y_line" not in set(pack_strips(build(other, body)).arrays)
 
 
 def test_strips_that_overlap_stay():
@@ -209,7 +209,7 @@ def test_outer_and_inner_loops_have_lines_of_their_own():
 def test_rows_of_others_are_looked_at_outside_the_block(other: Stmt):
     inner = loop(span("i", 0, 2), CLEAR, SOLVE)
     before = build(other, inner)
-    assert not any(n.startswith("y_line") for n in line_strips(before).arrays)
+    assert not any(n.startswith("y_line") for n in pack_strips(before).arrays)
 
 
 def test_two_lines_that_may_be_one_stay():
@@ -242,7 +242,7 @@ def test_a_loop_that_is_not_parallel_stays():
     outer = before.body[0]
     assert isinstance(outer, Loop)
     plain = before.but(body=(replace(outer, parallel=False),))
-    assert line_strips(plain) is plain
+    assert pack_strips(plain) is plain
 
 
 def test_names_of_the_copies_mean_no_other_variable():

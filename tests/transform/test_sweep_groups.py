@@ -10,8 +10,8 @@ from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild, rename_symbols, statements
-from sdfgad.transform.recurrences import jam_sweeps as module
-from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
+from sdfgad.transform.recurrences import skew_and_jam as module
+from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
 from tests.support.build import F8, at, each, loop, one, position, put, span, when
 from tests.support.oracle import check_same, sample
 from tests.support.thresholds import change
@@ -52,7 +52,7 @@ def parallel(program: Program) -> list[Loop]:
 
 
 def same_at_any_pace(before: Program) -> Program:
-    made = jam_sweeps(before.but(live_out=frozenset(before.arguments)))
+    made = skew_and_jam(before.but(live_out=frozenset(before.arguments)))
     check_same(before, made)
     check_same(before, made.but(body=hurried(made.body)))
     return made
@@ -103,7 +103,7 @@ def test_neighbouring_groups_belong_to_different_threads(again, monkeypatch):
     change(monkeypatch, team_waits=1 << 20)
     before = wide(smooth(1))
     repeated = before.but(body=(loop(span("a", 0, again), *before.body),) if again > 1 else before.body)
-    text = source(lower(jam_sweeps(repeated.but(live_out=frozenset(repeated.arguments)))))
+    text = source(lower(skew_and_jam(repeated.but(live_out=frozenset(repeated.arguments)))))
     assert text.count("sg::follow(") == text.count("sg::lead(") == text.count("schedule(static, 1)") == 1
     assert ("omp barrier" in text) == (again > 1)
 
@@ -124,7 +124,7 @@ def test_native_code_gives_the_same_to_the_bit(least, reach, monkeypatch):
     row = (one("v", (), at("x", I, 0)), each(line, put("r", ("d",), at("x", I, "d") * 0.5)), *smooth(reach),
            each(line, put("x", (I + 1, "d"), at("r", "d") * 0.1 + at("v"), "+")))
     before = wide(row)
-    made = jam_sweeps(before.but(live_out=frozenset(before.arguments)))
+    made = skew_and_jam(before.but(live_out=frozenset(before.arguments)))
     assert parallel(made)
     codes = [compile_program(p) for p in (before, made)]
     for threads in (1, 3):

@@ -8,7 +8,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements, writes
 from sdfgad.thresholds import LineLimits
-from sdfgad.transform.rows.strip_lines import line_strips
+from sdfgad.transform.rows.strip_lines import pack_strips
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same, execute
 
@@ -32,7 +32,7 @@ def build(body: tuple[Stmt, ...], size: int, dtype: np.dtype = F8) -> Program:
 def ends(*body: Stmt, size: int = 24, dtype: np.dtype = F8, limits: LineLimits | None = None) -> dict[str, int]:
     """How long the lines are; what the program leaves stays the same, to the bit."""
     before = build(body, size, dtype)
-    after = line_strips(before, limits)
+    after = pack_strips(before, limits)
     check_same(before, after, tolerance=0.0)
     return {n: after.arrays[n].shape[0] for n in sorted(set(after.arrays) - set(before.arrays))}
 
@@ -66,7 +66,7 @@ def test_no_more_than_there_is_room_for():
 def test_what_nobody_touches_may_be_anything():
     """NaN and infinities beyond the ends go nowhere else, and stay."""
     made = build((solve(2, 22),), 24)
-    after = line_strips(made)
+    after = pack_strips(made)
     y = np.ones((N, 24))
     y[:, :2], y[:, 22:] = np.nan, np.inf
     first, second = (execute(p, {"x": y / 2, "y": y})[1] for p in (made, after))
@@ -80,6 +80,6 @@ def test_lines_along_another_dimension_stay_as_they_are():
                                                        + at("x", J, T - 1), "+")))
     arrays = {"x": Array("x", (24, 24), F8, "argument"), "y": Array("y", (24, 24), F8, "argument")}
     made = Program("p", arrays, ("x", "y"), (Loop(span("s", 0, 6), (turned,), parallel=True),))
-    after = line_strips(made)
+    after = pack_strips(made)
     check_same(made, after, tolerance=0.0)
     assert not any("y_line" in writes(s) for s in statements(after.body) if isinstance(s, Map))

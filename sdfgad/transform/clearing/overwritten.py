@@ -11,7 +11,7 @@ from sdfgad.transform.clearing.clearings import common, stored_box
 from sdfgad.transform.clearing.stale import hull, unseen, whole
 
 
-def remove_overwritten(program: Program) -> Program:
+def eliminate_dead_stores(program: Program) -> Program:
     """map i = 0:n: x[i] = 0 ; x[0] = a ; map i = 1:n: x[i] = g(i)   ->   x[0] = a ; map i = 1:n: x[i] = g(i)
 
     Within one block, and the first iteration of a loop that is sure to run; whatever the first map stores into other

@@ -7,7 +7,7 @@ from sdfgad.ir.program import Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, conflicts, range_elems, rename_symbols, with_children
 
 
-def merge_ragged(program: Program) -> Program:
+def flatten_ragged_loops(program: Program) -> Program:
     """map i, d = 0:n[i]: x[c[d]] += f ; map j, e = 0:n[j]: y[e] += g   ->   map i, d = 0:n[i]: x[c[d]] += f ; y[d] += g
 
     For maps that do not touch what the other one writes. Where data bounds the inner loop, finding the bounds and

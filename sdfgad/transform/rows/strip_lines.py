@@ -91,7 +91,7 @@ class _Line:
         return any(u.written for u, _ in self.uses)
 
 
-def line_strips(program: Program, limits: LineLimits | None = None) -> Program:
+def pack_strips(program: Program, limits: LineLimits | None = None) -> Program:
     """parallel s: for k: map j = 8*s:8*s+8: { y[j, k] += x[j, k - 1] ; y[j, k - 1] += x[j, k] }
     ->   parallel s, private xs, ys:
            map k, j: xs[k, j - 8*s] = x[j, k] ; map k, j: ys[k, j - 8*s] = y[j, k]

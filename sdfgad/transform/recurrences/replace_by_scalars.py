@@ -15,7 +15,7 @@ from sdfgad.names import fresh
 Path = tuple[Range, ...]
 
 
-def carry_values(program: Program) -> Program:
+def replace_by_scalars(program: Program) -> Program:
     """for j = 1:n: { x[j] = x[j] / 2 ; x[j + 1] += x[j] }
     ->   c = x[1]
          for j = 1:n: { d = x[j + 1] ; c = c / 2 ; x[j] = c ; d += c ; c = d }

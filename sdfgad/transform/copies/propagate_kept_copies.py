@@ -20,7 +20,7 @@ class Copy:
     source: Load
 
 
-def read_kept(program: Program) -> Program:
+def propagate_kept_copies(program: Program) -> Program:
     """map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]
     ->   map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += tape[k - 1, j] * x[k - 1, j]
 

@@ -17,7 +17,7 @@ TOGETHER = (4, 2)
 """So many sweeps run side by side: as many as a recurrence needs to hide behind the others."""
 
 
-def jam_sweeps(program: Program) -> Program:
+def skew_and_jam(program: Program) -> Program:
     """for t = 0:4: for i = 1:n: for j = 1:m: x[i, j] = x[i, j - 1] / 2 + x[i - 1, j] + x[i + 1, j]
     ->   for t = 0:4:4: { for k = 0:3: for i = 1:7 - 2 * k: for j = 1:m: x[i, j] = ...
                           for i = 7:n: for j = 1:m: { x[i, j] = ... ; x[i - 2, j] = ... ; ... ; x[i - 6, j] = ... }

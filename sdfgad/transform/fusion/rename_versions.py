@@ -13,7 +13,7 @@ from sdfgad.names import fresh
 from sdfgad.transform.fusion.fuse import in_indices
 
 
-def name_versions(program: Program) -> Program:
+def rename_versions(program: Program) -> Program:
     """y[i] = f(i) ; t[i] = y[p(i)] ; y[i] = g(t[q(i)])   ->   y_1[i] = f(i) ; y[i] = g(y_1[p(q(i))])
 
     For copies of whole temporaries outside loops, when what is copied is replaced as a whole before and, if ever again,

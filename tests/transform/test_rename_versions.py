@@ -8,7 +8,7 @@ from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.fusion.name_versions import name_versions
+from sdfgad.transform.fusion.rename_versions import rename_versions
 from tests.support.build import F8, at, each, loop, put, span, when
 from tests.support.oracle import check_same
 
@@ -25,7 +25,7 @@ def copies(*body: Stmt, keep: tuple[str, ...] = ("r",)) -> int:
     roles = {"u": "argument", "r": "argument", "y": "transient", "t": "transient", "s": "argument"}
     arrays = {n: Array(n, () if n == "s" else (N,), F8, r) for n, r in roles.items()}
     before = Program("p", arrays, tuple(n for n, r in roles.items() if r == "argument"), body)
-    after = name_versions(before.but(live_out=frozenset(keep)))
+    after = rename_versions(before.but(live_out=frozenset(keep)))
     values = {"u": np.array([0.6, 0.2, 0.9, 0.4]), "r": np.zeros(N), "s": np.array(0.5)}
     check_same(before, after, values)
     return sum(isinstance(s, Map) and len(s.body) == 1 and isinstance(s.body[0], Store)

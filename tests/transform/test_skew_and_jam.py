@@ -11,8 +11,8 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform.recurrences import jam_sweeps as module
-from sdfgad.transform.recurrences.jam_sweeps import jam_sweeps
+from sdfgad.transform.recurrences import skew_and_jam as module
+from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same
 from tests.support.passes import replace_pass
@@ -36,7 +36,7 @@ def build(*body: Stmt, dtype: np.dtype = F8) -> Program:
 def jammed(*body: Stmt, keep: tuple[str, ...] = (), dtype: np.dtype = F8) -> Program | None:
     """The program after the pass, which leaves exactly the same; None if it left it alone."""
     before = build(*body, dtype=dtype)
-    made = jam_sweeps(before.but(live_out=frozenset((*before.arguments, *keep))))
+    made = skew_and_jam(before.but(live_out=frozenset((*before.arguments, *keep))))
     check_same(before, made, {"k": np.arange(N)[::-1] % M})
     return None if made.body == before.body else made
 
@@ -299,6 +299,6 @@ def relaxed(u, steps):
 def test_the_gradient_of_sweeps(steps, monkeypatch):
     u = np.random.default_rng(3).standard_normal((24, 14))
     made = sdfgad.grad(relaxed)(u.copy(), steps)
-    replace_pass(monkeypatch, "jam_sweeps", lambda program: program)
+    replace_pass(monkeypatch, "skew_and_jam", lambda program: program)
     plain = sdfgad.grad(relaxed)(u.copy(), steps)
     np.testing.assert_array_equal(made, plain)

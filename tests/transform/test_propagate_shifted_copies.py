@@ -12,7 +12,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
 from sdfgad.thresholds import ShiftLimits
-from sdfgad.transform.copies.read_shifted import read_shifted
+from sdfgad.transform.copies.propagate_shifted_copies import propagate_shifted_copies
 from tests.support.build import F8, at, each, loop, put, span, when
 from tests.support.oracle import check_same
 
@@ -35,7 +35,7 @@ def build(*body: Stmt) -> Program:
 def goes(*body: Stmt, limits: ShiftLimits = ANY, keep: tuple[str, ...] = ()) -> bool:
     """Whether the copy goes; what the program leaves stays the same, to the bit."""
     before = build(*body)
-    after = read_shifted(before.but(live_out=frozenset(keep)), limits)
+    after = propagate_shifted_copies(before.but(live_out=frozenset(keep)), limits)
     check_same(before, after, tolerance=0.0)
     gone = "t" not in all_reads(after.body) | all_writes(after.body)
     assert gone or after.body == before.body
@@ -43,7 +43,7 @@ def goes(*body: Stmt, limits: ShiftLimits = ANY, keep: tuple[str, ...] = ()) -> 
 
 
 def test_a_map_is_cut_at_the_seam() -> None:
-    after = read_shifted(build(MAIN, SEAM, USE).but(live_out=frozenset(())), ANY)
+    after = propagate_shifted_copies(build(MAIN, SEAM, USE).but(live_out=frozenset(())), ANY)
     assert [s.domain[1] for s in after.body if isinstance(s, Map)] == [span("j", 0, N - 1), span("j", N - 1, N)]
     assert goes(MAIN, SEAM, USE)
 
@@ -104,7 +104,7 @@ def test_copies_of_copies() -> None:
              each((ROWS,), put("c", (I, N - 1), at("t", I, 0))),
              each((ROWS, COLUMNS), put("y", (I, J), at("c", I, J) + at("x", I, J))))
     before = build(MAIN, SEAM, *again)
-    after = read_shifted(before.but(live_out=frozenset(())), ANY)
+    after = propagate_shifted_copies(before.but(live_out=frozenset(())), ANY)
     check_same(before, after, tolerance=0.0)
     assert all_reads(after.body) == {"x"}
 

@@ -11,11 +11,11 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, statements, with_children, within
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.copies.read_kept import Copy, copy_of
+from sdfgad.transform.copies.propagate_kept_copies import Copy, copy_of
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 
 
-def read_restored(program: Program) -> Program:
+def propagate_restored_copies(program: Program) -> Program:
     """for t: { map j = 0:t: x[j] = tape[t, j] ; map j = 0:t: y[j] += x[t - 1 - j] * x[j] }
     ->   for t: { map j = 0:t: y[j] += tape[t, t - 1 - j] * tape[t, j] }
 

@@ -6,7 +6,7 @@ import pytest
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
-from sdfgad.transform.copies.read_kept import read_kept
+from sdfgad.transform.copies.propagate_kept_copies import propagate_kept_copies
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 from tests.codegen.build_programs import F4, F8, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
@@ -25,7 +25,7 @@ def redirected(*body: Stmt, down: bool = True, parallel: bool = True) -> tuple[b
     shape = (N, 3 * W)
     arrays = {n: (shape, F8) for n in ("kept", "x", "y")} | {"small": (shape, F4), "turned": (shape[::-1], F8)}
     made: Program = program([strips], arrays, {})
-    after = read_kept(made)
+    after = propagate_kept_copies(made)
     check_same(made, after, keep=("y", "kept", "x", "small"))
     rest = remove_unseen_copies(after.but(live_out=frozenset(("y", "kept", "small"))))
     check_same(made, rest, keep=("y", "kept", "small"))

@@ -14,7 +14,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild
-from sdfgad.transform.recurrences.carry_values import carry_values
+from sdfgad.transform.recurrences.replace_by_scalars import replace_by_scalars
 from tests.support.build import BOOL, C16, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same, numerical_gradient, sample
 from tests.support.passes import replace_pass
@@ -36,7 +36,7 @@ def build(*body: Stmt, dtype: np.dtype = F8, own: tuple[str, ...] = ()) -> Progr
 def carried(*body: Stmt, dtype: np.dtype = F8) -> int:
     """How many elements live in registers after the pass, which leaves exactly the same."""
     before = build(*body, dtype=dtype)
-    after = carry_values(before)
+    after = replace_by_scalars(before)
     check_same(before, after, {"k": np.arange(N)[::-1] % 5})
     return len(after.arrays) - len(before.arrays)
 
@@ -75,7 +75,7 @@ def test_other_numbers(dtype):
 
 def test_an_element_is_stored_once():
     before = build(loop(UP, one("x", (J,), at("x", J) / 3.0), one("x", (J + 1,), at("x", J), "+")))
-    loops = [s for s in carry_values(before).body if isinstance(s, Loop)]
+    loops = [s for s in replace_by_scalars(before).body if isinstance(s, Loop)]
     stores = [p for m in loops[0].body if isinstance(m, Map) for p in m.body if isinstance(p, Store) and p.array == "x"]
     assert [p.index for p in stores] == [(J,)]
 
@@ -143,13 +143,13 @@ def test_arrays_that_are_packed_are_left_alone():
     before = build(loop(UP, CHAIN))
     x = before.arrays["x"]
     packed = before.but(arrays={**before.arrays, "x": replace(x, packing=Packing(((ix(0), ix(N)),)))})
-    assert carry_values(packed) is packed
+    assert replace_by_scalars(packed) is packed
 
 
 def test_parallel_iterations_have_registers_of_their_own():
     body = loop(UP, one("y", (I, J), at("y", I, J - 1) * 0.5 + at("b", J)))
     rows = Loop(span("i", 0, N), (body,), parallel=True)
-    after = carry_values(build(rows))
+    after = replace_by_scalars(build(rows))
     made = after.body[0]
     assert isinstance(made, Loop) and set(made.private) == set(after.arrays) - set(build(rows).arrays) != set()
     check_same(build(rows), after, {"k": np.zeros(N, int)})
@@ -174,7 +174,7 @@ def test_random_loops(seed):
     trips = pick.randint(1, 6)
     nest = loop(span("j", start, start + trips * step, step), *body)
     before = build(loop(span("t", 0, 2), nest))
-    after = carry_values(before)
+    after = replace_by_scalars(before)
     given = {"k": np.zeros(N, int)}
     check_same(before, after, given)
     if seed % 10 == 0 and after is not before:
@@ -201,7 +201,7 @@ def test_derivatives_of_recurrences(monkeypatch):
     rng = np.random.default_rng(5)
     x, a = rng.uniform(0.5, 1.0, 12), rng.uniform(0.5, 1.0, 12)
     used = []
-    replace_pass(monkeypatch, "carry_values", lambda p: used.append(carry_values(p)) or used[-1])
+    replace_pass(monkeypatch, "replace_by_scalars", lambda p: used.append(replace_by_scalars(p)) or used[-1])
     found = sdfgad.grad(smooth, wrt=("x", "a"))(x.copy(), a)
     assert any("x_here" in name for name in used[-1].arrays)
     for k in range(2):
@@ -211,7 +211,7 @@ def test_derivatives_of_recurrences(monkeypatch):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_spreads_as_before(bad):
     before = build(loop(UP, CHAIN))
-    after = carry_values(before)
+    after = replace_by_scalars(before)
     x = sample(before.arrays["x"], 0)
     x[2] = bad
     check_same(before, after, {"x": x, "k": np.zeros(N, int)})

@@ -16,7 +16,7 @@ from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.normal.spelling import whole_copy
 
 
-def alternate(program: Program, limits: TurnLimits | None = None) -> Program:
+def double_buffer(program: Program, limits: TurnLimits | None = None) -> Program:
     """for t = 0:2n: { y = x ; x[I] = f(y) ; x[R] = x[S] }
     ->   for t = 0:2n by 2: { x[Q] = y[Q] ; y[I] = f(x) ; y[R] = y[S] ; (the same with t + 1, and x for y) }
 

@@ -24,7 +24,7 @@ Arrays = Mapping[str, Array]
 Path = tuple[Range, ...]
 
 
-def block_loops(program: Program) -> Program:
+def unroll_and_jam(program: Program) -> Program:
     """for j = 0:n: { x[j] = x[j] / p[j] ; map d = j + 1:n: x[d] += a[j, d] * x[j] }
     ->   for J = 0:n - 3 by 4: {
              x[J] = x[J] / p[J] ; x[J + 1] += a[J, J + 1] * x[J] ; ... ; x[J + 3] = x[J + 3] / p[J + 3]

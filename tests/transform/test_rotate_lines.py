@@ -9,7 +9,7 @@ from sdfgad.calls.arguments import bind
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.carry_lines import carry_lines
+from sdfgad.transform.rows.rotate_lines import rotate_lines
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same, numerical_gradient
 
@@ -34,7 +34,7 @@ def carried(*body: Stmt, private: tuple[str, ...] = OWN, parallel: bool = True,
             strips: int = M // W) -> Program | None:
     """What the pass makes, the same to the bit; None where it leaves the program alone."""
     before = build(*body, private=private, parallel=parallel, strips=strips)
-    after = carry_lines(before)
+    after = rotate_lines(before)
     check_same(before, after, tolerance=0.0)
     return after if after != before else None
 

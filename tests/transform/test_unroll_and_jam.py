@@ -6,7 +6,7 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
-from sdfgad.transform.recurrences.block_loops import block_loops
+from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
 from tests.support.build import F8, at, each, loop, number_at, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -24,7 +24,7 @@ def build(*body: Stmt, n: int = N) -> Program:
 def blocked(*body: Stmt, n: int = N) -> bool:
     """The pass keeps the meaning; whether it did something."""
     before = build(*body, n=n)
-    made = block_loops(before)
+    made = unroll_and_jam(before)
     check_same(before, made, tolerance=1e-9)
     return made.body != before.body
 
@@ -55,13 +55,13 @@ def test_triangles_of_all_sizes(body, n):
 
 
 def test_what_is_left_of_a_block_is_written_out():
-    first, *rest = block_loops(build(loop(UP, SCALE, push(J + 1, N)))).body
+    first, *rest = unroll_and_jam(build(loop(UP, SCALE, push(J + 1, N)))).body
     assert isinstance(first, Loop) and len(rest) == 1
     assert all(isinstance(s, Map) and not s.domain for s in first.body[:-1]) and len(first.body) == 4 + 6 + 1
 
 
 def test_no_loop_over_iterations_left_over_where_there_are_none():
-    assert len(block_loops(build(loop(span("j", 0, 20), SCALE, push(J + 1, N)))).body) == 1
+    assert len(unroll_and_jam(build(loop(span("j", 0, 20), SCALE, push(J + 1, N)))).body) == 1
 
 
 def test_loops_of_different_length():
@@ -81,7 +81,7 @@ def test_sums_of_an_inner_loop_come_after_the_block():
     update = each(span("d", J + 1, N), put("g", (J, "d"), at("g", I, "d") * at("a", I, J), "+"))
     inner = loop(span("j", I - 1, -1, step=-1), one("g", (I, J), at("g", I, J) * at("p", J)), update)
     assert blocked(loop(DOWN_I, inner))
-    made = block_loops(build(loop(DOWN_I, inner))).body[0]
+    made = unroll_and_jam(build(loop(DOWN_I, inner))).body[0]
     assert isinstance(made, Loop) and made.range.step == -4
     last = made.body[-1]
     assert isinstance(last, Map) and len(last.domain) == 2 and "i" not in str(last.domain[0].stop.symbols - {"i_block"})
@@ -98,7 +98,7 @@ def test_a_sum_that_may_not_leave_the_block_stays_in_its_loop():
     outside = each(span("d", 0, N), put("y", ("d",), at("g", I, "d") * at("p", I), "+"))
     body = inner, one("t", (), at("x", 3)), outside
     assert blocked(loop(span("i", 0, N), *body))
-    made = block_loops(build(loop(span("i", 0, N), *body))).body[0]
+    made = unroll_and_jam(build(loop(span("i", 0, N), *body))).body[0]
     assert isinstance(made, Loop) and isinstance(made.body[0], Loop)
     assert made.body[0].body == body[:2]
 
@@ -158,7 +158,7 @@ def test_one_reader_before_and_one_after():
     fixed = push(0, N)
     other = each(span("e", 0, N), put("y", ("e",), at("a", J, "e") * at("p", J), "+"))
     assert blocked(loop(UP, fixed, other))
-    made = block_loops(build(loop(UP, fixed, other))).body[0]
+    made = unroll_and_jam(build(loop(UP, fixed, other))).body[0]
     assert isinstance(made, Loop) and isinstance(made.body[0], Loop) and made.body[0].body == (fixed,)
 
 

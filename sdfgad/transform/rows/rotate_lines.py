@@ -16,7 +16,7 @@ from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.rows.strip_lines import summed
 
 
-def carry_lines(program: Program) -> Program:
+def rotate_lines(program: Program) -> Program:
     """x[:] = 0
        for i = 0:n: { a = x[i] ; b = x[i + 1] ; f(a, b) ; x[i] = a ; x[i + 1] = b }
     ->   b = 0

@@ -37,7 +37,7 @@ class _Piece:
         return replace(self.source, index=tuple(i.subs(names) for i in self.source.index))
 
 
-def read_shifted(program: Program, limits: ShiftLimits | None = None) -> Program:
+def propagate_shifted_copies(program: Program, limits: ShiftLimits | None = None) -> Program:
     """map i = 0:n - 1: t[i] = x[i + 1] ; t[n - 1] = x[0] ; map i = 0:n: y[i] = t[i] - x[i]
     ->   map i = 0:n - 1: y[i] = x[i + 1] - x[i] ; map i = n - 1:n: y[i] = x[i - n + 1] - x[i]
 

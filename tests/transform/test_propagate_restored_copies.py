@@ -8,7 +8,7 @@ import pytest
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform.copies.read_restored import read_restored
+from sdfgad.transform.copies.propagate_restored_copies import propagate_restored_copies
 from tests.codegen.build_programs import B1, F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
@@ -33,7 +33,7 @@ def build(*body: Stmt) -> Program:
 
 def done(*body: Stmt, keep: tuple[str, ...] = ("y",)) -> Program:
     before = build(*body)
-    after = read_restored(before.but(live_out=frozenset(keep)))
+    after = propagate_restored_copies(before.but(live_out=frozenset(keep)))
     check_same(before, after, keep=keep)
     return after
 

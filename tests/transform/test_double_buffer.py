@@ -12,7 +12,7 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
 from sdfgad.thresholds import TurnLimits
-from sdfgad.transform.copies.alternate import alternate
+from sdfgad.transform.copies.double_buffer import double_buffer
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 
@@ -35,7 +35,7 @@ def changed(*body: Stmt, keep: Sequence[str] = ("x", "y", "b"), limits: TurnLimi
     arrays = {n: Array(n, (N,), F8, "argument" if n == "b" else role) for n in ("x", "y", "b")}
     before = Program("p", arrays, tuple(n for n, a in arrays.items() if a.role == "argument"),
                      rebuild(body, lambda s: (replace(s),)))
-    after = alternate(before.but(live_out=frozenset(keep)), limits)
+    after = double_buffer(before.but(live_out=frozenset(keep)), limits)
     values = {n: np.random.default_rng(k).uniform(0.2, 0.8, N) for k, n in enumerate(before.arguments)}
     check_same(before, after, values, keep=[n for n in keep if n in before.arguments])
     assert len({id(s) for s in statements(after.body)}) == sum(1 for _ in statements(after.body))
@@ -98,7 +98,7 @@ def test_two_pairs_take_turns_together() -> None:
     for trips in (4, 5):
         run = loop(span("t", 0, trips), COPY, made, each(I, put("v", ("i",), at("u", "i"))), *RIM, other)
         before = Program("p", arrays, tuple(arrays), (run,))
-        after = alternate(before.but(live_out=frozenset(tuple(arrays))), ALWAYS)
+        after = double_buffer(before.but(live_out=frozenset(tuple(arrays))), ALWAYS)
         check_same(before, after)
         assert turns(after) and boxes(after) == [(1,)] * 0
 
@@ -127,7 +127,7 @@ def test_other_types_and_files_keep_their_copy() -> None:
     for other in (Array("y", (N,), np.dtype("f4"), "argument"), Array("y", (N,), F8, "disk"),
                   Array("y", (N + 1,), F8, "argument")):
         program = Program("p", {**arrays, "y": other}, tuple(arrays), run)
-        assert alternate(program.but(live_out=frozenset(tuple(arrays))), ALWAYS).body == program.body
+        assert double_buffer(program.but(live_out=frozenset(tuple(arrays))), ALWAYS).body == program.body
 
 
 def test_small_copies_stay() -> None:

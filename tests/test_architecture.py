@@ -109,6 +109,13 @@ def test_imports_go_down() -> None:
     assert not lines_of(PACKAGE, broken)
 
 
+@pytest.mark.parametrize("unit, other", [("calls", "plans"), ("plans", "calls")])
+def test_calls_and_plans_know_nothing_of_each_other(unit: str, other: str) -> None:
+    modules = [m for m in PACKAGE if m.unit == unit]
+    assert modules
+    assert not lines_of(modules, lambda m: (str(at) for at, n in imported(m) if n.startswith(f"sdfgad.{other}")))
+
+
 def test_dace_is_imported_in_three_packages_only() -> None:
     elsewhere = [m for m in PACKAGE if m.unit not in MAY_IMPORT_DACE]
     assert not lines_of(elsewhere, lambda m: (str(line) for line, n in imported(m) if n.split(".")[0] == "dace"))

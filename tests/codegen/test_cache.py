@@ -195,6 +195,7 @@ def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
     program = f"""
 import numpy as np, os, signal, threading, time, sys
 import sdfgad
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
 def stop():
     while not os.path.exists({str(tmp_path / "pid")!r}) or not open({str(tmp_path / "pid")!r}).read().strip():
         time.sleep(0.05)

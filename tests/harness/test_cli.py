@@ -130,7 +130,8 @@ def test_an_interrupted_run_leaves_nothing_behind(stubs, tmp_path, number):
 
 # The command needs the package's own errors, the workers need the stub: load the first before the stub is seen.
 START = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
 stubs = sys.path.pop(next(n for n, p in enumerate(sys.path) if p.endswith("stubs")))
 from npbench_suite.harness.cli import bench
 sys.path.insert(0, stubs)

@@ -54,10 +54,10 @@ def fills(stmt: Map, store: Store, array: Array) -> bool:
 
 
 def replaced(stmt: Stmt, arrays: Mapping[str, Array]) -> frozenset[str]:
-    """Arrays of which a computation replaces every element."""
+    """Those of the arrays of which a computation replaces every element."""
     if isinstance(stmt, Map):
         return frozenset(p.array for p in stmt.body
-                         if isinstance(p, Store) and covers(stmt, p, arrays[p.array]))
+                         if isinstance(p, Store) and p.array in arrays and covers(stmt, p, arrays[p.array]))
     if isinstance(stmt, Lib) and not stmt.attrs.get("accumulate"):
-        return frozenset(v.array for v in stmt.outs if v == arrays[v.array].whole)
+        return frozenset(v.array for v in stmt.outs if v.array in arrays and v == arrays[v.array].whole)
     return frozenset()

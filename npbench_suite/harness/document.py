@@ -159,7 +159,7 @@ def machine(result: Result) -> Iterator[str]:
     for name, value in values.items():
         yield f"| {name} | {escaped(value or 'unknown')} |"
     if result.preparation_seconds is not None:
-        yield f"| common headers | compiled in {duration(result.preparation_seconds)} |"
+        yield f"| common headers | compiled, or found in the cache, in {duration(result.preparation_seconds)} |"
 
 
 def escaped(text: str) -> str:

@@ -28,6 +28,8 @@ PLAIN = ("-std=c++20", "-O1", "-fPIC", "-w")
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""
 RUNTIME = Path(__file__).parent / "runtime"
+REAL = "#define SG_REAL\n"
+"""What the source of a program without complex numbers begins with."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +61,33 @@ def runtime_text() -> str:
 
 
 def precompiled_header(how: Sequence[str], includes: Sequence[str], headers: Sequence[str]) -> Path:
-    """A header that includes `headers`, compiled once per compiler, flags (`how`) and header texts."""
+    """A header of the lines `headers`, compiled once per compiler, flags (`how`) and header texts."""
     compiler = find_compiler()
     key = key_of("precompiled", compiler.path, compiler.version, cpu_model(), tuple(how), tuple(includes),
                  tuple(headers), runtime_text())
 
     def build(folder: Path) -> None:
         header = folder / "all.h"
-        header.write_text("".join(f'#include "{name}"\n' for name in headers))
+        header.write_text("".join(headers))
         run((compiler.path, *how, *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"), code="SG505")
 
     return publish(key, build) / "all.h"
 
 
-def _included(blas: BlasLibrary | None, own: bool) -> tuple[tuple[str, ...], list[str]]:
-    """Where headers are, and those that a program includes. own: for the tuned target, whose programs need our own."""
+def _included(blas: BlasLibrary | None, own: bool, real: bool) -> tuple[tuple[str, ...], list[str]]:
+    """Where headers are, and the lines that include those of a program. own: for the tuned target, whose programs need
+    our own ones instead of DaCe's. real: without complex numbers."""
     includes = (*include_flags(), *(blas.compile_flags() if blas else ()))
-    return includes, ["dace/dace.h", *(["sdfgad.h"] if own else []), *(["sdfgad_linalg.h"] if blas else [])]
+    files = ["omp.h", "sdfgad.h"] if own else ["dace/dace.h"]
+    lines = [f'#include "{name}"\n' for name in (*files, *(["sdfgad_linalg.h"] if blas else []))]
+    return includes, [*([REAL] if real else []), *lines]
 
 
 def common_entries() -> list[Path]:
-    """The folders in the cache of what all programs share: headers without and with BLAS, and threads."""
-    shared = [precompiled_header(flags(), *_included(blas, own=True)) for blas in (None, find_blas())]
+    """The folders in the cache of what all programs share: headers without and with complex numbers and BLAS, and
+    threads."""
+    kinds = ((None, True), (None, False), (find_blas(), False))
+    shared = [precompiled_header(flags(), *_included(blas, own=True, real=real)) for blas, real in kinds]
     return [file.parent for file in (*shared, *thread_files())]
 
 
@@ -88,7 +95,7 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more:
                    how: Sequence[str] | None = None) -> None:
     """Compile `source` into `folder` and describe it there. how: the flags, when it is to be compiled by itself."""
     blas = find_blas() if uses_blas else None
-    includes, headers = _included(blas, own=how is None)
+    includes, headers = _included(blas, own=how is None, real=source.startswith(REAL))
     how = how or flags()
     header = precompiled_header(how, includes, headers)
     (folder / SOURCE).write_text(source)

@@ -33,6 +33,8 @@ class Change:
 
 
 NO_HASH = Change(r'#include "[^"]*hash\.h"\n', "", "a file is read that only DaCe's own build writes")
+OWN_HEADER = Change(r"#include <dace/dace\.h>", '#include "sdfgad_frame.h"',
+                    "all headers of DaCe are read, of which a program needs a few names")
 APART = Change(
     r"(#pragma omp parallel for)(?!.*schedule\(static, 1\))", r"\1 proc_bind(spread)",
     "a loop begins whose shares wait for nothing in each other, unless they take turns: this mark tells it to the "

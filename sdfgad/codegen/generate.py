@@ -1,9 +1,9 @@
 """The C++ source of a lowered program: DaCe's generated code and a uniform entry point around it."""
 from __future__ import annotations
 
-from sdfgad.codegen.build import FIRST_FAILURE
+from sdfgad.codegen.build import FIRST_FAILURE, REAL
 from sdfgad.codegen.cpp import TAPES, container
-from sdfgad.codegen.dace_text import APART, frame_text, members, placed
+from sdfgad.codegen.dace_text import APART, OWN_HEADER, frame_text, members, placed
 from sdfgad.codegen.lower import Lowered
 from sdfgad.codegen.outline import outline
 
@@ -60,9 +60,10 @@ def source(lowered: Lowered) -> str:
     """Everything the compiler needs, in one text."""
     state = members(_state(lowered), _MEMBERS.format(tapes=len(lowered.tapes)))
     places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
-    code = placed(state.made(APART.made(frame_text(lowered.sdfg))), places)
+    code = placed(state.made(APART.made(OWN_HEADER.made(frame_text(lowered.sdfg)))), places)
     code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
-    return '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
+    real = not (lowered.uses_blas or "dace::complex" in code)
+    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
 
 
 def _state(lowered: Lowered) -> str:

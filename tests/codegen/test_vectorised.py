@@ -53,7 +53,7 @@ def test_choices_by_several_conditions_are_vectorised(tmp_path: Path) -> None:
 def test_signs_are_chosen_in_lanes_of_their_own_width(tmp_path: Path) -> None:
     """By way of small integers a vector had as many lanes as these need, and more points were left over."""
     source = tmp_path / "signs.cpp"
-    source.write_text('#include <dace/dace.h>\n#include "sdfgad.h"\nvoid signs(double *x, double *y) {\n'
+    source.write_text('#include "sdfgad.h"\nvoid signs(double *x, double *y) {\n'
                       "#pragma GCC ivdep\nfor (int k = 0; k < 4096; k++) y[k] = sg::sign(x[k]); }\n")
     run((find_compiler().path, *flags(), *include_flags(), "-S", str(source), "-o", f"{source}.s"), code="SG505")
     assert "cvtdq2pd" not in Path(f"{source}.s").read_text()

@@ -30,7 +30,7 @@ FOR_TAPES = 1 << 20
 """Bytes; tapes that need more look for themselves."""
 PLAIN = Path(__file__).parent / "threads" / "plain_threads.cpp"
 WATCHED = (*(f for f in FLAGS if f != "-O3"), "-O1", "-g1", "-fsanitize=thread")
-HEADERS = '#include "dace/dace.h"\n#include "sdfgad.h"\n'
+HEADERS = '#include "sdfgad.h"\n'
 _PLACE = re.compile(r"program\.cpp:(\d+)")
 
 

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <unistd.h>
 #include <type_traits>
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
 #include "sdfgad_memory.h"
 
 // The C library has vector forms of these (4 ulp); without the attribute the compiler may not use them in loops.
@@ -138,20 +134,26 @@ constexpr int WIDEST = 16;
 // A whole line of the cache or a vector of it, past the cache. Other threads see it after `settle`.
 template <int N, class T> inline void store_past(T* p, Lanes<T, N> v) {
     static_assert(sizeof v == 64 || sizeof v == WIDEST);
-#if defined(__AVX512F__)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
+    if constexpr (WIDEST == 16) store<N>(p, v);
+    else {
+        using Words = Lanes<long long, WIDEST / 8>;
+        Words parts[sizeof v / WIDEST];
+        std::memcpy(parts, &v, sizeof v);
+        for (size_t k = 0; k < sizeof v / WIDEST; k++) {
+            Words* place = reinterpret_cast<Words*>(p) + k;
+#if defined(__clang__)
+            __builtin_nontemporal_store(parts[k], place);
+#elif defined(__AVX512F__)
+            __builtin_ia32_movntdq512(place, parts[k]);
 #elif defined(__AVX__)
-    if constexpr (sizeof v == 32) return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(v));
-    __m256i halves[2];
-    std::memcpy(halves, &v, sizeof v);
-    for (int k = 0; k < 2; k++) _mm256_stream_si256(reinterpret_cast<__m256i*>(p) + k, halves[k]);
-#else
-    store<N>(p, v);
+            __builtin_ia32_movntdq256(place, parts[k]);
 #endif
+        }
+    }
 }
 inline void settle() {
 #if defined(__AVX__)
-    _mm_sfence();
+    __builtin_ia32_sfence();
 #endif
 }
 // Wait until another thread has done so much. One that has no core gets this one after a while: to yield would not do,
@@ -160,7 +162,7 @@ inline void follow(const int64_t* done, int64_t enough) {
     for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < enough; tries++) {
         if (tries >= 4096) usleep(50);
 #if defined(__AVX__)
-        else _mm_pause();
+        else __builtin_ia32_pause();
 #endif
     }
 }

@@ -1,7 +1,6 @@
 // The memory of a compiled program: whatever holds elements of arrays is taken here, so that its bytes are counted.
 #pragma once
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -18,14 +17,14 @@ public:
     Memory() = default;
     Memory(const Memory &) = delete;
 
-    void begin() { peak_.store(alive_.load(kOrder), kOrder); }
-    int64_t peak() const { return peak_.load(kOrder); }
+    void begin() { __atomic_store_n(&peak_, __atomic_load_n(&alive_, kOrder), kOrder); }
+    int64_t peak() const { return __atomic_load_n(&peak_, kOrder); }
 
     void take(int64_t bytes) {
-        int64_t now = alive_.fetch_add(bytes, kOrder) + bytes, most = peak_.load(kOrder);
-        while (now > most && !peak_.compare_exchange_weak(most, now, kOrder)) {}
+        int64_t now = __atomic_add_fetch(&alive_, bytes, kOrder), most = peak();
+        while (now > most && !__atomic_compare_exchange_n(&peak_, &most, now, true, kOrder, kOrder)) {}
     }
-    void give(int64_t bytes) { alive_.fetch_sub(bytes, kOrder); }
+    void give(int64_t bytes) { __atomic_fetch_sub(&alive_, bytes, kOrder); }
 
     // Room with undefined content at the start of a cache line; null when there is none.
     template <class T> T *array(int64_t count) {
@@ -48,7 +47,7 @@ public:
 private:
     static constexpr size_t kLine = 64, kPage = 1 << 21;  // before each array, a line with its size
     static constexpr int64_t kLarge = 1 << 22;
-    static constexpr auto kOrder = std::memory_order_relaxed;
+    static constexpr int kOrder = __ATOMIC_RELAXED;
     static std::align_val_t alignment(int64_t bytes) { return std::align_val_t(bytes < kLarge ? kLine : kPage); }
     // With pages of 4 kB a large array costs a fault each when it is new, and more than the processor keeps track of.
     static void ask_for_large_pages([[maybe_unused]] void *start, [[maybe_unused]] int64_t bytes) {
@@ -56,7 +55,7 @@ private:
         if (bytes >= kLarge) madvise(start, size_t(bytes) / kPage * kPage, MADV_HUGEPAGE);
 #endif
     }
-    std::atomic<int64_t> alive_{0}, peak_{0};
+    int64_t alive_ = 0, peak_ = 0;  // the header of atomics takes the compiler longer than most programs do
 };
 
 // What the caller gives a program to work in: the arrays that the program keeps for itself lie at its front, those that

@@ -1,11 +1,14 @@
 // Functions of single numbers that generated code calls, with NumPy's meaning, and what a program may throw. Good by
-// itself: the text of this file is pasted into graphs that leave this package.
+// itself: the text of this file is pasted into graphs that leave this package. With SG_REAL there are no complex
+// numbers, whose header brings the streams and locales of the standard library with it.
 #ifndef SDFGAD_SCALARS_H
 #define SDFGAD_SCALARS_H
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#if !defined(SG_REAL)
 #include <complex>
+#endif
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -21,7 +24,9 @@
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
+#if !defined(SG_REAL)
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
+#endif
 
 // c ? a : b without a branch, so that loops vectorise; a value that is not picked may be anything.
 template <class T> inline T pick(bool c, T a, T b) {
@@ -136,10 +141,11 @@ inline int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && 
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
 template <class T> inline T mul(T a, T b) { return T(times(a, b)); }
+template <class T> inline T div(T a, T b) { return a / b; }
+#if !defined(SG_REAL)
 template <class T> inline std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-template <class T> inline T div(T a, T b) { return a / b; }
 template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T> b) {
     if (std::abs(b.real()) >= std::abs(b.imag())) {
         if (b.real() == 0 && b.imag() == 0) return {a.real() / std::abs(b.real()), a.imag() / std::abs(b.real())};
@@ -149,6 +155,7 @@ template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T>
     T ratio = b.real() / b.imag(), scale = T(1) / (b.imag() + b.real() * ratio);
     return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
+#endif
 
 template <int N, class T> inline T power(T x) {
     if constexpr (N < 0) return div(T(1), power<-N>(x));
@@ -249,7 +256,7 @@ template <class T> inline bool isfinite(T x) {
 }
 template <class T> inline auto real(T x) { if constexpr (is_complex<T>) return x.real(); else return x; }
 template <class T> inline auto imag(T x) { if constexpr (is_complex<T>) return x.imag(); else return T(0); }
-template <class T> inline T conj(T x) { if constexpr (is_complex<T>) return std::conj(x); else return x; }
+template <class T> inline T conj(T x) { if constexpr (is_complex<T>) return T(x.real(), -x.imag()); else return x; }
 
 template <class T> inline T exp2(T x) {
     if constexpr (is_complex<T>) return std::exp(x * std::log(typename T::value_type(2)));
@@ -285,8 +292,10 @@ inline double sin(double x) { return ::sin(x); }
 inline double cos(double x) { return ::cos(x); }
 inline float sin(float x) { return ::sinf(x); }
 inline float cos(float x) { return ::cosf(x); }
+#if !defined(SG_REAL)
 template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
 template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
+#endif
 
 // A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++
 // says nothing of these. Short integers are the low bits of long ones.

@@ -17,6 +17,7 @@ template <class T> inline void argsort(int64_t n, const T *values, int64_t *orde
     });
 }
 
+#if !defined(SG_REAL)
 // Discrete Fourier transforms of one length: powers of two by butterflies, other lengths as a convolution of such.
 template <class R> class Fourier {
 public:
@@ -94,5 +95,6 @@ inline void fft(Memory &memory, int64_t count, int64_t n, const std::complex<R> 
         for (int64_t k = 0; inverse && k < n; k++) to[k] = std::conj(to[k]) / R(n);
     }
 }
+#endif
 
 }  // namespace sg

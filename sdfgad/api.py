@@ -78,7 +78,7 @@ class GradFunction:
         room = getattr(instance, "__dict__", {})
         held = room.get(self._slot)
         if held is None or held.made.of is not self or held.made.fn.__self__ is not instance:
-            held = room[self._slot] = _Kept(self._bound(instance))
+            held = room[self._slot] = _BoundGradient(self._bound(instance))
         found: GradFunction = held.made
         return found
 
@@ -179,7 +179,7 @@ class GradFunction:
         return give
 
 
-class _Kept:
+class _BoundGradient:
     """The gradient of a bound method, kept with its object; a copy of the object starts without."""
 
     def __init__(self, made: GradFunction) -> None:

@@ -120,7 +120,7 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
-    check = _Check(getattr(fn, "fn", fn), args, wrt, output, reduce)
+    check = _PointCheck(getattr(fn, "fn", fn), args, wrt, output, reduce)
     report = check.report(method)
     if raise_on_fail and not report.ok:
         nan = any(a.verdict == NAN for a in report.arguments)
@@ -128,7 +128,7 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any
     return report
 
 
-class _Check:
+class _PointCheck:
     """One function at one point: its objective as NumPy computes it, and its gradient."""
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], wrt: Any, output: Any, reduce: str | None) -> None:

@@ -1,8 +1,9 @@
 """Every size from which on something is worth doing, and up to which it is done: one table, one place to change it.
 
-None of them decides whether a result is right. They are measured on usual processors; facts of a machine, such as the
-length of a line of the cache, stand where they are used. For tests, `SDFGAD_THRESHOLDS=least` in the environment, or
-`changed(LEAST)`, lets every transformation have programs of a few elements.
+None of them decides whether a result is right. They are measured on usual processors; what has to stay in a cache is a
+part of the caches at hand (`of_caches`). For tests, `SDFGAD_THRESHOLDS=least` in the environment, or `changed(LEAST)`,
+lets every transformation have programs of a few elements, and `SDFGAD_THRESHOLDS=usual` makes the same programs
+everywhere.
 """
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
+
+from sdfgad.caches import Caches, caches
 
 VARIABLE = "SDFGAD_THRESHOLDS"
 
@@ -307,23 +311,32 @@ LEAST = Thresholds(**{one.name: one.metadata["least"] for one in fields(Threshol
 """What lets every transformation have programs of a few elements."""
 
 
+def of_caches(there: Caches) -> Thresholds:
+    """Those of a machine. For the usual caches these are the values in the table."""
+    near, own = there.near, there.own
+    return Thresholds(rows=RowLimits(nearby=3 * own // 8, far=4 * own), pair_lines=near // 2, jammed_bytes=near,
+                      tabulated_row=near, turned_bytes=near, restored_bytes=own, streamed_matrix=2 * own)
+
+
+@lru_cache(maxsize=1)
 def _at_first() -> Thresholds:
-    return LEAST if os.environ.get(VARIABLE) == "least" else Thresholds()
+    asked = os.environ.get(VARIABLE)
+    return LEAST if asked == "least" else Thresholds() if asked == "usual" else of_caches(caches())
 
 
-_current: ContextVar[Thresholds] = ContextVar("thresholds", default=_at_first())  # noqa: B039 - it is frozen
+_current: ContextVar[Thresholds | None] = ContextVar("thresholds", default=None)
 
 
 def thresholds() -> Thresholds:
     """Those that hold now."""
-    return _current.get()
+    return _current.get() or _at_first()
 
 
 @contextmanager
 def changed(to: Thresholds | None = None, **some: Any) -> Iterator[Thresholds]:
     """Within, other thresholds hold in this thread: all of `to`, or some of those that hold now."""
-    token = _current.set(replace(_current.get() if to is None else to, **some))
+    token = _current.set(replace(thresholds() if to is None else to, **some))
     try:
-        yield _current.get()
+        yield thresholds()
     finally:
         _current.reset(token)

@@ -13,6 +13,8 @@ from sdfgad.codegen.workspaces import Workspace, Workspaces
 
 # As many threads as a test asks for, whatever else the machine does: fewer would find no race.
 os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
+# The same programs whatever the caches.
+os.environ.setdefault("SDFGAD_THRESHOLDS", "usual")
 
 
 FLAGS = build.FLAGS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
     "errors": 0, "names": 0, "callers": 0, "explanations": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0,
-    "files": 0, "trees": 0, "arrays": 0, "thresholds": 0,
+    "files": 0, "trees": 0, "arrays": 0, "caches": 0, "thresholds": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
@@ -30,6 +32,7 @@ LAYERS = {
 TOP = 10
 MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 400, 60, 8
+LARGEST_FOLDER = 25
 MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque",
                  "WeakKeyDictionary", "WeakValueDictionary"}
 TOO_GENERAL = {"Exception", "BaseException"}
@@ -71,10 +74,14 @@ SUITE = _modules("npbench_suite")
 TESTS = _modules("tests")
 
 
-def imported(module: Module) -> Iterator[tuple[int, str]]:
-    """(line, dotted name) of every import, relative ones resolved."""
+def imported(module: Module, for_types: bool = True) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import, relative ones resolved. for_types: those that type checkers alone see."""
     parents = Path(module.path).with_suffix("").parts[:-1]
+    unseen = {inner for node in ast.walk(module.tree) if isinstance(node, ast.If) and not for_types
+              and ast.unparse(node.test) == "TYPE_CHECKING" for inner in ast.walk(node)}
     for node in ast.walk(module.tree):
+        if node in unseen:
+            continue
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -119,6 +126,75 @@ def test_calls_and_plans_know_nothing_of_each_other(unit: str, other: str) -> No
 def test_dace_is_imported_in_three_packages_only() -> None:
     elsewhere = [m for m in PACKAGE if m.unit not in MAY_IMPORT_DACE]
     assert not lines_of(elsewhere, lambda m: (str(line) for line, n in imported(m) if n.split(".")[0] == "dace"))
+
+
+# Folders of `codegen/`; a folder imports from those with smaller numbers, and no target from another one.
+ROOMS = {"": 0, "cpu/nests": 1, "cpu/order": 2, "cpu/text": 3, "cpu": 4, "reference": 4}
+TARGETS = "sdfgad/codegen/targets.py"
+TABLES = (TARGETS, "sdfgad/transform/stages.py")
+ABOUT_VECTORS = {"vector_bytes", "vector_registers"}
+
+
+def room_of(name: str) -> str:
+    """The folder of `codegen/` that a dotted name lies in."""
+    parts = name.split(".")[2:]
+    return next((room for k in range(len(parts), 0, -1) if (room := "/".join(parts[:k])) in ROOMS), "")
+
+
+def test_targets_are_rooms_of_their_own() -> None:
+    """What targets share knows none of them, and each is built from the nests of its loops upwards."""
+    def broken(module: Module) -> Iterator[str]:
+        mine = room_of(module.path.removesuffix(".py").replace("/", "."))
+        for line, name in imported(module):
+            room = room_of(name)
+            if name.startswith("sdfgad.codegen.") and room != mine and (
+                    ROOMS[room] >= ROOMS[mine] or room and room.split("/")[0] != mine.split("/")[0]):
+                yield f"{line}: imports {name}"
+
+    assert not lines_of([m for m in PACKAGE if m.unit == "codegen" and m.path != TARGETS], broken)
+
+
+def test_nothing_above_looks_behind_the_seam() -> None:
+    """A graph of the reference target is what `to_sdfg` gives: that is asked for by name."""
+    def broken(module: Module) -> Iterator[str]:
+        for line, name in imported(module):
+            if name.startswith("sdfgad.codegen.") and room_of(name) and "reference.export" not in name:
+                yield f"{line}: imports {name}"
+            if name.split(".")[-1] in ABOUT_VECTORS:
+                yield f"{line}: imports {name}"
+
+    assert not lines_of([m for m in PACKAGE if m.unit != "codegen"], broken)
+
+
+def test_no_circle_between_folders() -> None:
+    """The own folder of the package and the tables know all others; what is imported for types alone is no way."""
+    below: dict[str, set[str]] = {}
+    for module in PACKAGE:
+        folder = Path(module.path).parent
+        if folder.name != "sdfgad" and module.path not in TABLES:
+            below.setdefault(str(folder), set()).update(
+                there for _, name in imported(module, for_types=False) if name.startswith("sdfgad.") and
+                (there := _folder_of(name)) not in ("sdfgad", str(folder)))
+    # A circle raises CycleError, which names it.
+    assert set(TopologicalSorter(below).static_order()) >= set(below)
+
+
+def _folder_of(name: str) -> str:
+    """The folder of the module that a dotted name lies in."""
+    path = Path(name.replace(".", "/"))
+    return str(next(p for p in (path, *path.parents) if (ROOT / p).is_dir()))
+
+
+def test_sizes_of_caches_have_one_home() -> None:
+    homes = [m.path for m in PACKAGE if re.search(r"^LINE\b.*=", m.text, re.MULTILINE)]
+    assert homes == ["sdfgad/caches.py", "sdfgad/checkpoint/roofline.py"], "the second one counts elements"
+
+
+def test_folders_are_small() -> None:
+    """Or have folders in them."""
+    files = Counter(str(Path(m.path).parent) for m in PACKAGE)
+    nested = {str(Path(folder).parent) for folder in files}
+    assert not {folder: n for folder, n in files.items() if n > LARGEST_FOLDER and folder not in nested}
 
 
 def test_one_module_asks_dace_for_code_and_changes_it() -> None:
@@ -206,6 +282,11 @@ def test_no_vague_names() -> None:
 def _is_vague(name: str) -> bool:
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
     return bool(words & VAGUE_WORDS) or (name.endswith("2") and name.strip("_").lower() not in NUMPY_NAMES)
+
+
+def test_no_two_classes_of_one_name() -> None:
+    names = Counter(n.name for m in PACKAGE for n in ast.walk(m.tree) if isinstance(n, ast.ClassDef))
+    assert not {name for name, times in names.items() if times > 1}
 
 
 @pytest.mark.parametrize("name, vague", [

@@ -197,8 +197,8 @@ def test_an_iteration_stopped_by_a_tolerance_is_told_from_a_bug(monkeypatch):
         report = check_grads(counted, point, method=method)
         assert report.ok and report.arguments[0].verdict == "stops" and report.arguments[0].error > 0.1
         assert "iteration stopped by a tolerance" in str(report)
-    right = testing._Check.gradient
-    monkeypatch.setattr(testing._Check, "gradient", lambda check: (
+    right = testing._PointCheck.gradient
+    monkeypatch.setattr(testing._PointCheck, "gradient", lambda check: (
         right(check)[0], {n: 1.01 * g for n, g in right(check)[1].items()}))
     report = check_grads(counted, point, raise_on_fail=False)
     assert not report.ok and report.arguments[0].verdict != "stops"

@@ -43,7 +43,7 @@ def measure(task: Task) -> Found:
     kernel = load(task.name)
     arguments = kernel.initialize(**kernel.sizes(PRESET))
     # The code generator imports dace, which takes as long for every program: stated on its own.
-    import_module("sdfgad.codegen.lower")
+    import_module("sdfgad.codegen.cpu.lower")
     began = perf_counter()
     try:
         made = derive(kernel.program, bind(kernel.program, tuple(arguments.values()), {}),

@@ -25,7 +25,7 @@ IMPORTS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "the interpreter alone": ("-c", "pass"),
     "`import numpy`": ("-c", "import numpy"),
     "`import sdfgad`": ("-c", "import sdfgad"),
-    "`import sdfgad` and the code generator": ("-c", "import sdfgad, sdfgad.codegen.lower"),
+    "`import sdfgad` and the code generator": ("-c", "import sdfgad, sdfgad.codegen.cpu.lower"),
 })
 
 

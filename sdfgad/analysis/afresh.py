@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from sdfgad.analysis.access import BEFORE, Access, Site, reads_of
-from sdfgad.analysis.boxes import Box, covered, path_of
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.elements.access import BEFORE, Access, Site, reads_of
+from sdfgad.analysis.elements.boxes import Box, covered, path_of
+from sdfgad.analysis.elements.cover import covers
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import children, range_elems, reads, within, writes

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from sdfgad.analysis.access import Site, writes_of
-from sdfgad.analysis.boxes import Box, covered, hull_of
-from sdfgad.analysis.cover import replaced
+from sdfgad.analysis.elements.access import Site, writes_of
+from sdfgad.analysis.elements.boxes import Box, covered, hull_of
+from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, reads, statements, within, writes

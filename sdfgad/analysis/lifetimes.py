@@ -94,7 +94,7 @@ class Held:
 def lifetimes(program: Steps) -> Lifetimes:
     """When each array is in use."""
     steps = tuple(_in_order(program))
-    flow = _Flow({id(step): k for k, step in enumerate(steps)}, [NOTHING] * len(steps), [NOTHING] * len(steps))
+    flow = _LivenessFlow({id(step): k for k, step in enumerate(steps)}, [NOTHING] * len(steps), [NOTHING] * len(steps))
     flow.backward(program, NOTHING)
     flow.forward(program, NOTHING)
     held = (later & written for later, written in zip(flow.later, flow.written, strict=True))
@@ -111,7 +111,7 @@ def _in_order(program: Steps) -> Iterator[Step]:
 
 
 @dataclass
-class _Flow:
+class _LivenessFlow:
     """later: what may be read after each step before it is replaced. written: what may have been written before it."""
 
     place: Mapping[int, int]

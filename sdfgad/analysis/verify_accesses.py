@@ -6,7 +6,7 @@ data, and for what data decide to run, nothing is said.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -19,7 +19,7 @@ from sdfgad.ir.index import Ix
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
 from sdfgad.ir.verify import Fault
-from sdfgad.ir.walk import children, expr_reads, reads, statements, writes
+from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
 
 Env: TypeAlias = Mapping[str, int]
 Element: TypeAlias = tuple[str, tuple[int, ...]]
@@ -89,25 +89,31 @@ class _Places:
             yield from self.block(stmt.then, path, (*guards, (stmt.cond, True)))
             yield from self.block(stmt.orelse, path, (*guards, (stmt.cond, False)))
         elif isinstance(stmt, Loop):
-            if stmt.parallel and not any(isinstance(s, Loop) and s.behind for s in statements(stmt.body)):
+            waits = any(isinstance(s, Loop) and s.behind for s in statements(stmt.body))
+            if stmt.parallel and not waits and not self.sound(stmt, path, guards):
                 yield from look.parallel(stmt, path, guards)
             yield from self._unsure(stmt, (*path, stmt.range), guards, stmt.until is None)
         elif isinstance(stmt, While):
             yield from self._unsure(stmt, path, guards, False)
 
-    def sound(self, stmt: Map, path: tuple[Range, ...], guards: Guards) -> bool:
-        """Whether a map breaks no rule. Most passes leave it where it was: then it has been looked at."""
-        kept: _Kept | None = stmt.__dict__.get("_sound")
+    def sound(self, stmt: Map | Loop, path: tuple[Range, ...], guards: Guards) -> bool:
+        """Whether a map or a parallel loop breaks no rule. Most passes leave it where it was: then it has been looked
+        at."""
+        kept: _FoundSound | None = stmt.__dict__.get("_sound")
         if kept is not None and kept.around == (path, guards, self.sure) and kept.holds(self.program.arrays,
                                                                                        self.constants.values):
             return True
         names = {e.array for r in path for i in (r.start, r.stop) for e in i.elems}
-        names.update(reads(stmt), writes(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
-        arrays = tuple(self.program.arrays[n] for n in sorted(names))
-        if not _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names)):
+        names.update(*within(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
+        arrays = tuple(self.program.arrays[n] for n in sorted(names) if n in self.program.arrays)
+        if isinstance(stmt, Map):
+            good = _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names))
+        else:
+            good = next(_Look(self.program.arrays, self.constants.known).parallel(stmt, path, guards), None) is None
+        if not good:
             return False
         values = {n: self.constants.values.get(n) for n in names}
-        object.__setattr__(stmt, "_sound", _Kept((path, guards, self.sure), arrays, values))
+        object.__setattr__(stmt, "_sound", _FoundSound((path, guards, self.sure), arrays, values))
         return True
 
     def _unsure(self, stmt: Loop | While, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
@@ -118,8 +124,8 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """Where a map has been found to break no rule; kept with it, as statements never change."""
+class _FoundSound:
+    """Where a statement has been found to break no rule; kept with it, as statements never change."""
 
     around: tuple[tuple[Range, ...], Guards, bool]
     arrays: tuple[Array, ...]
@@ -161,6 +167,20 @@ def _sound(stmt: Map, path: tuple[Range, ...], guards: Guards, sure: bool, array
     """The same for maps that are equal: passes make some of them again."""
     look = _Look({a.name: a for a in arrays}, constants.known)
     return next(look.statement(stmt, path, guards, sure), None) is None
+
+
+def _touched(stmt: Map) -> Sequence[tuple[str, str, tuple[Ix, ...]]]:
+    """How, which array and where: what the body of a map touches at every point; kept with the map."""
+    known: Sequence[tuple[str, str, tuple[Ix, ...]]] | None = stmt.__dict__.get("_at_points")
+    if known is not None:
+        return known
+    found: list[tuple[str, str, tuple[Ix, ...]]] = []
+    for part in stmt.body:
+        found += [(READ, n.array, n.index) for n in walk(part.expr, certain) if isinstance(n, Load)]
+        if isinstance(part, Store):
+            found.append((ADDED if part.op else WRITTEN, part.array, part.index))
+    object.__setattr__(stmt, "_at_points", found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -240,12 +260,8 @@ class _Look:
 
     def of_map(self, stmt: Map, point: Env) -> Iterator[tuple[str, Element]]:
         """What the body does at one point, whatever is chosen."""
-        for part in stmt.body:
-            for node in walk(part.expr, certain):
-                if isinstance(node, Load):
-                    yield from self.element(READ, node.array, node.index, point)
-            if isinstance(part, Store):
-                yield from self.element(ADDED if part.op else WRITTEN, part.array, part.index, point)
+        for how, name, index in _touched(stmt):
+            yield from self.element(how, name, index, point)
 
     def element(self, how: str, name: str, index: tuple[Ix, ...], point: Env) -> Iterator[tuple[str, Element]]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.checkpoint.schedule import FORWARD, REVERSE, Recipe, ScheduledItem, ScheduledLoop, ScheduleProblem
+from sdfgad.checkpoint.schedule import FORWARD, REVERSE, Recomputation, ScheduledItem, ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan
 from sdfgad.checkpoint.verify import verify
 
@@ -100,7 +100,7 @@ def point_of(problem: ScheduleProblem, loop: str, inner: ScheduleProblem, plan: 
 
 def _outer_sources(problem: ScheduleProblem, rebuild: Rebuild, family: frozenset[str]) -> tuple[str, ...]:
     recipe = problem.item[rebuild.item].recipe
-    assert isinstance(recipe, Recipe), "a plan that makes a value without a recipe"
+    assert isinstance(recipe, Recomputation), "a plan that makes a value without a recipe"
     return tuple(n for n in recipe.items if problem.item[n].loop not in family)
 
 

@@ -16,7 +16,7 @@ ADVANCE, SNAPSHOT, RESTORE, TURN = "advance", "snapshot", "restore", "turn"
 
 
 @dataclass(frozen=True)
-class Action:
+class RevolveAction:
     """advance: run steps `step`, ..., `until` - 1 without recording. snapshot: save the state before `step` into
     `slot`. restore: load it from there. turn: run `step` while recording, then reverse it."""
 
@@ -48,27 +48,27 @@ def advances(steps: int, snapshots: int) -> int:
     return repeats * steps - comb(snapshots + repeats, snapshots + 1)
 
 
-def actions(steps: int, snapshots: int) -> Iterator[Action]:
+def actions(steps: int, snapshots: int) -> Iterator[RevolveAction]:
     """The optimal schedule, starting at the state before step 0; the live state is gone after each turn.
 
     Every step is turned once, the last one first; at most `snapshots` slots are in use.
     """
     pending = [(0, steps, snapshots, True)]
-    yield Action(SNAPSHOT, 0)
+    yield RevolveAction(SNAPSHOT, 0)
     while pending:
         start, length, free, live = pending.pop()
         if not live:
-            yield Action(RESTORE, start, slot=snapshots - free)
+            yield RevolveAction(RESTORE, start, slot=snapshots - free)
         if length == 1:
-            yield Action(TURN, start)
+            yield RevolveAction(TURN, start)
         elif free == 1:
-            yield Action(ADVANCE, start, until=start + length - 1)
-            yield Action(TURN, start + length - 1)
+            yield RevolveAction(ADVANCE, start, until=start + length - 1)
+            yield RevolveAction(TURN, start + length - 1)
             pending.append((start, length - 1, 1, False))
         else:
             middle = start + split(length, free)
-            yield Action(ADVANCE, start, until=middle)
-            yield Action(SNAPSHOT, middle, slot=snapshots - free + 1)
+            yield RevolveAction(ADVANCE, start, until=middle)
+            yield RevolveAction(SNAPSHOT, middle, slot=snapshots - free + 1)
             pending += [(start, middle - start, free, False), (middle, start + length - middle, free - 1, True)]
 
 

@@ -22,7 +22,7 @@ STORE, RECOMPUTE, SNAPSHOT = "store", "recompute", "snapshot"
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recomputation:
     """How to make a value again. seconds: per rebuild. items: other items it reads. scratch: bytes alive while it runs.
 
     intact: each array it reads otherwise -> the reverse blocks at which the array still holds what is wanted.
@@ -57,7 +57,7 @@ class ScheduledItem:
     born: int
     needed: tuple[int, ...]
     loop: str | None = None
-    recipe: Recipe | None = None
+    recipe: Recomputation | None = None
     store_only: bool = False
     free: bool = False
     store_seconds: float = 0.0
@@ -203,7 +203,7 @@ def _read_item(raw: dict[str, Any]) -> ScheduledItem:
     recipe = raw.pop("recipe")
     if recipe is not None:
         intact = {array: tuple(blocks) for array, blocks in recipe.pop("intact").items()}
-        recipe = Recipe(**{**recipe, "items": tuple(recipe["items"]), "intact": intact})
+        recipe = Recomputation(**{**recipe, "items": tuple(recipe["items"]), "intact": intact})
     packed = tuple(raw.get("packed", ()))
     return ScheduledItem(**{**raw, "needed": tuple(raw["needed"]), "recipe": recipe, "packed": packed})
 

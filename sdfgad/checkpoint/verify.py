@@ -49,7 +49,7 @@ def verify(problem: ScheduleProblem, plan: SchedulePlan) -> Verdict:
     complaints = tuple(_unknown_names(problem, plan))
     if complaints:
         return Verdict(complaints, (), 0.0, {})
-    walk = _Walk(problem, plan)
+    walk = _PlanWalk(problem, plan)
     complaints = (*walk.complaints(), *_broken_pins(problem, plan))
     live = tuple(dict(walk.live(b)) for b in range(len(problem.blocks)))
     return Verdict(complaints, live, walk.seconds(), {p.name: walk.held(p.name, 0) for p in problem.children(None)})
@@ -68,7 +68,7 @@ def require_legal(problem: ScheduleProblem, plan: SchedulePlan, limit: int | Non
 
 def without_waste(problem: ScheduleProblem, plan: SchedulePlan) -> SchedulePlan:
     """The plan without rebuilds that serve no reader."""
-    walk = _Walk(problem, plan)
+    walk = _PlanWalk(problem, plan)
     serving = tuple(r for r in plan.rebuilds if walk.serves(r))
     return plan if serving == plan.rebuilds else without_waste(problem, replace(plan, rebuilds=serving))
 
@@ -91,7 +91,7 @@ def _broken_pins(problem: ScheduleProblem, plan: SchedulePlan) -> Iterator[str]:
             yield f"the pin {pin}={name!r} is not kept"
 
 
-class _Walk:
+class _PlanWalk:
     """One plan on its way through the blocks."""
 
     def __init__(self, problem: ScheduleProblem, plan: SchedulePlan) -> None:

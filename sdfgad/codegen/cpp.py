@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.region import region_of
+from sdfgad.analysis.elements.region import region_of
 from sdfgad.ir.index import Atom, Bounds, Elem, FloorDiv, Ix, Max, Min, Mod, ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array, Range

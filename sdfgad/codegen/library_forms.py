@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame, most_trips
-from sdfgad.codegen.libraries import view_strides
+from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call

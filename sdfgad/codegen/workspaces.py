@@ -12,13 +12,13 @@ import os
 from functools import cache
 from threading import Lock
 
+from sdfgad.caches import LINE
 from sdfgad.errors import MemoryLimitError
 
 MOST_FREE = 4
 """So many blocks are kept that no call works in."""
 SPARE = 4
 """A block may grow by one part in so many before it moves; what nobody has touched takes no memory."""
-LINE = 64
 LARGE = 1 << 22
 """With pages of 4 kB a block from here on costs more faults, and more pages than a processor keeps track of."""
 LARGE_PAGE = 1 << 21

@@ -28,7 +28,7 @@ _OPERATIONS: Mapping[type, Callable[..., np.ndarray]] = MappingProxyType({
 
 
 @dataclass(frozen=True)
-class Access:
+class IndexedAccess:
     """`index` into `extent` elements at every point of `domain`, outer ranges first; negative ones count from the
     end."""
 
@@ -67,8 +67,8 @@ class Access:
                                        "index arrays, which count from 0")
 
 
-def check_known(accesses: Iterable[Access], known: Mapping[str, np.ndarray],
-                given: frozenset[str]) -> tuple[Access, ...]:
+def check_known(accesses: Iterable[IndexedAccess], known: Mapping[str, np.ndarray],
+                given: frozenset[str]) -> tuple[IndexedAccess, ...]:
     """Judge what depends on loop variables and `known` arrays alone; what is left to calls, which bring those `given`.
 
     Arrays that are neither, as the program writes them, are left to nobody.
@@ -95,7 +95,7 @@ def _corners(domain: tuple[Range, ...], index: Ix) -> Iterator[int]:
             yield index.evaluate(env)
 
 
-def _every_element_inside(access: Access, arrays: Mapping[str, np.ndarray]) -> bool:
+def _every_element_inside(access: IndexedAccess, arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether any element of the array that decides the index would do: one pass over it, whatever the loops."""
     if access.element is None:
         return False
@@ -108,7 +108,7 @@ def _every_element_inside(access: Access, arrays: Mapping[str, np.ndarray]) -> b
     return -access.extent <= min(ends) and max(ends) < access.extent
 
 
-def _extremes(access: Access, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+def _extremes(access: IndexedAccess, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
     """The smallest and the largest index at the points of the loops; nothing where that cannot be told."""
     moving = any(i.const is None for r in access.domain for i in (r.start, r.stop))
     env = _points(access, arrays) if moving else _box(access.domain)
@@ -124,7 +124,7 @@ def _box(domain: tuple[Range, ...]) -> dict[str, np.ndarray] | None:
     return {var: t.reshape((-1, *(1,) * (len(domain) - 1 - k))) for k, (var, t) in enumerate(trips.items())}
 
 
-def _points(access: Access, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+def _points(access: IndexedAccess, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
     """The variables at the first points of loops with moving ends, one after another; None without a point."""
     env: dict[str, np.ndarray] = {}
     count = 1
@@ -146,7 +146,7 @@ def _points(access: Access, arrays: Mapping[str, np.ndarray]) -> dict[str, np.nd
     return env if count else None
 
 
-def _ends_decide(access: Access, k: int) -> bool:
+def _ends_decide(access: IndexedAccess, k: int) -> bool:
     """Whether the index is linear in the variable of the loop, which decides no loop inside: its largest and smallest
     values are those of the first and the last iteration."""
     var, inner = access.domain[k].var, access.domain[k + 1:]

@@ -35,7 +35,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
-    Places,
+    MaskPlaces,
     Reading,
     Record,
     Rows,
@@ -295,7 +295,7 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
         return list(value.items)
     if isinstance(value, Grown):
         return items(ctx, value)
-    if isinstance(value, Places) and value.parts:
+    if isinstance(value, MaskPlaces) and value.parts:
         return list(value.parts)
     if isinstance(value, (tuple, list, range, str)):
         return list(value)

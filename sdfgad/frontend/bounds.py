@@ -11,7 +11,7 @@ _NONE: Bounds = (None, None)
 
 
 @dataclass
-class Scope:
+class KnownBounds:
     """Enclosing loops, outermost first, with facts `f >= 0` and known bounds of integer containers."""
 
     ranges: list[Range] = field(default_factory=list)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sdfgad.frontend.arithmetic import kept
-from sdfgad.frontend.builder import Emission
+from sdfgad.frontend.builder import StatementNeeded
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
 from sdfgad.frontend.fields import Fields, Rebound, Unlike
@@ -21,7 +21,7 @@ from sdfgad.frontend.merge import (
     private,
     same,
 )
-from sdfgad.frontend.sharing import Shared
+from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Reading, Value, is_number
 from sdfgad.ir.expr import Call, Expr, Index
@@ -60,7 +60,7 @@ def _without_statements(ctx: Context, condition: Expr, *ways: Callable[[], Value
             with builder.region(settle=False):
                 builder.scope.facts.extend(facts_of(condition, positive))
                 values.append(way())
-    except Emission:
+    except StatementNeeded:
         if before:
             raise
         del ctx.frames[frames:]
@@ -215,7 +215,7 @@ def _run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orels
                 ctx.builder.scope.facts.extend(facts_of(condition, positive))
                 way()
             fields.name()
-            outcomes.append(Outcome(frame.names, block, ctx.builder.shared))
+            outcomes.append(BranchOutcome(frame.names, block, ctx.builder.shared))
         ctx.builder.source = source
         frame.names = before
         _merge(ctx, outcomes, live | fields.names, unlike)
@@ -225,15 +225,15 @@ def _run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orels
 
 
 @dataclass
-class Outcome:
+class BranchOutcome:
     """One branch: names at its end, statements, what is known of copies."""
 
     names: dict[str, Value]
     block: list[Stmt]
-    shared: Shared
+    shared: SharedPlaces
 
 
-def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str], unlike: frozenset[str]) -> None:
+def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], unlike: frozenset[str]) -> None:
     before = dict(ctx.frame.names)
     merged: dict[str, Value] = {}
     pending: list[tuple[str, Value, Value]] = []
@@ -261,7 +261,7 @@ def _merge(ctx: Context, outcomes: list[Outcome], live: frozenset[str], unlike: 
     ctx.frame.names = merged
 
 
-def _half(first: Value, second: Value, outcomes: list[Outcome]) -> Maybe:
+def _half(first: Value, second: Value, outcomes: list[BranchOutcome]) -> Maybe:
     """A name bound on one side only; known to be bound where that side, and no other, has raised a flag."""
     pairs = ((first, outcomes[0], outcomes[1]), (second, outcomes[1], outcomes[0]))
     sides = [(v, own.names, other.names) for v, own, other in pairs if v is not _ABSENT]
@@ -277,7 +277,7 @@ def _half(first: Value, second: Value, outcomes: list[Outcome]) -> Maybe:
 _ABSENT = object()
 
 
-def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Outcome],
+def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[BranchOutcome],
          before: dict[str, Value]) -> Value:
     if isinstance(first, Reading) or isinstance(second, Reading):
         return Reading()
@@ -310,7 +310,7 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Ou
     return container_value(ctx, ctx.builder.arrays[container], kind)
 
 
-def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outcomes: list[Outcome]) -> bool:
+def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outcomes: list[BranchOutcome]) -> bool:
     """Whether anything but `name` refers to a list, dict or object in one of the values."""
     own = {id(p) for v in values for p in mutable_parts(v)}
     others = [v for o in outcomes for n, v in o.names.items() if n != name]
@@ -318,7 +318,8 @@ def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outco
     return bool(own) and any(id(p) in own for v in others for p in mutable_parts(v))
 
 
-def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[Outcome], before: dict[str, Value]) -> str | None:
+def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[BranchOutcome],
+              before: dict[str, Value]) -> str | None:
     """The container the name had before, when nothing else refers to it."""
     if name not in before or kind_of(before[name]) != kind:
         return None

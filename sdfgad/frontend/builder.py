@@ -11,10 +11,10 @@ import numpy as np
 from sdfgad import names
 from sdfgad.arrays import native
 from sdfgad.errors import SourceLine, unsupported
-from sdfgad.frontend.accesses import MOST_LOOPS, Access
-from sdfgad.frontend.bounds import Scope
+from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
+from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
-from sdfgad.frontend.sharing import READ_ONLY_HELP, Shared, refuse_sharing, refuse_stale
+from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
@@ -24,11 +24,11 @@ from sdfgad.ir.program import FAILED, Array, Failure, Lib, Map, Range, Stmt, Sto
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
 
-class Emission(Exception):
+class StatementNeeded(Exception):
     """A statement was needed while only expressions were allowed."""
 
 
-class Restart(Exception):
+class AssumptionFailed(Exception):
     """An assumption about `container` did not hold: translate again without it."""
 
     def __init__(self, container: str) -> None:
@@ -49,11 +49,11 @@ class Builder:
     regions: list[int] = field(default_factory=list)
     region_count: int = 0
     born: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    scope: Scope = field(default_factory=Scope)
+    scope: KnownBounds = field(default_factory=KnownBounds)
     live: WeakSet[Lazy] = field(default_factory=WeakSet)
     mutated: set[str] = field(default_factory=set)
     frozen: set[str] = field(default_factory=set)
-    shared: Shared = field(default_factory=Shared)
+    shared: SharedPlaces = field(default_factory=SharedPlaces)
     managed: set[str] = field(default_factory=set)  # scalar containers whose every reader is known
     any_order: set[str] = field(default_factory=set)  # containers of what NumPy may have in another order than C
     versions: dict[str, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Builder:
     statements: int = 0
     lazies: int = 0
     quiet: bool = False  # statements are not allowed at the moment
-    accesses: list[Access] = field(default_factory=list)  # indices that may leave their arrays
+    accesses: list[IndexedAccess] = field(default_factory=list)  # indices that may leave their arrays
     failures: list[Failure] = field(default_factory=list)
 
     # names and containers
@@ -79,7 +79,7 @@ class Builder:
         if size is None or len(self.regions) != len(self.scope.ranges) or len(ranges) > MOST_LOOPS:
             return False
         if low is None or low < -size or high is None or high >= size:
-            self.accesses.append(Access(i, size, ranges, source))
+            self.accesses.append(IndexedAccess(i, size, ranges, source))
         return True
 
     def symbol(self, label: str) -> str:
@@ -131,7 +131,7 @@ class Builder:
 
     def check_quiet(self) -> None:
         if self.quiet:
-            raise Emission
+            raise StatementNeeded
 
     def emit(self, stmt: Stmt) -> None:
         self.check_quiet()
@@ -173,7 +173,7 @@ class Builder:
 
     def check_target(self, array: str) -> None:
         if (array in self.frozen or array in self.scope.containers) and array not in self.fragile:
-            raise Restart(array)
+            raise AssumptionFailed(array)
         if array in self.shared.stale:
             raise refuse_stale(self.source, self.shared, array, f"an update of {self.label(array)}")
         if self.shared.read_only(array):
@@ -360,4 +360,4 @@ def reads_of(*parts: ArrayValue) -> frozenset[str]:
     return frozenset().union(*(p.reads for p in parts)) if parts else frozenset()
 
 
-__all__ = ("Builder", "Restart", "MAP_VARIABLES", "cast", "axes", "reads_of", "expr_reads")
+__all__ = ("Builder", "AssumptionFailed", "MAP_VARIABLES", "cast", "axes", "reads_of", "expr_reads")

@@ -15,7 +15,7 @@ from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.classes import instance
-from sdfgad.frontend.context import EXITS, RESULT, Context, Frame
+from sdfgad.frontend.context import EXITS, RESULT, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
@@ -23,7 +23,7 @@ from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
-from sdfgad.frontend.source import Code, code_of, method_of, undecorated
+from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
     Applied,
     ArrayValue,
@@ -173,12 +173,12 @@ def _chosen(ctx: Context, ufunc: np.ufunc, where: Value, result: Value, out: Val
 # Python functions
 
 @lru_cache(maxsize=4096)
-def _analysis(code: Code) -> Liveness:
+def _analysis(code: SourceText) -> Liveness:
     return analyse(code.body, parameter_names(code.node.args))
 
 
 @lru_cache(maxsize=4096)
-def _code(function: Callable[..., Value], text: str) -> Code:
+def _code(function: Callable[..., Value], text: str) -> SourceText:
     return code_of(function, text)
 
 
@@ -302,13 +302,14 @@ def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], argum
     return out_argument(ctx, result, out)
 
 
-def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[Value], keywords: dict[str, Value],
-            defaults: Sequence[Value], keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
+def _inline(ctx: Context, code: SourceText, enclosing: CallFrame | None, arguments: list[Value],
+            keywords: dict[str, Value], defaults: Sequence[Value],
+            keyword_defaults: Mapping[str, Value], quiet: bool) -> Value:
     if len(ctx.frames) >= MAX_DEPTH:
         raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance",
                          "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
-    frame = Frame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
+    frame = CallFrame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
                   quiet or (bool(ctx.frames) and ctx.frame.quiet), len(ctx.builder.regions))
     uses = _single_uses(code)
     for name, value in names.items():
@@ -316,7 +317,7 @@ def _inline(ctx: Context, code: Code, enclosing: Frame | None, arguments: list[V
     return _run(ctx, frame)
 
 
-def _run(ctx: Context, frame: Frame) -> Value:
+def _run(ctx: Context, frame: CallFrame) -> Value:
     source, here = ctx.builder.source, ctx.here
     frame.called_from = here if ctx.frames else None
     ctx.frames.append(frame)
@@ -329,20 +330,20 @@ def _run(ctx: Context, frame: Frame) -> Value:
     return result.value if isinstance(result, Maybe) else result
 
 
-def run_wrapper(ctx: Context, function: FunctionType, code: Code, arguments: list[Value],
+def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],
                 keywords: dict[str, Value]) -> Value:
     """Run a wrapper around the function that is being translated."""
     defaults, more = _defaults(ctx, function)
     return run_top(ctx, code, _parameters(ctx, code, arguments, keywords, defaults, more))
 
 
-def run_top(ctx: Context, code: Code, names: dict[str, Value]) -> Value:
+def run_top(ctx: Context, code: SourceText, names: dict[str, Value]) -> Value:
     """Run the function that is being translated."""
-    frame = Frame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
+    frame = CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
     return _run(ctx, frame)
 
 
-def _single_uses(code: Code) -> frozenset[str]:
+def _single_uses(code: SourceText) -> frozenset[str]:
     """Parameters read exactly once, outside loops and inner functions: their value need not be stored first."""
     reads = [n for s in code.body for n in load_names(s)]
     repeated = {name for s in code.body for node in ast.walk(s)
@@ -355,7 +356,7 @@ def _single_uses(code: Code) -> frozenset[str]:
     return frozenset(n for n in reads if reads.count(n) == 1) - repeated - stored - places
 
 
-def _parameters(ctx: Context, code: Code, arguments: list[Value], keywords: dict[str, Value],
+def _parameters(ctx: Context, code: SourceText, arguments: list[Value], keywords: dict[str, Value],
                 defaults: Sequence[Value], keyword_defaults: Mapping[str, Value]) -> dict[str, Value]:
     signature = code.node.args
     positional = [a.arg for a in (*signature.posonlyargs, *signature.args)]

@@ -11,7 +11,7 @@ from sdfgad.frontend.fields import Fields, Rebound, Unlike, binding
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
-from sdfgad.frontend.sharing import Shared
+from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
 from sdfgad.frontend.values import Grown, IntValue, Maybe, Reading, Value, ViewValue, contained, references
 from sdfgad.ir.expr import Load, call, const
@@ -30,8 +30,8 @@ class Carry:
     live: frozenset[str]
     trial: Trial
     fields: Fields
-    around: Shared = field(default_factory=Shared)  # known at the end of the body, hence at its head too
-    entry: Shared = field(default_factory=Shared)  # known before the first iteration
+    around: SharedPlaces = field(default_factory=SharedPlaces)  # known at the end of the body, hence at its head too
+    entry: SharedPlaces = field(default_factory=SharedPlaces)  # known before the first iteration
     arrays: frozenset[str] = frozenset()  # containers that exist before the body
     opened: dict[str, tuple[str, Value]] = field(default_factory=dict)  # name -> container, value at the head
 
@@ -45,11 +45,11 @@ class Trial:
     exchange: bool
 
 
-class Exchanged(Exception):
+class ExchangedNames(Exception):
     """Names exchange their arrays from one iteration to the next."""
 
 
-class Again(Exception):
+class CarryCorrected(Exception):
     """What was assumed of the carried names does not hold: the `Carry` has been corrected."""
 
 
@@ -90,7 +90,7 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
     for _ in range(_TRIALS):
         try:
             once(carry)
-        except Again:
+        except CarryCorrected:
             ctx.builder.rollback(snapshot)
             frame.names, ctx.here = dict(before), here
             fields.clear()
@@ -151,13 +151,13 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     loose = len(carry.fields.loose)
     carry.fields.name()
     if len(carry.fields.loose) > loose:
-        raise Again
+        raise CarryCorrected
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
     targets = {carry.opened[n][0] for n in moved}
     if not carry.trial.exchange and any(_exchanges(v, targets, carry.opened[n][0]) for n, v in moved.items()):
-        raise Exchanged
+        raise ExchangedNames
     liveness = ctx.frame.liveness
     later = carry.live | liveness.at_loop[stmt] | liveness.after[stmt]
     needed = {n: v for n, v in names.items() if n in later or n.startswith("%")}
@@ -171,7 +171,7 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     known = ctx.builder.shared.only(carry.arrays)
     if not known.within(carry.entry.joined(carry.around)):
         carry.around = carry.around.joined(known)
-        raise Again
+        raise CarryCorrected
     return names
 
 
@@ -204,7 +204,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
                 carry.before[name], Reading):
             carry.before[name] = Reading()
             carry.kinds.pop(name, None)
-            raise Again
+            raise CarryCorrected
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
         elif name in carry.live and name in carry.before and not (
@@ -217,7 +217,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             raise _changing(ctx, stmt, carry, name, names.get(name))
         carry.kinds[name] = kind
     if carry.kinds != known:
-        raise Again
+        raise CarryCorrected
 
 
 def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, value: Value) -> Exception:

@@ -10,7 +10,7 @@ from typing import Any
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported, unsupported_in_calls
 from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
-from sdfgad.frontend.source import Code
+from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import Function, ListValue, Record, Value, contained
 
@@ -19,7 +19,7 @@ EXITS = (BREAK, CONTINUE, RETURN)
 
 
 @dataclass(frozen=True)
-class Exchange:
+class NameExchange:
     """What a statement does to names whose arrays change places: each target takes what its source has."""
 
     targets: tuple[str, ...] = ()
@@ -27,16 +27,16 @@ class Exchange:
 
 
 @dataclass(eq=False)
-class Frame:
+class CallFrame:
     """One function being run: its names, and whether its lines are the user's."""
 
-    code: Code
+    code: SourceText
     liveness: Liveness
     names: dict[str, Value] = field(default_factory=dict)
-    enclosing: Frame | None = None
+    enclosing: CallFrame | None = None
     quiet: bool = False
     depth: int = 0  # number of regions around the call
-    exchanges: Mapping[ast.stmt, Exchange] = field(default_factory=dict)  # statements that move data, not names
+    exchanges: Mapping[ast.stmt, NameExchange] = field(default_factory=dict)  # statements that move data, not names
     seats: Mapping[str, str] = field(default_factory=dict)  # their names -> what says which array each of them is
     called_from: SourceLine | None = None  # the line that calls it
 
@@ -49,7 +49,7 @@ class Context:
     evaluate: Callable[[Context, ast.expr], Value]
     execute: Callable[[Context, Sequence[ast.stmt]], None]
     invoke: Callable[..., Value]
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[CallFrame] = field(default_factory=list)
     here: SourceLine | None = None
     methods: frozenset[str] = frozenset()
     text: str = ""  # of functions whose own is nowhere, as the user gives it
@@ -61,7 +61,7 @@ class Context:
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> CallFrame:
         return self.frames[-1]
 
     def refuse(self, what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
@@ -100,12 +100,12 @@ class Context:
         return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)
                 if isinstance(v, (ListValue, Record))]
 
-    def values(self) -> Iterator[tuple[Frame, str, Value]]:
+    def values(self) -> Iterator[tuple[CallFrame, str, Value]]:
         """Every binding that may be read later, of enclosing functions too."""
         seen: set[int] = set()
         waiting = list(self.frames)
         while waiting:
-            chain: Frame | None = waiting.pop()
+            chain: CallFrame | None = waiting.pop()
             while chain is not None and id(chain) not in seen:
                 seen.add(id(chain))
                 for name, value in chain.names.items():

@@ -18,8 +18,8 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    MaskPlaces,
     Maybe,
-    Places,
     Position,
     RangeValue,
     Reading,
@@ -127,7 +127,7 @@ def describe(value: Value) -> str:
 _DESCRIBED: Mapping[type, str] = MappingProxyType({
     IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list",
     Masked: "data selected by a mask, whose length depends on the data,",
-    Places: "the places where a mask holds, whose number depends on the data,", Reading: "what a clock shows",
+    MaskPlaces: "the places where a mask holds, whose number depends on the data,", Reading: "what a clock shows",
     Maybe: "a value that is None or not bound on some of the ways to this point"})
 
 

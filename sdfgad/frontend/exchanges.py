@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sdfgad.frontend.context import Context, Exchange, Frame
+from sdfgad.frontend.context import CallFrame, Context, NameExchange
 from sdfgad.frontend.elementwise import BOOL, INT
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, kind_of, private
-from sdfgad.frontend.sharing import Shared, refuse_sharing
+from sdfgad.frontend.sharing import SharedPlaces, refuse_sharing
 from sdfgad.frontend.values import Maybe, Value, ViewValue, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import If
@@ -38,7 +38,7 @@ def run_exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], No
     Outside of exchanges no name may be bound anew, and nothing else may show the arrays while they change places.
     """
     frame = ctx.frame
-    steps: dict[ast.stmt, Exchange] = {}
+    steps: dict[ast.stmt, NameExchange] = {}
     for found in exchanges_of(frame, stmt):
         arrays = [frame.names.get(n) for e in found.values() for n in e.targets]
         if _alike(arrays) and frame.exchanges.keys().isdisjoint(found):  # a loop around may see to it already
@@ -72,15 +72,15 @@ def _apart(arrays: Sequence[Value]) -> bool:
 
 # which statements exchange
 
-def exchanges_of(frame: Frame, stmt: ast.For | ast.While) -> Iterator[dict[ast.stmt, Exchange]]:
+def exchanges_of(frame: CallFrame, stmt: ast.For | ast.While) -> Iterator[dict[ast.stmt, NameExchange]]:
     """The exchanges of names in a loop's body: what each of the statements that belong to one does."""
     for body in _blocks(stmt):
         for k, one in enumerate(body):
             pairs = _pairs(one)
             if pairs is not None and len(pairs) > 1 and sorted(pairs) == sorted(pairs.values()):
-                yield {one: Exchange(tuple(pairs), tuple(pairs.values()))}
+                yield {one: NameExchange(tuple(pairs), tuple(pairs.values()))}
             elif (three := _by_third_name(frame, body[k:k + 3])) is not None:
-                yield dict(zip(body[k:k + 3], (Exchange(), three, Exchange()), strict=True))
+                yield dict(zip(body[k:k + 3], (NameExchange(), three, NameExchange()), strict=True))
 
 
 def _blocks(stmt: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -105,7 +105,7 @@ def _pairs(stmt: ast.stmt) -> dict[str, str] | None:
     return found if len(found) == len(lefts) else None
 
 
-def _by_third_name(frame: Frame, stmts: Sequence[ast.stmt]) -> Exchange | None:
+def _by_third_name(frame: CallFrame, stmts: Sequence[ast.stmt]) -> NameExchange | None:
     """`t = a ; a = b ; b = t`, where nothing else reads `t`."""
     pairs = [_pairs(s) for s in stmts]
     if len(pairs) != 3 or any(p is None or len(p) != 1 for p in pairs):
@@ -115,10 +115,10 @@ def _by_third_name(frame: Frame, stmts: Sequence[ast.stmt]) -> Exchange | None:
              if isinstance(n, ast.Name) and n.id == third and isinstance(n.ctx, ast.Load)]
     if (again, last, back) != (a, b, third) or len({third, a, b}) != 3 or len(reads) != 1:
         return None
-    return Exchange((a, b), (b, a))
+    return NameExchange((a, b), (b, a))
 
 
-def _bound_otherwise(stmt: ast.stmt, steps: Mapping[ast.stmt, Exchange], names: Sequence[str]) -> bool:
+def _bound_otherwise(stmt: ast.stmt, steps: Mapping[ast.stmt, NameExchange], names: Sequence[str]) -> bool:
     """Whether the loop binds one of the names by anything but an exchange, or an update of the array."""
     allowed = {id(n) for s in steps for n in ast.walk(s)}
     allowed |= {id(n.target) for n in ast.walk(stmt) if isinstance(n, ast.AugAssign)}
@@ -156,11 +156,11 @@ def _held(ctx: Context, name: str, origin: ViewValue) -> ViewValue:
     return value
 
 
-def _with_stale(shared: Shared, stale: frozenset[str]) -> Shared:
-    return Shared(shared.links, stale, shared.twins)
+def _with_stale(shared: SharedPlaces, stale: frozenset[str]) -> SharedPlaces:
+    return SharedPlaces(shared.links, stale, shared.twins)
 
 
-def exchange(ctx: Context, stmt: ast.stmt, step: Exchange) -> None:
+def exchange(ctx: Context, stmt: ast.stmt, step: NameExchange) -> None:
     """`a, b = b, a` as an exchange of data, and of the numbers that say which arrays they are."""
     frame, builder = ctx.frame, ctx.builder
     held = {n: frame.names[n] for n in step.targets}

@@ -30,8 +30,8 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    MaskPlaces,
     Maybe,
-    Places,
     Record,
     SliceValue,
     Value,
@@ -224,7 +224,7 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return subscript(ctx, base, items, any_order)
     if isinstance(base, Masked):
         return masked_part(ctx, base, items)
-    sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, Places) else base
+    sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)
     if classes.has_rule(base, "__getitem__"):

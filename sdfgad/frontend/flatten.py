@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from sdfgad.frontend.bounds import Scope
+from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.ir.expr import Expr, Index, Load, map_indices, walk
 from sdfgad.ir.index import FloorDiv, Ix, Mod, ix
 from sdfgad.ir.program import Range
@@ -16,7 +16,7 @@ _ROUNDS = 6
 Parts = tuple[Sequence[Range], Sequence[Ix], Expr]
 
 
-def without_divisions(scope: Scope, domain: Sequence[Range], index: Sequence[Ix], e: Expr) -> Parts:
+def without_divisions(scope: KnownBounds, domain: Sequence[Range], index: Sequence[Ix], e: Expr) -> Parts:
     """`y[d] = x[floor(d, 4), mod(d, 4)]` over d -> `y[4 d0 + d1] = x[d0, d1]` over d0, d1."""
     for _ in range(_ROUNDS):
         index, e = _simplified(scope, domain, index, e)
@@ -27,7 +27,7 @@ def without_divisions(scope: Scope, domain: Sequence[Range], index: Sequence[Ix]
     return domain, index, e
 
 
-def _simplified(scope: Scope, domain: Sequence[Range], index: Sequence[Ix], e: Expr) -> tuple[Sequence[Ix], Expr]:
+def _simplified(scope: KnownBounds, domain: Sequence[Range], index: Sequence[Ix], e: Expr) -> tuple[Sequence[Ix], Expr]:
     env = scope.env(domain)
     return tuple(i.simplify(env) for i in index), map_indices(e, lambda i: i.simplify(env))
 

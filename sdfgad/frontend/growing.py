@@ -11,7 +11,7 @@ from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.grown import FIXED, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.merge import Kind, join, kind_of
-from sdfgad.frontend.sharing import IN_LIST, Shared
+from sdfgad.frontend.sharing import IN_LIST, SharedPlaces
 from sdfgad.frontend.values import Grown, ListValue, Rows, Value, ViewValue, contained, like
 from sdfgad.ir.index import Ix, ix
 
@@ -28,7 +28,8 @@ class Refit(Exception):
 
 # loops
 
-def run_growing(ctx: Context, lists: Sequence[str], rows: Rows, least: int, run: Callable[[Rows], None]) -> bool:
+def run_growing(ctx: Context, lists: Sequence[str], rows: Rows, least: int,
+                run: Callable[[Rows], None]) -> bool:
     """Run a loop of more than `least` iterations that appends to `lists`; whether it is one.
 
     Its body is translated once, for all iterations: it has to append the same number of items, of the same kinds, in
@@ -243,5 +244,5 @@ def _put(ctx: Context, rows: ViewValue, place: Value, value: Value) -> None:
     if isinstance(value, ViewValue) and value.shape:
         origins |= {value.view.array} | before.relatives(value.view.array)
         stale = stale or value.view.array in before.stale
-    builder.shared = Shared({**before.links, array: origins}, before.stale | {array} if stale else before.stale,
+    builder.shared = SharedPlaces({**before.links, array: origins}, before.stale | {array} if stale else before.stale,
                             builder.shared.twins)

@@ -25,7 +25,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
-    Places,
+    MaskPlaces,
     Position,
     Shape,
     SliceValue,
@@ -76,10 +76,10 @@ def _whole_masks(items: tuple) -> tuple:
     """`x[i, j]` where `i, j = np.nonzero(mask)`   ->   `x[mask]`"""
     found: list[Value] = []
     for k, item in enumerate(items):
-        count = item.mask.ndim if isinstance(item, Places) and item.part == 0 else 0
-        here = [p for p in items[k:k + count] if isinstance(p, Places) and p.mask is item.mask]
+        count = item.mask.ndim if isinstance(item, MaskPlaces) and item.part == 0 else 0
+        here = [p for p in items[k:k + count] if isinstance(p, MaskPlaces) and p.mask is item.mask]
         if count > 1 and [p.part for p in here] == list(range(count)):
-            return (*found, Places(item.mask), *_whole_masks(items[k + count:]))
+            return (*found, MaskPlaces(item.mask), *_whole_masks(items[k + count:]))
         found.append(item)
     return tuple(found)
 
@@ -110,7 +110,7 @@ def _item(ctx: Context, item: Value) -> Value:
             array = np.asarray(values)
             return constant_array(ctx, array if array.size else array.astype(np.int64))
         return as_array(ctx, item)
-    if isinstance(item, Places) and (item.part is None or item.mask.ndim == 1):
+    if isinstance(item, MaskPlaces) and (item.part is None or item.mask.ndim == 1):
         return item.mask
     if isinstance(item, range):
         return constant_array(ctx, np.array(item, dtype=np.int64))

@@ -10,7 +10,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
 from sdfgad.frontend.carried import (
     Carry,
-    Exchanged,
+    ExchangedNames,
     Trial,
     after_loop,
     close_carry,
@@ -44,7 +44,7 @@ Bind = Callable[[Value], None]
 
 
 @dataclass(frozen=True)
-class Form:
+class LoopForm:
     """One way to run a loop, and after what it is worth a try: at once, "exchange", "sharing" or any "refusal"."""
 
     run: Callable[[], None]
@@ -90,7 +90,7 @@ def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None
     if rows is None:
         _unroll(ctx, stmt, items, bind)
     else:
-        _run_rows(ctx, stmt, rows, bind, Form(lambda: _unroll(ctx, stmt, items, bind), ("refusal",)))
+        _run_rows(ctx, stmt, rows, bind, LoopForm(lambda: _unroll(ctx, stmt, items, bind), ("refusal",)))
 
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
@@ -125,19 +125,19 @@ def _grown(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, least: int = 0) 
         _run_rows(ctx, stmt, rows, bind)
 
 
-def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: Form | None = None) -> None:
+def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: LoopForm | None = None) -> None:
     """A loop over rows in the first form that is not refused."""
     count = rows.count.const
-    unrolled = written_out or Form(lambda: _unroll(ctx, stmt, _items(rows), bind), ("refusal",))
+    unrolled = written_out or LoopForm(lambda: _unroll(ctx, stmt, _items(rows), bind), ("refusal",))
     if count is not None and count <= 1:
         unrolled.run()
         return
-    forms = [Form(lambda: _counted(ctx, stmt, rows, bind))]
+    forms = [LoopForm(lambda: _counted(ctx, stmt, rows, bind))]
     if count is not None and not has_exit(stmt.body) and _renames(stmt.body):
         forms += [_periodic(ctx, stmt, rows, bind, p) for p in PERIODS if p <= count]
-    forms.append(Form(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
+    forms.append(LoopForm(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
     if count is not None:
-        forms.append(Form(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
+        forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
     forms.append(_exchanging(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if written_out is not None or count is not None and count <= UNROLL_TRIPS:
         forms.append(unrolled)
@@ -156,15 +156,15 @@ def _items(rows: Rows) -> Iterator[Value]:
     return (rows.item(ix(k)) for k in range(rows.count.const or 0))
 
 
-def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> Form:
-    return Form(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
+def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) -> LoopForm:
+    return LoopForm(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
 
 
-def _exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> Form:
-    return Form(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
+def _exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> LoopForm:
+    return LoopForm(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
 
 
-def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> None:
+def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[LoopForm]) -> None:
     """Try forms of a loop until one is not refused; what a trial has emitted is taken back.
 
     The form that worked the last time, in a trial of an outer loop, comes first.
@@ -183,7 +183,7 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[Form]) -> Non
             form.run()
             ctx.hints[key] = k
             return
-        except Exchanged:
+        except ExchangedNames:
             reasons = (reasons | {"exchange"}) - {""}
         except UnsupportedError as error:
             # A later form gets past the first refusal, unless the loop is too long to be unrolled.
@@ -312,9 +312,9 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
         if stmt.orelse:
             ctx.execute(ctx, stmt.orelse)
         return
-    unrolled = Form(lambda: _unrolled_while(ctx, stmt), ("refusal",))
+    unrolled = LoopForm(lambda: _unrolled_while(ctx, stmt), ("refusal",))
     exchanging = _exchanging(ctx, stmt, lambda: _conditional(ctx, stmt))
-    first_that_works(ctx, stmt, [Form(lambda: _conditional(ctx, stmt)), exchanging, unrolled])
+    first_that_works(ctx, stmt, [LoopForm(lambda: _conditional(ctx, stmt)), exchanging, unrolled])
 
 
 def _unrolled_while(ctx: Context, stmt: ast.While) -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.frontend.context import Context, Frame
+from sdfgad.frontend.context import CallFrame, Context
 from sdfgad.frontend.elementwise import INT, as_array, expand, to_ix
 from sdfgad.frontend.layout import like_order
 from sdfgad.frontend.sharing import READ_ONLY
@@ -85,7 +85,7 @@ def holder(ctx: Context, value: Value) -> str | None:
     return array.name if fits and array.role == "transient" else None
 
 
-def private(ctx: Context, frame: Frame, name: str, others: Iterable[Mapping[str, Value]] = ()) -> str | None:
+def private(ctx: Context, frame: CallFrame, name: str, others: Iterable[Mapping[str, Value]] = ()) -> str | None:
     """The container of `name` when nothing else refers to it, so that it may be overwritten with a new value."""
     container = holder(ctx, frame.names.get(name))
     if container is None or container in ctx.builder.frozen:

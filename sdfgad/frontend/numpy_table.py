@@ -25,6 +25,7 @@ from sdfgad.frontend import (
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
+from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -253,7 +254,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
     np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.cholesky: linalg.cholesky, linalg.solve_triangular: linalg.solve_triangular,
+    np.linalg.cholesky: linalg.cholesky, scipy_bodies.solve_triangular: linalg.solve_triangular,
     np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),

@@ -15,10 +15,10 @@ import numpy as np
 from sdfgad import names
 from sdfgad.arrays import Spec, native
 from sdfgad.errors import UsageError, unsupported
-from sdfgad.frontend.accesses import Access, check_known
+from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
-from sdfgad.frontend.builder import Builder, Restart
+from sdfgad.frontend.builder import AssumptionFailed, Builder
 from sdfgad.frontend.calls import invoke, run_top, run_wrapper
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
@@ -27,7 +27,7 @@ from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.sharing import refuse_stale
-from sdfgad.frontend.source import Code, code_of, is_wrapper, method_of, undecorated
+from sdfgad.frontend.source import SourceText, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import (
@@ -39,9 +39,9 @@ from sdfgad.frontend.values import (
     IntValue,
     ListValue,
     Masked,
+    MaskPlaces,
     Maybe,
     Parent,
-    Places,
     Reading,
     Record,
     Value,
@@ -71,7 +71,7 @@ class Parsed:
     traced: Mapping[str, str]
     mutated: frozenset[str]
     surroundings: Surroundings = field(default_factory=Surroundings)
-    accesses: tuple[Access, ...] = ()
+    accesses: tuple[IndexedAccess, ...] = ()
     replaced: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
     outside: tuple[tuple[str, np.ndarray], ...] = ()
@@ -125,12 +125,12 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     for _ in range(RESTARTS):
         try:
             return _translate(called, fragile)
-        except Restart as again:
+        except AssumptionFailed as again:
             fragile = fragile | {again.container}
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
-def _bind(fn: Callable[..., Any], code: Code, arguments: Sequence[Any],
+def _bind(fn: Callable[..., Any], code: SourceText, arguments: Sequence[Any],
           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
     try:
         plain = fn if isinstance(fn, MethodType) else inspect.unwrap(fn)
@@ -145,7 +145,7 @@ class _Called:
 
     fn: Callable[..., Any]
     held: partial[Any] | None
-    code: Code
+    code: SourceText
     bound: inspect.BoundArguments
     text: str
 
@@ -225,7 +225,7 @@ def _has(holder: ListValue | Record, key: Any, value: Value) -> bool:
     return holder.items.get(key) is value
 
 
-def _owner(code: Code, owner: tuple[Any, ...]) -> dict[str, Value]:
+def _owner(code: SourceText, owner: tuple[Any, ...]) -> dict[str, Value]:
     """The first parameter of a bound method."""
     if not owner:
         return {}
@@ -334,7 +334,7 @@ def _returned(ctx: Context, value: Value) -> Any:
         return view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
-    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, Places, Parent))
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, MaskPlaces, Parent))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

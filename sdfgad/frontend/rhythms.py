@@ -117,7 +117,8 @@ def _periods(first: int, last: int, rhythm: Rhythm) -> list[tuple[int, int, bool
     return [(a, b, False) for a, b in pairwise(sorted(edges))]
 
 
-def blocks(rows: Rows, first: int, last: int, rhythm: Rhythm, one: Callable[[Ix], None], loop: Callable[[Rows], None],
+def blocks(rows: Rows, first: int, last: int, rhythm: Rhythm, one: Callable[[Ix], None],
+           loop: Callable[[Rows], None],
            bind: Callable[[Ix], None]) -> tuple[Rows, Callable[[Ix], None]]:
     """A loop over whole periods: its rows, and what it does before the last iteration of each."""
     period = rhythm.period

@@ -29,7 +29,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Places, Shape, Value
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, MaskPlaces, Shape, Value
 from sdfgad.frontend.views import read_only, remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -353,12 +353,12 @@ def nonzero(ctx: Context, a: Value) -> Value:
     if not value.shape:
         raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
     mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
-    return Places(ctx.builder.fresh_copy(as_array(ctx, mask), "places"))
+    return MaskPlaces(ctx.builder.fresh_copy(as_array(ctx, mask), "places"))
 
 
 def flatnonzero(ctx: Context, a: Value) -> Value:
     """`np.flatnonzero`."""
-    return Places(nonzero(ctx, ravel(ctx, a)).mask, 0)
+    return MaskPlaces(nonzero(ctx, ravel(ctx, a)).mask, 0)
 
 
 def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str = "raise") -> Value:

@@ -23,7 +23,7 @@ READ_ONLY_HELP = "update a copy of it, or the array it is a view of"
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedPlaces:
     """What is known at one point: `links` maps a copy to its origins, `twins`, both ways, what NumPy holds in one
     memory; `stale` are copies whose origin, or twin, has changed."""
 
@@ -31,7 +31,7 @@ class Shared:
     stale: frozenset[str] = frozenset()
     twins: Links = field(default_factory=lambda: MappingProxyType({}))
 
-    def copied(self, copy: str, origins: Iterable[str], stale: bool) -> Shared:
+    def copied(self, copy: str, origins: Iterable[str], stale: bool) -> SharedPlaces:
         """`copy` has just been filled from `origins` (those that can be told from it)."""
         links = dict(self.links)
         links.pop(copy, None)
@@ -39,13 +39,14 @@ class Shared:
         if found:
             links[copy] = found
         twins = {c: t - {copy} for c, t in self.twins.items() if c != copy} if copy in self.twins else self.twins
-        return Shared(links, self.stale | {copy} if stale else self.stale - {copy}, twins)
+        return SharedPlaces(links, self.stale | {copy} if stale else self.stale - {copy}, twins)
 
-    def twinned(self, part: str, origins: Iterable[str]) -> Shared:
+    def twinned(self, part: str, origins: Iterable[str]) -> SharedPlaces:
         """`part` has just been filled with what NumPy would show as a view of `origins`."""
         group = frozenset({part}).union(*({o, *self.twins.get(o, ())} for o in origins))
         twins = {m: self.twins.get(m, frozenset()) | group - {m} for m in group}
-        return Shared(self.links, self.stale | {part} if self.stale & group else self.stale, {**self.twins, **twins})
+        stale = self.stale | {part} if self.stale & group else self.stale
+        return SharedPlaces(self.links, stale, {**self.twins, **twins})
 
     def relatives(self, array: str) -> frozenset[str]:
         """What may be told from a container that `array` is copied to, besides `array`."""
@@ -55,17 +56,17 @@ class Shared:
         """Whether an update of `array` would be one of a copy that stands for something else."""
         return any(self.links.get(a) for a in (array, *self.twins.get(array, ())))
 
-    def written(self, array: str) -> Shared:
+    def written(self, array: str) -> SharedPlaces:
         """`array` has been updated in place."""
         same = {array, *self.twins.get(array, ())}
         old = {copy for copy, origins in self.links.items() if not same.isdisjoint(origins)}
         old |= {twin for copy in old for twin in self.twins.get(copy, ())} | same - {array}
-        return Shared(self.links, self.stale | old, self.twins) if old else self
+        return SharedPlaces(self.links, self.stale | old, self.twins) if old else self
 
-    def rebound(self, array: str) -> Shared:
+    def rebound(self, array: str) -> SharedPlaces:
         """The data of `array`, which nothing but copies in lists still knows, is about to be replaced."""
         links = {c: o - {array} if IN_LIST in o else o for c, o in self.links.items()}
-        return Shared(links, self.stale, self.twins)
+        return SharedPlaces(links, self.stale, self.twins)
 
     def listed(self, array: str) -> frozenset[str]:
         """The containers of lists that hold `array`: what is a copy of it, is one of theirs."""
@@ -80,19 +81,19 @@ class Shared:
         """Whether NumPy may have `array` as a view that nobody writes."""
         return READ_ONLY in self.links.get(array, frozenset())
 
-    def joined(self, other: Shared) -> Shared:
+    def joined(self, other: SharedPlaces) -> SharedPlaces:
         """After two paths that meet."""
-        return Shared(_union(self.links, other.links), self.stale | other.stale, _union(self.twins, other.twins))
+        return SharedPlaces(_union(self.links, other.links), self.stale | other.stale, _union(self.twins, other.twins))
 
-    def within(self, other: Shared) -> bool:
+    def within(self, other: SharedPlaces) -> bool:
         """Whether the other point already allows for everything known here."""
         return (self.stale <= other.stale and _inside(self.links, other.links)
                 and _inside(self.twins, other.twins))
 
-    def only(self, arrays: Iterable[str]) -> Shared:
+    def only(self, arrays: Iterable[str]) -> SharedPlaces:
         """What concerns these containers."""
         kept = {*arrays, READ_ONLY}
-        return Shared(_between(self.links, kept), self.stale & kept, _between(self.twins, kept))
+        return SharedPlaces(_between(self.links, kept), self.stale & kept, _between(self.twins, kept))
 
 
 def _union(a: Links, b: Links) -> Links:
@@ -117,7 +118,7 @@ def refuse_sharing(source: SourceLine | None, what: str, help: str) -> SharingRe
     return SharingRefusal(what, source=source, help=help, code="SG107")
 
 
-def refuse_stale(source: SourceLine | None, shared: Shared, array: str, what: str) -> SharingRefusal:
+def refuse_stale(source: SourceLine | None, shared: SharedPlaces, array: str, what: str) -> SharingRefusal:
     """The refusal of a read of a container that is not up to date."""
     if shared.in_list(array):
         return refuse_sharing(source, "a list that holds an array which has been updated in place since",

@@ -17,7 +17,7 @@ from sdfgad.frontend.texts import Text, file_text, functions_in, texts_of
 
 
 @dataclass(frozen=True, eq=False)
-class Code:
+class SourceText:
     """One function as text."""
 
     node: FunctionNode
@@ -40,13 +40,13 @@ class Code:
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
         return [with_plain_tests(s) for s in self.node.body]
 
-    def inner(self, node: FunctionNode) -> Code:
+    def inner(self, node: FunctionNode) -> SourceText:
         """A function defined inside this one."""
         name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
-        return Code(node, self.file, name, self.globals, self.cells)
+        return SourceText(node, self.file, name, self.globals, self.cells)
 
 
-def code_of(fn: Callable[..., Any], text: str = "") -> Code:
+def code_of(fn: Callable[..., Any], text: str = "") -> SourceText:
     """The source of the Python function that a call runs; refused when there is none. text: what the user says it is.
     """
     function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
@@ -56,7 +56,7 @@ def code_of(fn: Callable[..., Any], text: str = "") -> Code:
     for found in texts_of(function.__code__, text):
         node = _find(function, found)
         if node is not None:
-            return Code(node, found.file, function.__name__, function.__globals__, _cells(function))
+            return SourceText(node, found.file, function.__name__, function.__globals__, _cells(function))
     raise _without_text(function, text)
 
 

@@ -34,7 +34,7 @@ from sdfgad.frontend.values import (
     Grown,
     ListValue,
     Masked,
-    Places,
+    MaskPlaces,
     Value,
     ViewValue,
     contained,
@@ -282,7 +282,7 @@ def _expression(ctx: Context, stmt: ast.Expr) -> None:
 
 def _return(ctx: Context, stmt: ast.Return) -> None:
     value = None if stmt.value is None else _named(ctx, stmt.value, "")
-    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function, Applied, Places)) for v in contained(value)):
+    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function, Applied, MaskPlaces)) for v in contained(value)):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")
     set_result(ctx, value)

@@ -68,7 +68,7 @@ class Cells(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Lookup:
     """A name in a scope, or an attribute of an object, and what was found there."""
 
     place: Any
@@ -91,7 +91,7 @@ class Surroundings:
     """looks: everything found outside. arrays: those found, by identity. watched: pairs of an array whose contents
     became part of the translation and what they were."""
 
-    looks: dict[tuple[int, str], _Look] = field(default_factory=dict)
+    looks: dict[tuple[int, str], _Lookup] = field(default_factory=dict)
     arrays: dict[int, np.ndarray] = field(default_factory=dict)
     watched: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
@@ -100,7 +100,7 @@ class Surroundings:
         if isinstance(value, ModuleType) or _settled(place):
             return
         fixed = isinstance(value, (*_BY_VALUE, np.ndarray, FunctionType, BuiltinFunctionType, type))
-        self.looks.setdefault((id(place), name), _Look(place, name, value, _form(value), fixed))
+        self.looks.setdefault((id(place), name), _Lookup(place, name, value, _form(value), fixed))
 
     def unchanged(self) -> bool:
         """Whether a translation now would find what this one found."""

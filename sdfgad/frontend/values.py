@@ -19,8 +19,8 @@ from sdfgad.ir.program import View, axis
 from sdfgad.trees import assembled, is_named
 
 if TYPE_CHECKING:
-    from sdfgad.frontend.context import Frame
-    from sdfgad.frontend.source import Code
+    from sdfgad.frontend.context import CallFrame
+    from sdfgad.frontend.source import SourceText
 
 Shape: TypeAlias = tuple[Ix, ...]
 Position: TypeAlias = tuple[Ix, ...]
@@ -149,8 +149,8 @@ class Method:
 class Function:
     """A function or lambda defined inside the program, with the frame it sees."""
 
-    code: Code
-    frame: Frame
+    code: SourceText
+    frame: CallFrame
     defaults: tuple[Value, ...]
     keyword_defaults: dict[str, Value]
 
@@ -249,15 +249,15 @@ class SliceValue:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class MaskPlaces:
     """Where a mask holds, a tuple of index arrays; `part`: one of them. How long they are depends on the data."""
 
     mask: ArrayValue
     part: int | None = None
 
     @property
-    def parts(self) -> tuple[Places, ...]:
-        return tuple(Places(self.mask, k) for k in range(self.mask.ndim)) if self.part is None else ()
+    def parts(self) -> tuple[MaskPlaces, ...]:
+        return tuple(MaskPlaces(self.mask, k) for k in range(self.mask.ndim)) if self.part is None else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +297,7 @@ def contained(value: Value) -> Iterator[Value]:
     elif isinstance(value, Applied):
         for item in (value.function, *value.arguments, *value.keywords.values()):
             yield from contained(item)
-    elif isinstance(value, Places):
+    elif isinstance(value, MaskPlaces):
         yield value.mask
     elif isinstance(value, SliceValue):
         yield from (value.start, value.stop, value.step)

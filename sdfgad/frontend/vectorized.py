@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import FLOAT, as_array
-from sdfgad.frontend.source import Code, code_of
+from sdfgad.frontend.source import SourceText, code_of
 from sdfgad.frontend.values import Applied, Function, Value
 
 _FLOATS = frozenset({"sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sinh", "cosh", "log1p", "expm1", "hypot",
@@ -53,7 +53,7 @@ def call(ctx: Context, function: Value, known: bool, *arguments: Value) -> Value
     return ctx.invoke(ctx, mapping_bodies.each_element, [function, *arrays], {})
 
 
-def _returns_floats(code: Code) -> bool:
+def _returns_floats(code: SourceText) -> bool:
     nodes = [n for s in code.body for n in ast.walk(s)]
     bound = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     floats = {a.arg for a in code.node.args.args} - bound

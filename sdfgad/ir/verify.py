@@ -36,7 +36,7 @@ ROLES = ("argument", "constant", "transient", "tape", "disk")
 
 def faults(program: Program, stage: str = OPTIMISED) -> list[Fault]:
     """What a program breaks of what any look at its statements, one by one, can tell."""
-    work = _Walk(program.arrays, stage)
+    work = _ProgramWalk(program.arrays, stage)
     work.block(program.body, frozenset())
     for tape, push in work.open.items():
         work.fault("tapes", f"{tape} is pushed to, and nothing takes that off", push)
@@ -87,7 +87,7 @@ def _constant_faults(program: Program) -> Iterator[Fault]:
             yield Fault("constants", f"{name}, whose contents may change, is no constant")
 
 
-class _Walk:
+class _ProgramWalk:
     """One pass over the statements. stage: decides what may appear. found: what is wrong."""
 
     def __init__(self, arrays: Mapping[str, Array], stage: str) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from operator import is_
 
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, ix
@@ -39,10 +40,11 @@ def rebuild_blocks(block: Block, change: Callable[[list[Stmt]], Block]) -> Block
 
 
 def with_children(stmt: Stmt, blocks: list[Block]) -> Stmt:
-    """The same region around other blocks."""
-    if isinstance(stmt, Loop):
-        return replace(stmt, body=blocks[0])
-    if isinstance(stmt, While):
+    """The same region around other blocks. Around the very same statements it stays the object it is: what has been
+    found out about it is kept there."""
+    if all(len(new) == len(old) and all(map(is_, new, old)) for new, old in zip(blocks, children(stmt), strict=True)):
+        return stmt
+    if isinstance(stmt, (Loop, While)):
         return replace(stmt, body=blocks[0])
     return replace(stmt, then=blocks[0], orelse=blocks[1]) if isinstance(stmt, If) else stmt
 
@@ -163,6 +165,11 @@ def within(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
         known = (reads(stmt).union(*map(all_reads, inner)), writes(stmt).union(*map(all_writes, inner)))
         object.__setattr__(stmt, "_within", known)
     return known
+
+
+def assigned(name: str, value: Expr) -> Map:
+    """What gives a scalar its value."""
+    return Map((), (Store(name, (), value),))
 
 
 def map_stmt_indices(stmt: Stmt, change: Callable[[Ix], Ix]) -> Stmt:

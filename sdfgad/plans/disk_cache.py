@@ -93,7 +93,7 @@ def _timed(key: str) -> str:
 
 def _write(key: str, value: Found[Any], outside: Arrays) -> None:
     room = io.BytesIO()
-    _Writer(room, outside).dump(value)
+    _PlanWriter(room, outside).dump(value)
     data = room.getvalue()
 
     def build(folder: Path) -> None:
@@ -111,7 +111,7 @@ def _read(key: str, outside: Arrays) -> Found[Any] | None:
         if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
             _withdraw(key)
             return None
-        found: Found[Any] = _Reader(io.BytesIO(data[DIGEST:]), outside).load()
+        found: Found[Any] = _PlanReader(io.BytesIO(data[DIGEST:]), outside).load()
         return found
     except NOT_READ:
         return None
@@ -124,7 +124,7 @@ def _withdraw(key: str) -> None:
         _log.info("the damaged %s stays in the cache: %s", key, reason)
 
 
-class _Writer(pickle.Pickler):
+class _PlanWriter(pickle.Pickler):
     """This package's dataclasses by their fields: what they have found out about themselves since, hashes of texts for
     one, is good in one process only. Classes of the user's may do anything when they are made, so theirs are not."""
 
@@ -143,7 +143,7 @@ class _Writer(pickle.Pickler):
         return NotImplemented
 
 
-class _Reader(pickle.Unpickler):
+class _PlanReader(pickle.Unpickler):
     """With the arrays from outside as they are now."""
 
     def __init__(self, file: io.BytesIO, outside: Arrays) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, operands, walk
 from sdfgad.ir.program import Map
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 
 
-def collect_coefficients(stmt: Map, g: Load, terms: Sequence[Term]) -> list[Term]:
+def collect_coefficients(stmt: Map, g: Load, terms: Sequence[GatheredTerm]) -> list[GatheredTerm]:
     """y[i] += 0.5 * g[i] + a[i] * g[i] ; z[i] += c * (d * g[i])
     ->   y[i] += (0.5 + a[i]) * g[i] ; z[i] += (c * d) * g[i]
     y[i] += a[i] * g[i] + b[i] * x[i] * g[i] + c[i] * x[i] * x[i] * g[i]
@@ -44,32 +44,32 @@ def collect_coefficients(stmt: Map, g: Load, terms: Sequence[Term]) -> list[Term
     return found
 
 
-def _fewer(term: Term, g: Load, names: set[str]) -> Term:
+def _fewer(term: GatheredTerm, g: Load, names: set[str]) -> GatheredTerm:
     """The term with its coefficients collected, if that by itself saves operations."""
     if term.expr.dtype.kind != "f":
         return term
-    made = (replace(term, expr=_collected(term.expr, g, form)) for form in (_Sum.expr, _Sum.nested))
+    made = (replace(term, expr=_collected(term.expr, g, form)) for form in (_SignedSum.expr, _SignedSum.nested))
     return min(term, *made, key=lambda t: len(_operations(t, names)))
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _SignedSum:
     """A number and the sum of terms with signs: what a part of an expression is multiplied by."""
 
     number: float
     terms: tuple[tuple[int, Expr], ...] = ()
 
-    def plus(self, other: _Sum, sign: int) -> _Sum:
-        return _Sum(self.number + sign * other.number, (*self.terms, *((sign * s, e) for s, e in other.terms)))
+    def plus(self, other: _SignedSum, sign: int) -> _SignedSum:
+        return _SignedSum(self.number + sign * other.number, (*self.terms, *((sign * s, e) for s, e in other.terms)))
 
-    def times(self, factor: Expr) -> _Sum:
+    def times(self, factor: Expr) -> _SignedSum:
         """A single term stays one."""
         if not self.terms:
             made = algebra.mul(algebra.number(self.number, factor.dtype), factor)
-            return _Sum(made.value) if isinstance(made, Const) and isinstance(made.value, float) else \
-                _Sum(0.0, ((1, made),))
+            return _SignedSum(made.value) if isinstance(made, Const) and isinstance(made.value, float) else \
+                _SignedSum(0.0, ((1, made),))
         sign, single = self.terms[0] if len(self.terms) == 1 and not self.number else (1, self.expr(factor.dtype))
-        return _Sum(0.0, ((sign, algebra.mul(factor, single)),))
+        return _SignedSum(0.0, ((sign, algebra.mul(factor, single)),))
 
     def expr(self, dtype: np.dtype) -> Expr:
         """The sum, what is added before what is taken away."""
@@ -117,12 +117,12 @@ def _without(factors: list[Expr], one: Expr) -> list[Expr]:
     return factors[:place] + factors[place + 1:]
 
 
-_ONE = _Sum(1.0)
-Parts = Mapping[Expr, _Sum]
+_ONE = _SignedSum(1.0)
+Parts = Mapping[Expr, _SignedSum]
 """Summands of a linear expression with their coefficients."""
 
 
-def _collected(e: Expr, g: Load, form: Callable[[_Sum, np.dtype], Expr]) -> Expr:
+def _collected(e: Expr, g: Load, form: Callable[[_SignedSum, np.dtype], Expr]) -> Expr:
     """The expression with one product for each of its parts; itself where a part would get lost."""
     total: Expr = algebra.zero(e.dtype)
     for part, coefficient in _parts(e, g).items():
@@ -154,11 +154,11 @@ def _is_finite(e: Const) -> bool:
 def _joined(first: Parts, second: Parts, sign: int) -> Parts:
     found = dict(first)
     for part, coefficient in second.items():
-        found[part] = found.get(part, _Sum(0.0)).plus(coefficient, sign)
+        found[part] = found.get(part, _SignedSum(0.0)).plus(coefficient, sign)
     return found
 
 
-def _operations(term: Term, names: set[str]) -> frozenset[Expr]:
+def _operations(term: GatheredTerm, names: set[str]) -> frozenset[Expr]:
     """The different operations made at every point of a map; a change of sign is part of another one."""
     moving: set[Expr] = set()
     for n in walk(term.expr):

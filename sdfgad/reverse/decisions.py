@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.analysis.block_local import blocks
-from sdfgad.analysis.needed import Needed
+from sdfgad.analysis.reversal.needed import Needed
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, loads, rewrite, walk
 from sdfgad.ir.index import ix

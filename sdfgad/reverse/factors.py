@@ -7,14 +7,14 @@ from dataclasses import replace
 from sdfgad.ir.algebra import zero
 from sdfgad.ir.expr import Call, Expr, Load, certain, rewrite, walk
 from sdfgad.ir.program import Map, Store
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "select", "cast", "conj", "real", "imag", "complex", "abs", "sign",
                     "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"})
 """Functions that cost no more than a load."""
 
 
-def factor_out(stmt: Map, store: Store, terms: Sequence[Term]) -> tuple[Map, list[Term]] | None:
+def factor_out(stmt: Map, store: Store, terms: Sequence[GatheredTerm]) -> tuple[Map, list[GatheredTerm]] | None:
     """y[i] += c * (g[i] / p[i]) ; z[i - 1] += g[i] / p[i]
     ->   g[i] = g[i] / p[i] ; y[i] += c * g[i] ; z[i - 1] += g[i]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.activity import varied_arrays
+from sdfgad.analysis.reversal.activity import varied_arrays
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, View, While
 from sdfgad.ir.walk import writes
 from sdfgad.reverse.naming import Names

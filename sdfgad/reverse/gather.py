@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, map_indices
 from sdfgad.ir.index import Ix, Mod, ix, maximum, minimum, mod
@@ -28,7 +28,7 @@ _BOOL = np.dtype(bool)
 
 
 @dataclass(frozen=True)
-class Term:
+class GatheredTerm:
     """`array[index] += expr` for every point of the domain it is used with."""
 
     array: str
@@ -36,7 +36,7 @@ class Term:
     expr: Expr
 
 
-def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
+def gather(stmt: Map, group: list[GatheredTerm]) -> list[Stmt]:
     """Statements that add all terms (all of one array), without colliding iterations where that can be helped."""
     out: list[Stmt] = []
     for family in _families([unwrapped(stmt.domain, term) for term in group]):
@@ -44,7 +44,7 @@ def gather(stmt: Map, group: list[Term]) -> list[Stmt]:
     return out
 
 
-def unwrapped(domain: Sequence[Range], term: Term) -> Term:
+def unwrapped(domain: Sequence[Range], term: GatheredTerm) -> GatheredTerm:
     """i = 0:n: y[mod(i + 1, n)] += f(i)   ->   i = 0:n: y[i] += f(mod(i - 1, n))
 
     For variables whose remainder is one to one in their range.
@@ -54,11 +54,11 @@ def unwrapped(domain: Sequence[Range], term: Term) -> Term:
         if found is not None:
             place, shift = found
             index = tuple(ix(r.var) if k == place else i for k, i in enumerate(term.index))
-            term = Term(term.array, index, _turned(term.expr, r, shift))
+            term = GatheredTerm(term.array, index, _turned(term.expr, r, shift))
     return term
 
 
-def _wrap(r: Range, domain: Sequence[Range], term: Term) -> tuple[int, int] | None:
+def _wrap(r: Range, domain: Sequence[Range], term: GatheredTerm) -> tuple[int, int] | None:
     """The one dimension of a term's index that a variable decides, and c, when it is `mod(var + c, n)` for 0:n."""
     places = [k for k, i in enumerate(term.index) if r.var in i.symbols]
     others = (i for o in domain for i in (o.start, o.stop) if o != r)
@@ -78,7 +78,7 @@ def _turned(e: Expr, r: Range, shift: int) -> Expr:
     return map_indices(e, lambda i: i.subs(before).simplify(env) if r.var in i.symbols else i)
 
 
-def _gathered(stmt: Map, family: list[Term]) -> list[Stmt]:
+def _gathered(stmt: Map, family: list[GatheredTerm]) -> list[Stmt]:
     """The terms of a family collected; if they reach into several rows, those of each row by themselves."""
     shifts = _shifts(stmt.domain, family) if len(family) > 1 else None
     if shifts is not None:
@@ -87,29 +87,29 @@ def _gathered(stmt: Map, family: list[Term]) -> list[Stmt]:
     return _one_by_one(stmt, family) if len(rows) == 1 else [s for row in rows for s in _gathered(stmt, row)]
 
 
-def _one_by_one(stmt: Map, family: list[Term]) -> list[Stmt]:
+def _one_by_one(stmt: Map, family: list[GatheredTerm]) -> list[Stmt]:
     return [Map(stmt.domain, (Store(t.array, t.index, t.expr, "+"),), stmt.source) for t in family]
 
 
-def _families(group: list[Term]) -> list[list[Term]]:
+def _families(group: list[GatheredTerm]) -> list[list[GatheredTerm]]:
     """Terms whose indices differ by constants only."""
-    families: dict[tuple, list[Term]] = {}
+    families: dict[tuple, list[GatheredTerm]] = {}
     for term in group:
         form = tuple(tuple((m, c) for m, c in i.terms if m) for i in term.index)
         families.setdefault(form, []).append(term)
     return list(families.values())
 
 
-def _rows(domain: Sequence[Range], family: list[Term]) -> list[list[Term]]:
+def _rows(domain: Sequence[Range], family: list[GatheredTerm]) -> list[list[GatheredTerm]]:
     """The terms that meet in the dimensions which the domain does not run through."""
     own = {r.var for r in domain}
-    rows: dict[tuple[Ix, ...], list[Term]] = {}
+    rows: dict[tuple[Ix, ...], list[GatheredTerm]] = {}
     for term in family:
         rows.setdefault(tuple(i for i in term.index if i.symbols.isdisjoint(own)), []).append(term)
     return list(rows.values())
 
 
-def _shifts(domain: Sequence[Range], family: list[Term]) -> list[dict[str, int]] | None:
+def _shifts(domain: Sequence[Range], family: list[GatheredTerm]) -> list[dict[str, int]] | None:
     """Per term, the constant each domain variable is shifted by; None when the indices are not plain shifts."""
     if any(r.step != 1 for r in domain):
         return None
@@ -142,7 +142,7 @@ def _placement(domain: Sequence[Range], index: tuple[Ix, ...]) -> dict[str, int]
     return place if len(place) == len(names) else None
 
 
-def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> list[Stmt]:
+def _collected(stmt: Map, family: list[GatheredTerm], shifts: list[dict[str, int]]) -> list[Stmt]:
     """Core and strips. The cell of variable v is written with v itself, in the coordinates of the first term."""
     low = {r.var: [r.start + s[r.var] for s in shifts] for r in stmt.domain}
     high = {r.var: [r.stop + s[r.var] for s in shifts] for r in stmt.domain}
@@ -151,7 +151,7 @@ def _collected(stmt: Map, family: list[Term], shifts: list[dict[str, int]]) -> l
         hull[r.var] = (_fold(minimum, low[r.var]), _fold(maximum, high[r.var]))
         start = _fold(maximum, low[r.var])
         core[r.var] = (start, maximum(start, _fold(minimum, high[r.var])))
-    moved = [Term(t.array, family[0].index, _move(t.expr, s)) for t, s in zip(family, shifts, strict=True)]
+    moved = [GatheredTerm(t.array, family[0].index, _move(t.expr, s)) for t, s in zip(family, shifts, strict=True)]
     boxes = _boxes(stmt.domain, shifts)
     if boxes is not None and len(boxes) <= thresholds().gathered_pieces:
         return [_piece(stmt, box, [moved[k] for k in reach], [None] * len(reach)) for box, reach in boxes]
@@ -191,7 +191,7 @@ def _segments(r: Range, shifts: list[dict[str, int]],
     return [piece for piece in pieces if piece[2]]
 
 
-def _piece(stmt: Map, box: Box, terms: list[Term], guards: Sequence[Expr | None]) -> Map:
+def _piece(stmt: Map, box: Box, terms: list[GatheredTerm], guards: Sequence[Expr | None]) -> Map:
     total: Expr = algebra.zero(terms[0].expr.dtype)
     for term, guard in zip(terms, guards, strict=True):
         e = term.expr if guard is None else algebra.select(guard, term.expr, algebra.zero(term.expr.dtype))

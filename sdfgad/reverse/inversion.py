@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.access import Site, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals
+from sdfgad.analysis.elements.access import Site, sites, writes_of
 from sdfgad.analysis.formula import NOTHING, Again, formulas
-from sdfgad.analysis.inverse import NO_UNDOING, Inversions, Undoing, inversions
-from sdfgad.analysis.needed import Needed
+from sdfgad.analysis.reversal.inverse import NO_UNDOING, Inversions, Undoing, inversions
+from sdfgad.analysis.reversal.needed import Needed
 from sdfgad.ir.program import Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.reverse.storage import expected, facts_of

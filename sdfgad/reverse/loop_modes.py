@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sdfgad.analysis.access import Site, extent_bound, interval_env
-from sdfgad.analysis.restart import Restart
+from sdfgad.analysis.elements.access import Site, extent_bound, interval_env
+from sdfgad.analysis.reversal.restart import Restart
 from sdfgad.checkpoint.modes import (
     BINOMIAL,
     RESTART,

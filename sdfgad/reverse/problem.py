@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
-from sdfgad.analysis.access import Site, run_range, sites
 from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
-from sdfgad.analysis.growth import NO_GROWTH, growth, total
+from sdfgad.analysis.elements.access import Site, run_range, sites
 from sdfgad.analysis.lifetimes import Held
-from sdfgad.analysis.restart import restarts
+from sdfgad.analysis.reversal.growth import NO_GROWTH, growth, total
+from sdfgad.analysis.reversal.restart import restarts
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
-    Recipe,
+    Recomputation,
     ScheduledBlock,
     ScheduledItem,
     ScheduledLoop,
@@ -174,7 +174,7 @@ def _scheduled_item(item: Item, kept: Kept, time: _Timeline, forward: int, machi
         born = next((k for k, b in enumerate(time.blocks) if b.loop == region), 0)
     size, packed = _version_bytes(kept, tape, time.loops)
     again = Work(shared=item.cost * OPERATIONS_PER_ELEMENT) + _copied(size, size)
-    recipe = Recipe(machine.seconds(again), scratch=size) if item.recomputable else None
+    recipe = Recomputation(machine.seconds(again), scratch=size) if item.recomputable else None
     seconds = machine.seconds(_copied(packed[-1] if packed else size, item.bytes or 0).times(2))
     return ScheduledItem(item.name, item.array, size, "", 0, born, (2 * forward - 1 - born,), region, recipe,
                          store_only=recipe is None, store_seconds=seconds, file=item.file, line=item.line,

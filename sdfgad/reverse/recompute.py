@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sdfgad.analysis.access import Access, Site, overlap_in, writes_of
 from sdfgad.analysis.block_local import BlockLocal, blocks
+from sdfgad.analysis.elements.access import Access, Site, overlap_in, writes_of
 from sdfgad.ir.program import Block, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes, reads, writes
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdfgad.analysis.access import extent_bound, interval_env
 from sdfgad.analysis.cost import WEIGHTS
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Call, Expr, Load, certain, operands, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Map, Range, Store
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 from sdfgad.thresholds import thresholds
 
 _KEPT = 4
@@ -22,7 +22,7 @@ _KEPT = 4
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 
 
-def share_all(stmt: Map, terms: Sequence[Term]) -> bool:
+def share_all(stmt: Map, terms: Sequence[GatheredTerm]) -> bool:
     """Whether y[i] += a * f(i, j) ; z[j] += b * f(i, j) are one statement: no two terms meet in an array, so that no
     neighbours collect them, and each by itself would compute much again."""
     gathered = _gathered(stmt, terms)
@@ -30,8 +30,8 @@ def share_all(stmt: Map, terms: Sequence[Term]) -> bool:
         _cost_apart(gathered) - _cost(gathered) >= thresholds().kept_terms
 
 
-def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh,
-                path: tuple[Range, ...]) -> tuple[list[Map], list[Term]]:
+def keep_shared(stmt: Map, terms: Sequence[GatheredTerm], fresh: Fresh,
+                path: tuple[Range, ...]) -> tuple[list[Map], list[GatheredTerm]]:
     """y[i - 1] += a[i] * f(i) ; y[i] += b[i] * f(i)   ->   lin[i] = f(i) ; y[i - 1] += a[i] * lin[i] ; ...
 
     For terms that neighbours collect: each of them would compute `f` again, which as a scatter all terms of a point
@@ -51,7 +51,7 @@ def keep_shared(stmt: Map, terms: Sequence[Term], fresh: Fresh,
     return [], list(terms)
 
 
-def _gathered(stmt: Map, terms: Sequence[Term]) -> list[Expr]:
+def _gathered(stmt: Map, terms: Sequence[GatheredTerm]) -> list[Expr]:
     """What neighbours collect: terms of arrays to which a point adds more than once."""
     count = Counter(t.array for t in terms)
     return [t.expr for t in terms if count[t.array] > 1 or not is_pointwise(stmt.domain, t.index)]
@@ -112,8 +112,8 @@ def _extents(stmt: Map, path: tuple[Range, ...]) -> tuple[int, ...] | None:
     return tuple(n for n in found if n is not None) if None not in found else None
 
 
-def _kept(stmt: Map, terms: Sequence[Term], chosen: Sequence[Expr], extents: tuple[int, ...],
-          fresh: Fresh) -> tuple[list[Map], list[Term]]:
+def _kept(stmt: Map, terms: Sequence[GatheredTerm], chosen: Sequence[Expr], extents: tuple[int, ...],
+          fresh: Fresh) -> tuple[list[Map], list[GatheredTerm]]:
     at = position(stmt)
     places = {c: Load(fresh("lin", extents, c.dtype).name, at, c.dtype) for c in chosen}
     stores = tuple(Store(held.array, at, c) for c, held in places.items())

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.restart import Restart
+from sdfgad.analysis.reversal.restart import Restart
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, elem, ix

@@ -5,11 +5,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sdfgad.analysis.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.block_local import BlockLocal, block_locals, blocks
+from sdfgad.analysis.elements.access import Site, extent_bound, interval_env, sites, writes_of
 from sdfgad.analysis.formula import NOTHING, Again, Formula, Remake, formulas, reach
-from sdfgad.analysis.inverse import NO_UNDOING, Undoing, undoing_of
-from sdfgad.analysis.needed import Needed, needed
+from sdfgad.analysis.reversal.inverse import NO_UNDOING, Undoing, undoing_of
+from sdfgad.analysis.reversal.needed import Needed, needed
 from sdfgad.errors import PlanNotExecutable, SourceLine
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Program, Range, Stmt

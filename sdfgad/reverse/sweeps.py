@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, Site, sites, writes_of
-from sdfgad.analysis.activity import active_arrays
-from sdfgad.analysis.filled_boxes import filled_boxes
-from sdfgad.analysis.inverse import Undoing
-from sdfgad.analysis.needed import Needed, needed
-from sdfgad.analysis.restart import restarts
+from sdfgad.analysis.elements.access import Access, Site, sites, writes_of
+from sdfgad.analysis.reversal.activity import active_arrays
+from sdfgad.analysis.reversal.filled_boxes import filled_boxes
+from sdfgad.analysis.reversal.inverse import Undoing
+from sdfgad.analysis.reversal.needed import Needed, needed
+from sdfgad.analysis.reversal.restart import restarts
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
@@ -31,8 +31,8 @@ from sdfgad.reverse.loop_modes import Schedule, backwards, scheduled_slots, sche
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.results import keep_results, sum_outputs
 from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebuilt_blocks
-from sdfgad.reverse.tape import Declare, Entry, Record, each_once, entry_of, record
-from sdfgad.reverse.transpose import Scope, clear, transpose
+from sdfgad.reverse.tape import Declare, Entry, TapeRecord, each_once, entry_of, record
+from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.transform.normal.expand import Slots
 
@@ -176,7 +176,7 @@ class _Sweeps:
         self.place = place
         self.schedules = schedules
         self.rooms = {s.loop.range.var: s for s in schedules.values() if isinstance(s, Schedule)}
-        self.records: dict[int, list[Record]] = {}
+        self.records: dict[int, list[TapeRecord]] = {}
         self.kept: list[Kept] = []
         self.rebuilt = rebuilt_blocks(storage, place)
         self.codes = storage.codes
@@ -209,7 +209,7 @@ class _Sweeps:
                                       again, storage.heavy.get(array.name, 0), again and array.name in storage.light,
                                       path=self.place[id(stmt)].path, order=self.place[id(stmt)].order))
 
-    def _record(self, stmt: Stmt, write: Access, declare: Declare) -> Record:
+    def _record(self, stmt: Stmt, write: Access, declare: Declare) -> TapeRecord:
         around = scheduled_slots(self.place[id(stmt)].path, self.rooms) if self.rooms else None
         if isinstance(stmt, Map) and any(isinstance(p, Store) and p.op and p.array == write.array for p in stmt.body):
             write = each_once(write)
@@ -222,7 +222,7 @@ class _Sweeps:
         for action in undoing.actions:
             if not action.units.isdisjoint(self.facts.undone):
                 # Behind the record of the statement itself: what comes last goes back first.
-                self.records.setdefault(id(action.after), []).append(Record((), action.restore))
+                self.records.setdefault(id(action.after), []).append(TapeRecord((), action.restore))
         for name in sorted(self.facts.undone):
             unit = undoing.units[name]
             needed_ones = [s for s in unit.writes if (id(s), 0) in self.facts.why]
@@ -247,7 +247,7 @@ class _Sweeps:
             self.names.arrays[name] = replace(a, shape=shape, role=a.role if slots else "tape")
         return found
 
-    def recorded(self, stmt: Stmt) -> list[Record]:
+    def recorded(self, stmt: Stmt) -> list[TapeRecord]:
         return self.records.get(id(stmt), [])
 
     def entries(self, block: Block, records: bool = True) -> list[Entry]:
@@ -287,7 +287,7 @@ class _Sweeps:
         linear = self.facts.linear.get(id(stmt))
         if linear is None:
             return restore
-        scope = Scope(self.names.is_tangent, self.names.fresh, self.place[id(stmt)].path)
+        scope = TangentScope(self.names.is_tangent, self.names.fresh, self.place[id(stmt)].path)
         adjoint = (*linear.prep, *self._clear_scratch(linear.linear), *transpose(linear.linear, scope))
         return (*adjoint, *restore) if linear.after else (*restore, *adjoint)
 

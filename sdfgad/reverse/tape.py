@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, always_inside, extent_bound, interval_env
+from sdfgad.analysis.elements.access import Access, always_inside, extent_bound, interval_env
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -39,7 +39,7 @@ def entry_of(tape: Array, extents: tuple[Ix, ...] | None = None, source: SourceL
 
 
 @dataclass(frozen=True)
-class Record:
+class TapeRecord:
     """What is done before a write to store what it overwrites, and to put it back. An overwrite that is taken back
     exactly has nothing to save and no tape. `bytes` is None for a growable tape; entry: for which there is to be room
     from the start of the block on."""
@@ -61,7 +61,7 @@ class _Dimension:
 
 
 def record(write: Access, array: Array, declare: Declare, source: SourceLine | None,
-           around: Slots | None = None) -> Record:
+           around: Slots | None = None) -> TapeRecord:
     """Tape storage for one write: an array over all iterations, or a growable tape when their number is unknown.
 
     around: (room, place) for each loop around, where that is not one slot for each of its iterations.
@@ -79,11 +79,11 @@ def record(write: Access, array: Array, declare: Declare, source: SourceLine | N
     save = Map(domain, (Store(tape.name, at, Load(array.name, write.index, array.dtype)),), source)
     back = Map(domain, (Store(array.name, write.index, Load(tape.name, at, array.dtype)),), source)
     if slots is not None:
-        return Record((save,), (back,), tape.name, tape.bytes)
+        return TapeRecord((save,), (back,), tape.name, tape.bytes)
     entry = entry_of(tape, tuple(d.count for d in ordered), source)
     if entry.soon:
-        return Record((save,), (back,), tape.name, None, entry)
-    return Record((entry.push, save), (entry.pop, back), tape.name, None)
+        return TapeRecord((save,), (back,), tape.name, None, entry)
+    return TapeRecord((entry.push, save), (entry.pop, back), tape.name, None)
 
 
 def _layout(domain: tuple[Range, ...], write: Access) -> list[int]:

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, Site, extent_bound, interval_env, same_instance_overlap
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.access import Access, Site, extent_bound, interval_env, same_instance_overlap
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, certain, rewrite, walk
@@ -20,7 +20,7 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View, all_of
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
-from sdfgad.reverse.gather import Term, gather
+from sdfgad.reverse.gather import GatheredTerm, gather
 from sdfgad.reverse.guards import together
 from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
@@ -31,7 +31,7 @@ IsTangent = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
-class Scope:
+class TangentScope:
     """Where linear statements are transposed: which arrays are tangents, how to make one, the loops around."""
 
     is_tangent: IsTangent
@@ -39,7 +39,7 @@ class Scope:
     path: tuple[Range, ...] = ()
 
 
-def transpose(linear: Iterable[Stmt], scope: Scope) -> Block:
+def transpose(linear: Iterable[Stmt], scope: TangentScope) -> Block:
     """The transposed statements, in the order they run."""
     out: list[Stmt] = []
     for stmt in reversed(tuple(linear)):
@@ -47,19 +47,19 @@ def transpose(linear: Iterable[Stmt], scope: Scope) -> Block:
     return tuple(out)
 
 
-def transpose_map(stmt: Map, scope: Scope) -> list[Stmt]:
+def transpose_map(stmt: Map, scope: TangentScope) -> list[Stmt]:
     """Each store becomes: contributions to what it read, then its own cotangent is cleared (unless it accumulated)."""
     out: list[Stmt] = []
     for store in reversed(stmt.body):
         if not isinstance(store, Store):
             raise TypeError("a linear map holds stores only")
         g = Load(store.array, store.index, store.expr.dtype)
-        terms = [Term(n.array, n.index, finish(e)) for n, e in contributions(store.expr, g, scope.is_tangent)]
+        terms = [GatheredTerm(n.array, n.index, finish(e)) for n, e in contributions(store.expr, g, scope.is_tangent)]
         out.extend(_scatter(stmt, store, terms, scope))
     return out
 
 
-def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[Stmt]:
+def _scatter(stmt: Map, store: Store, terms: list[GatheredTerm], scope: TangentScope) -> list[Stmt]:
     """Statements that add every term to its cell, reading the cotangent of the store before it is cleared."""
     same = [t for t in terms if (t.array, t.index) == (store.array, store.index)]
     other = [t for t in terms if t not in same]
@@ -80,13 +80,13 @@ def _scatter(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[S
     return [*first, *out, *([Map(stmt.domain, tuple(together), stmt.source)] if together else [])]
 
 
-def _spread(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> tuple[list[Stmt], list[Store]]:
+def _spread(stmt: Map, store: Store, terms: list[GatheredTerm], scope: TangentScope) -> tuple[list[Stmt], list[Store]]:
     """Statements of their own for terms whose iterations collide, and stores that can share one map."""
     collected = collect_coefficients(stmt, Load(store.array, store.index, store.expr.dtype), terms)
     if share_all(stmt, collected):
         return [], [Store(t.array, t.index, t.expr, "+") for t in collected]
     first, collected = keep_shared(stmt, collected, scope.fresh, scope.path)
-    groups: dict[str, list[Term]] = {}
+    groups: dict[str, list[GatheredTerm]] = {}
     for t in collected:
         groups.setdefault(t.array, []).append(t)
     out: list[Stmt] = [*first]
@@ -99,7 +99,7 @@ def _spread(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> tuple[l
     return out, together
 
 
-def _scalar_scatter(stmt: Map, store: Store, same: list[Term], other: list[Term]) -> Map:
+def _scalar_scatter(stmt: Map, store: Store, same: list[GatheredTerm], other: list[GatheredTerm]) -> Map:
     """One element: take its cotangent, clear it, add; right also when a term turns out to be the same element."""
     g = Load(store.array, store.index, store.expr.dtype)
     taken = Local("taken", g.dtype)
@@ -112,14 +112,14 @@ def _scalar_scatter(stmt: Map, store: Store, same: list[Term], other: list[Term]
     return Map((), (Let("taken", g), *own, *(Store(t.array, t.index, use(t.expr), "+") for t in other)), stmt.source)
 
 
-def _scatter_from_copy(stmt: Map, store: Store, terms: list[Term], scope: Scope) -> list[Stmt]:
+def _scatter_from_copy(stmt: Map, store: Store, terms: list[GatheredTerm], scope: TangentScope) -> list[Stmt]:
     """Move the cotangent to an array of its own first: right whatever the terms reach."""
     extents = tuple(_most_trips(r, (*scope.path, *stmt.domain), stmt) for r in stmt.domain)
     held = scope.fresh("lin", extents, store.expr.dtype)
     at = position(stmt)
     g, copy = Load(store.array, store.index, store.expr.dtype), Load(held.name, at, held.dtype)
     clear_own = Store(store.array, store.index, algebra.zero(held.dtype))
-    moved = [Term(t.array, t.index, rewrite(t.expr, lambda n: copy if n == g else None)) for t in terms]
+    moved = [GatheredTerm(t.array, t.index, rewrite(t.expr, lambda n: copy if n == g else None)) for t in terms]
     out, together = _spread(stmt, replace(store, array=held.name, index=at), moved, scope)
     tail = [Map(stmt.domain, tuple(together), stmt.source)] if together else []
     return [Map(stmt.domain, (Store(held.name, at, g), clear_own), stmt.source), *out, *tail]
@@ -132,7 +132,7 @@ def _most_trips(r: Range, around: tuple[Range, ...], stmt: Stmt) -> int:
     return extent
 
 
-def _disjoint(stmt: Map, store: Store, term: Term, path: tuple[Range, ...]) -> bool:
+def _disjoint(stmt: Map, store: Store, term: GatheredTerm, path: tuple[Range, ...]) -> bool:
     """Whether no iteration adds to an element whose cotangent some iteration reads."""
     site = Site(path, 0, 1)
     read = Access(store.array, store.index, stmt.domain, site, 0)
@@ -196,7 +196,7 @@ _TRANSPOSE = MappingProxyType({
 })
 
 
-def transpose_lib(stmt: Stmt, scope: Scope) -> list[Stmt]:
+def transpose_lib(stmt: Stmt, scope: TangentScope) -> list[Stmt]:
     """A linear library node becomes library nodes on the cotangents, then its own cotangent is cleared."""
     if not isinstance(stmt, Lib) or stmt.op not in _LIBRARY:
         raise unsupported(stmt.source, "a library operation that cannot be transposed", "", "SG190")
@@ -220,7 +220,7 @@ def _lib(op: str, out: View, ins: tuple[View, ...], stmt: Lib, **attrs: object) 
     return Lib(op, (out,), ins, MappingProxyType(kept), stmt.source)
 
 
-def _matmul(stmt: Lib, scope: Scope) -> list[Stmt]:
+def _matmul(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """C = A B transposes to A += C B^H or B += A^H C. A factor taken conjugated also conjugates the cotangent."""
     (a, b), g = stmt.ins, stmt.outs[0]
     conj_a, conj_b = bool(stmt.attrs.get("conj_a")), bool(stmt.attrs.get("conj_b"))
@@ -243,14 +243,14 @@ def _outer(out: View, left: View, right: View, conj_left: bool, conj_right: bool
     return Map(domain, (Store(out.array, at, product, "+"),), stmt.source)
 
 
-def _solve(stmt: Lib, scope: Scope) -> list[Stmt]:
+def _solve(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """X = A^-1 B transposes to B += A^-H X; the scratch B of the linear program is written nowhere else."""
     factors, pivots, b = stmt.ins
     adjoint = not stmt.attrs.get("adjoint", False)
     return [_lib("solve", b, (factors, pivots, stmt.outs[0]), stmt, adjoint=adjoint)]
 
 
-def _trsolve(stmt: Lib, scope: Scope) -> list[Stmt]:
+def _trsolve(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """The same for one triangle of A."""
     a, b = stmt.ins
     attrs = {**stmt.attrs, "lower": not stmt.attrs["lower"]}
@@ -261,7 +261,7 @@ def _trsolve(stmt: Lib, scope: Scope) -> list[Stmt]:
     return [_each(held, lambda p: conj(load(a, p)), None, stmt), replace(solve, ins=(transposed(held), stmt.outs[0]))]
 
 
-def _fft(stmt: Lib, scope: Scope) -> list[Stmt]:
+def _fft(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """The adjoint of the transform is n times the inverse transform; of the inverse, the transform over n."""
     x, g = stmt.ins[0], stmt.outs[0]
     inverse = bool(stmt.attrs.get("inverse"))
@@ -272,7 +272,7 @@ def _fft(stmt: Lib, scope: Scope) -> list[Stmt]:
             _each(x, lambda p: algebra.mul(factor, load(held, p)), "+", stmt)]
 
 
-def _cholesky(stmt: Lib, scope: Scope) -> list[Stmt]:
+def _cholesky(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     """The cotangent of a factor becomes, through a scratch of its own, one of the matrix: of its lower triangle."""
     factor, matrix = stmt.ins
     held = scope.fresh("lin", tuple(n.const or 0 for n in matrix.shape), matrix.dtype).whole

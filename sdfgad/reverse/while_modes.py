@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sdfgad.analysis.restart import Restart
+from sdfgad.analysis.reversal.restart import Restart
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir.expr import Call, Expr, Index
 from sdfgad.ir.index import Ix, elem, ix, minimum

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from sdfgad.analysis.access import Access, extent_bound, interval_env, overwrites, reads_of, sites, writes_of
+from sdfgad.analysis.elements.access import Access, extent_bound, interval_env, overwrites, reads_of, sites, writes_of
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Program, Range
 from sdfgad.ir.walk import children, statements

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from sdfgad.analysis import boxes, copies, inverse
-from sdfgad.analysis.boxes import Case
-from sdfgad.analysis.copies import Copy, Plan, _Check, _Growing
+from sdfgad.analysis.elements import boxes
+from sdfgad.analysis.elements.boxes import Case
+from sdfgad.analysis.reversal import copies, inverse
+from sdfgad.analysis.reversal.copies import Copy, CopyPlan, _Coincidence, _Growing
 from sdfgad.ir.expr import Call, Const, Load
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Range, Stmt, Store
@@ -210,13 +211,13 @@ def always(answer: object) -> Callable[..., object]:
     return lambda *_: answer
 
 
-def every_candidate(self: _Check, k: int) -> Plan | None:
+def every_candidate(self: _Coincidence, k: int) -> CopyPlan | None:
     return self._from_copies(self.copies[k].to.box, [j for j in self.copies if j != k])
 
 
-def never_spoilt(self: _Check, k: int) -> Plan | None:
+def never_spoilt(self: _Coincidence, k: int) -> CopyPlan | None:
     found = self._from_copies(self.copies[k].to.box, [j for j in self.copies if j > k])
-    return found or Plan(frozenset(), frozenset({k}))
+    return found or CopyPlan(frozenset(), frozenset({k}))
 
 
 def any_other(self: _Growing, stmt: Stmt, made: Copy | None) -> bool:
@@ -241,13 +242,13 @@ MUTANTS = {
     "no two boxes meet": (Case, "apart", lambda self, a, b: a != b),
     "any boxes cover": (boxes, "covered", lambda target, them: bool(them)),
     "places differ": (copies, "cases", without_cases),
-    "copied later": (_Check, "overwritten", every_candidate),
-    "never spoilt": (_Check, "_intact", never_spoilt),
+    "copied later": (_Coincidence, "overwritten", every_candidate),
+    "never spoilt": (_Coincidence, "_intact", never_spoilt),
     "others may write": (_Growing, "takes", any_other),
     "nobody looks": (_Growing, "takes", any_reader),
     "nothing is read": (copies, "reads_back", always(())),
     "everything is a table": (boxes, "_is_table", always(True)),
-    "values are true": (_Check, "intact", always(Plan(frozenset(), frozenset()))),
+    "values are true": (_Coincidence, "intact", always(CopyPlan(frozenset(), frozenset()))),
 }
 
 

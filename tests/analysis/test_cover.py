@@ -1,7 +1,7 @@
 """Which arrays a computation replaces, of those that are asked about."""
 from __future__ import annotations
 
-from sdfgad.analysis.cover import replaced
+from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array
 from tests.support.build import F8, at, each, put, span

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
+from sdfgad.analysis.elements.access import sites
 from sdfgad.analysis.formula import NOTHING, Again, Formula, Remake, formulas, repeatable
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call

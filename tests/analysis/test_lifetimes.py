@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sdfgad.analysis.lifetimes import Either, Held, Lifetimes, Repeated, Step, Steps, lifetimes
-from sdfgad.codegen.arena import LINE, pack
+from sdfgad.caches import LINE
+from sdfgad.codegen.cpu.arena import pack
 
 NAMES = "abcd"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.analysis.activity import active_arrays, differentiable_loads, varied_arrays
+from sdfgad.analysis.reversal.activity import active_arrays, differentiable_loads, varied_arrays
 from sdfgad.ir.algebra import where
 from sdfgad.ir.index import ix
 from tests.support.build import at, each, flat, loop, one, program, put, span, total

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sdfgad.analysis.polyhedron import System
+from sdfgad.analysis.elements.polyhedron import System
 
 NAMES = ("a", "b", "c")
 SIZE = 5

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from sdfgad.analysis import inverse, updates
-from sdfgad.analysis.updates import _Solver
+from sdfgad.analysis.reversal import inverse, updates
+from sdfgad.analysis.reversal.updates import _Solver
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, loads
 from sdfgad.ir.index import Ix, elem, ix, mod
 from sdfgad.ir.program import Array, Map, Program, Range, Store

@@ -10,7 +10,7 @@ from sdfgad.checkpoint.modes import offered_modes
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
-    Recipe,
+    Recomputation,
     ScheduledBlock,
     ScheduledItem,
     ScheduledLoop,
@@ -73,8 +73,9 @@ def _item(draw, k, region, parents, spans, before) -> ScheduledItem:
     recipe = None
     if draw.random() < 0.75:
         intact = {"x": tuple(b for b in reverse if draw.random() < 0.8)}
-        recipe = Recipe(draw.randint(1, 30), tuple(draw.sample(sources, min(len(sources), draw.choice((0, 0, 1, 2))))),
-                        intact if draw.random() < 0.5 else {}, draw.choice((0, 0, 3)))
+        seconds = draw.randint(1, 30)
+        items = tuple(draw.sample(sources, min(len(sources), draw.choice((0, 0, 1, 2)))))
+        recipe = Recomputation(seconds, items, intact if draw.random() < 0.5 else {}, draw.choice((0, 0, 3)))
     size, depth = draw.randint(1, 50), 0 if region is None else 1 if parents[region] is None else 2
     packed = sorted((draw.randint(1, size) for _ in range(depth)), reverse=True) if draw.random() < 0.4 else ()
     return ScheduledItem(f"v{k}", f"v{k}", size, "float64", 1, draw.choice(spans[region, FORWARD]), needed, region,

@@ -11,7 +11,7 @@ from sdfgad.checkpoint.revolve import advances
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
-    Recipe,
+    Recomputation,
     ScheduledBlock,
     ScheduledItem,
     ScheduledLoop,
@@ -136,7 +136,7 @@ def test_pins_are_kept_and_named_when_they_are_to_blame():
 def test_an_impossible_pin_is_named():
     blocks = (ScheduledBlock("f", FORWARD, {}), ScheduledBlock("g", FORWARD, {"w": 60}),
               ScheduledBlock("r", REVERSE, {}))
-    items = tuple(ScheduledItem(n, n, 50, "float64", 1, 0, (2,), recipe=Recipe(1.0)) for n in ("a", "b"))
+    items = tuple(ScheduledItem(n, n, 50, "float64", 1, 0, (2,), recipe=Recomputation(1.0)) for n in ("a", "b"))
     problem = ScheduleProblem("two", blocks, items, (), {"a": "store", "b": "store"})
     with pytest.raises(MemoryLimitError, match="because of the pins store='a', store='b'") as refused:
         solve(problem, 100)

@@ -10,7 +10,7 @@ from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
-    Recipe,
+    Recomputation,
     ScheduledBlock,
     ScheduledItem,
     ScheduledLoop,
@@ -41,8 +41,8 @@ def test_peak_and_time_are_those_of_the_plan_run_step_by_step(loops, nested):
 BLOCKS = (ScheduledBlock("make", FORWARD, {"x": 10}), ScheduledBlock("step", FORWARD, {"x": 10}, "t"),
           ScheduledBlock("end", FORWARD, {"x": 10}), ScheduledBlock("end'", REVERSE, {"x": 10}),
           ScheduledBlock("step'", REVERSE, {"x": 10}, "t"), ScheduledBlock("make'", REVERSE, {"x": 10}))
-ITEMS = (ScheduledItem("a", "a", 100, "float64", 12, 0, (3, 5), recipe=Recipe(2.0, (), {"x": (3, 5)})),
-         ScheduledItem("b", "b", 40, "float64", 5, 0, (3,), recipe=Recipe(1.0, ("a",))),
+ITEMS = (ScheduledItem("a", "a", 100, "float64", 12, 0, (3, 5), recipe=Recomputation(2.0, (), {"x": (3, 5)})),
+         ScheduledItem("b", "b", 40, "float64", 5, 0, (3,), recipe=Recomputation(1.0, ("a",))),
          ScheduledItem("u", "u", 8, "float64", 1, 1, (4,), "t"))
 PROBLEM = ScheduleProblem("model", BLOCKS, ITEMS, (ScheduledLoop("t", 10, 16, 0.5),))
 ALL = Mode("store all")
@@ -116,9 +116,9 @@ def test_something_else_is_refused(text):
     ({"items": (*ITEMS, ITEMS[0])}, "twice"),
     ({"items": (replace(ITEMS[0], born=4),)}, "not a forward block"),
     ({"items": (replace(ITEMS[2], needed=(3,)),)}, "outside its region"),
-    ({"items": (replace(ITEMS[0], recipe=Recipe(1.0, ("c",))),)}, "unknown item c"),
-    ({"items": (replace(ITEMS[0], recipe=Recipe(1.0, ("b",))), ITEMS[1])}, "the recipe of a needs a"),
-    ({"items": (replace(ITEMS[0], recipe=Recipe(1.0, ("u",))), ITEMS[2])}, "of another loop"),
+    ({"items": (replace(ITEMS[0], recipe=Recomputation(1.0, ("c",))),)}, "unknown item c"),
+    ({"items": (replace(ITEMS[0], recipe=Recomputation(1.0, ("b",))), ITEMS[1])}, "the recipe of a needs a"),
+    ({"items": (replace(ITEMS[0], recipe=Recomputation(1.0, ("u",))), ITEMS[2])}, "of another loop"),
     ({"pins": {"c": "store"}}, "names no value; values: a, b, u"),
     ({"pins": {"u": "recompute"}}, "cannot be made again"),
     ({"pins": {"u": "snapshot"}}, "names no loop"),

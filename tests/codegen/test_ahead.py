@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sdfgad.codegen.ahead import FAR, Ahead, plan_ahead
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpu.nests.ahead import FAR, Ahead, plan_ahead
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Loop, Map, Program, Range, Stmt
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store

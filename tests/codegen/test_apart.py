@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.apart import told_apart
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.nests import vectorises
+from sdfgad.codegen.cpu.nests.apart import told_apart
+from sdfgad.codegen.cpu.nests.emit import vectorises
 from sdfgad.ir.expr import loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program

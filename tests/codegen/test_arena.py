@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.caches import LINE
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen import footprint as footprints
-from sdfgad.codegen.arena import LINE, Arena, pack
-from sdfgad.codegen.footprint import Footprint, footprint
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu import footprint as footprints
+from sdfgad.codegen.cpu.arena import Arena, pack
+from sdfgad.codegen.cpu.footprint import Footprint, footprint
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.program import compile_program
 from sdfgad.codegen.workspaces import workspaces
 from sdfgad.ir.index import Ix, elem, ix

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.row_order import Rowed, in_rows, tied
-from sdfgad.codegen.schedule import Item, Kernel, Region
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Item, Kernel
+from sdfgad.codegen.cpu.order.row_order import Rowed, in_rows, tied
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
@@ -33,7 +33,7 @@ def kernels(items: tuple[Item, ...]) -> Iterator[Kernel]:
     for item in items:
         if isinstance(item, Kernel):
             yield item
-        elif isinstance(item, Region):
+        elif isinstance(item, ControlFlow):
             for part in item.parts:
                 yield from kernels(part)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.footprint import library_bytes
+from sdfgad.codegen.cpu.footprint import library_bytes
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import ix

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 from sdfgad.codegen.cpp import Frame, Writer
-from sdfgad.codegen.statements import emit_block
+from sdfgad.codegen.cpu.text.statements import emit_block
 from sdfgad.ir.program import Block, Loop
 from tests.codegen.build_programs import C16, F8, agree, load, mapped, mul, num, program, span, store
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.schedule import Group, Item, Region, pieces
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, pieces
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Program, Stmt
@@ -57,7 +57,7 @@ def test_not_ahead_of_a_change() -> None:
     outer = Loop(span("t", 3), (*scaled(FIXED, add(FIXED, CHANGED)), CHANGE))
     items = scheduled(build(outer)).items
     assert len(constants(items)) == 1
-    loop = next(i for i in items if isinstance(i, Region))
+    loop = next(i for i in items if isinstance(i, ControlFlow))
     assert len(constants(loop.parts[0])) == 1
 
 
@@ -65,7 +65,7 @@ def test_ahead_of_the_inner_loop_alone() -> None:
     inner = Loop(span("q", 3), tuple(scaled(CHANGED)))
     items = scheduled(build(Loop(span("t", 2), (CHANGE, inner)))).items
     assert constants(items) == []
-    assert len(constants(next(i for i in items if isinstance(i, Region)).parts[0])) == 1
+    assert len(constants(next(i for i in items if isinstance(i, ControlFlow)).parts[0])) == 1
 
 
 def test_loops_of_the_program_stay() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.footprint import footprint
+from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.errors import MemoryLimitError
 from sdfgad.pipeline import Request, derive
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import half_vectors
 from sdfgad.codegen.cpp import Frame, Writer
-from sdfgad.codegen.nests import emit_map
+from sdfgad.codegen.cpu.nests import half_vectors
+from sdfgad.codegen.cpu.nests.emit import emit_map
 from sdfgad.ir.expr import Expr
 from sdfgad.ir.program import Map, Range
 from tests.codegen.build_programs import F4, F8, I8, agree, load, mapped, mul, program, span, store

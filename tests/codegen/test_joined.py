@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.joined import join_maps
-from sdfgad.codegen.schedule import Group
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.order.joined import join_maps
+from sdfgad.codegen.cpu.order.pieces import Group
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program, Stmt
 from sdfgad.ir.walk import statements

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen import together
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.schedule import Group, Kernel, Region
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.order import together
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Kernel
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Range, Stmt
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
@@ -33,7 +33,7 @@ def pieces(steps: Range, *body: Stmt) -> tuple[list[type], list[type]]:
     before = program((Loop(steps, body),), {n: ((N, N), F8) for n in ("x", "y", "z")}, {})
     agree(before)
     items = scheduled(before).items
-    (region,) = (i for i in items if isinstance(i, Region))
+    (region,) = (i for i in items if isinstance(i, ControlFlow))
     return [type(i) for i in region.parts[0]], [type(i) for i in items]
 
 
@@ -41,7 +41,7 @@ def pieces(steps: Range, *body: Stmt) -> tuple[list[type], list[type]]:
                                    span("t", 1, 9, step=3)])
 @pytest.mark.parametrize("head", [(SIDE,), (TOP, SIDE), (LATER,)], ids=["one", "two", "of the step"])
 def test_the_head_goes_with_the_last_kernel(steps: Range, head: tuple[Stmt, ...]) -> None:
-    assert pieces(steps, *head, THERE, BACK) == ([Kernel, Kernel], [Group, Region])
+    assert pieces(steps, *head, THERE, BACK) == ([Kernel, Kernel], [Group, ControlFlow])
 
 
 @pytest.mark.parametrize("steps", [span("t", 1), span("t", 0)])
@@ -59,4 +59,4 @@ def test_one_thread_runs_what_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(together._Settler, "loses", lambda *_: True)
     before = program((Loop(span("t", 5), (TOP, SIDE, THERE, BACK)),), {n: ((N, N), F8) for n in ("x", "y", "z")}, {})
     agree(before)
-    assert not any(isinstance(i, Region) for i in scheduled(before).items)
+    assert not any(isinstance(i, ControlFlow) for i in scheduled(before).items)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
-from sdfgad.codegen.parallel import share
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.order.parallel import share
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program
 from tests.codegen.build_programs import B1, F8, add, compare, load, mapped, mul, num, program, span, store

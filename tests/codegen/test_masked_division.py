@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Call, Const, Expr, Load
 from sdfgad.ir.index import ix

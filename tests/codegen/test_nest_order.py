@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 
 from sdfgad.codegen.cpp import Frame, Writer
-from sdfgad.codegen.nest_order import order_loops
-from sdfgad.codegen.nests import emit_map
+from sdfgad.codegen.cpu.nests.emit import emit_map
+from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Map, Range
 from tests.codegen.build_programs import F8, agree, load, mapped, num, program, span, store

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen.outline import outline
+from sdfgad.codegen.cpu.text.outline import outline
 from sdfgad.thresholds import changed
 
 OPENING = "void __program_sg_f_internal("

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from sdfgad.calls.buffers import room
-from sdfgad.codegen import past
 from sdfgad.codegen.build import SOURCE
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.past import plan_past
+from sdfgad.codegen.cpu.nests import past
+from sdfgad.codegen.cpu.nests.past import plan_past
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.interpret import run
@@ -72,7 +72,7 @@ def aligned(values: np.ndarray, start: int = 0) -> np.ndarray:
 def test_values_stay(k: int, first: int, start: int, dtype: np.dtype, monkeypatch: pytest.MonkeyPatch):
     """Whole lines, lines that begin elsewhere, and rows that are no lines."""
     monkeypatch.setattr(past, "LEAST", 0)
-    monkeypatch.setattr("sdfgad.codegen.ahead.FAR", 0)
+    monkeypatch.setattr("sdfgad.codegen.cpu.nests.ahead.FAR", 0)
     body = copied_in(k, dtype=dtype), doubled(k, dtype), copied_out(k, first=first, dtype=dtype)
     made = build(*body, k=k, dtype=dtype)
     code = compile_program(made, key=f"past the cache {first}")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.cpp import Frame, Writer
-from sdfgad.codegen.statements import emit_block
+from sdfgad.codegen.cpu.text.statements import emit_block
 from sdfgad.ir.index import elem, mod
 from sdfgad.ir.program import Block, Loop, Map
 from tests.codegen.build_programs import (

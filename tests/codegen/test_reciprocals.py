@@ -6,9 +6,9 @@ import pytest
 
 import sdfgad
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.order.reciprocals import Reciprocals
 from sdfgad.codegen.program import compile_program
-from sdfgad.codegen.reciprocals import Reciprocals
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import If, Loop, Map, Program

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen import row_blocks
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.row_blocks import ROWS, block_rows
+from sdfgad.codegen.cpu.order import row_blocks
+from sdfgad.codegen.cpu.order.row_blocks import ROWS, block_rows
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
 from tests.codegen.build_programs import F8, I8, agree, load, mapped, mul, num, program, span, store

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.codegen import tile_loops
 from sdfgad.codegen.cpp import Frame, Writer
-from sdfgad.codegen.nests import emit_map
-from sdfgad.codegen.own_elements import require_own_elements
-from sdfgad.codegen.schedule import Extent, Kernel
-from sdfgad.codegen.term_loops import require_terms, trip_tests
-from sdfgad.codegen.tiles import plan_tile
+from sdfgad.codegen.cpu.nests import tile_loops
+from sdfgad.codegen.cpu.nests.emit import emit_map
+from sdfgad.codegen.cpu.nests.term_loops import require_terms, trip_tests
+from sdfgad.codegen.cpu.nests.tiles import plan_tile
+from sdfgad.codegen.cpu.order.pieces import Extent, Kernel
+from sdfgad.codegen.cpu.text.own_elements import require_own_elements
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Range

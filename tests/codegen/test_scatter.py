@@ -5,7 +5,7 @@ import numpy as np
 
 import sdfgad
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.pipeline import Request, derive
 
 RNG = np.random.default_rng(3)

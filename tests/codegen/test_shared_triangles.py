@@ -7,11 +7,12 @@ from itertools import count
 import numpy as np
 import pytest
 
-from sdfgad.codegen import parallel
+from sdfgad.caches import LINE
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
-from sdfgad.codegen.parallel import APART, LINE, Shared, share
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.order import parallel
+from sdfgad.codegen.cpu.order.parallel import APART, SharedMap, share
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Array, Loop, Map, Packing, Program, Range, Store
 from sdfgad.names import fresh
@@ -32,13 +33,13 @@ def summing(domain: tuple[Range, ...], place: Like = "j", op: str = "+", size: i
     return program([mapped(domain, store("column", [place], value, op), store("row", ["i"], value, "+"))], arrays)
 
 
-def shared(made: Program) -> Shared | None:
+def shared(made: Program) -> SharedMap | None:
     stmt = made.body[0]
     assert isinstance(stmt, Map)
     return share(stmt, Frame(made.arrays), lambda stem: fresh(stem, made.arrays))
 
 
-def alone(made: Program, found: Shared) -> Program:
+def alone(made: Program, found: SharedMap) -> Program:
     """The blocks one after the other."""
     (block,) = found.ranges
     arrays = made.arrays | {a.name: a for a in found.added}

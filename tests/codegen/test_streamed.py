@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from sdfgad.codegen import streamed
 from sdfgad.codegen.build import SOURCE
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpu.nests import streamed
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.interpret import run

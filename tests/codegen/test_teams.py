@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pytest
 
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel
 from sdfgad.codegen.program import compile_program
-from sdfgad.codegen.schedule import Group, Item, Kernel, Region
 from sdfgad.ir.expr import Index, const
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.interpret import run
@@ -49,7 +49,7 @@ def build(*body: Stmt, rows: int = N) -> Program:
 
 def teams(items: tuple[Item, ...]) -> Iterator[Stmt]:
     for item in items:
-        if isinstance(item, Region):
+        if isinstance(item, ControlFlow):
             if item.team:
                 yield item.stmt
             for part in item.parts:
@@ -201,7 +201,7 @@ def in_team(monkeypatch: pytest.MonkeyPatch, least: int, *body: Stmt) -> list[ty
     change(monkeypatch, team_share=least)
     made = build(Loop(span("t", 5), body))
     assert len(team_of(made)) == 1
-    (region,) = (i for i in scheduled(made).items if isinstance(i, Region))
+    (region,) = (i for i in scheduled(made).items if isinstance(i, ControlFlow))
     return [type(i) for i in region.parts[0]]
 
 

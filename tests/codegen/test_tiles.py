@@ -4,11 +4,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen import parallel, tiles
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
-from sdfgad.codegen.tiles import plan_tile
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.nests import tiles
+from sdfgad.codegen.cpu.nests.tiles import plan_tile
+from sdfgad.codegen.cpu.order import parallel
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem, ix, maximum, minimum
 from sdfgad.ir.program import Map, Program

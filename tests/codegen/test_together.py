@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdfgad.codegen import together
-from sdfgad.codegen.footprint import scheduled
-from sdfgad.codegen.handover import ALL, ANY, LINE, ONE, Caches, Facts, Owner, Touched, apart, facts
-from sdfgad.codegen.schedule import Extent, Group, Kernel, pieces
+from sdfgad.caches import LINE
+from sdfgad.codegen.cpu.footprint import scheduled
+from sdfgad.codegen.cpu.order import together
+from sdfgad.codegen.cpu.order.handover import ALL, ANY, ONE, Facts, Holdings, Owner, Touched, apart, facts
+from sdfgad.codegen.cpu.order.pieces import Extent, Group, Kernel, pieces
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Like, ix, minimum
 from sdfgad.ir.program import Array, If, Loop, Map, Program, Range, Stmt
@@ -151,7 +152,7 @@ def touching(owner: Owner, read: float = 0, written: float = 0) -> Facts:
 
 
 def test_lines_follow_who_changed_them() -> None:
-    caches = Caches()
+    caches = Holdings()
     assert caches.run(touching(ROWS, written=100)) == 0
     assert caches.run(touching(ONE, read=10)) == 5  # a few of them leave the others where they are
     assert caches.run(touching(ROWS, read=100)) == 0
@@ -160,7 +161,7 @@ def test_lines_follow_who_changed_them() -> None:
     assert caches.run(touching(ROWS, written=100)) == 25
     assert caches.run(touching(ONE, written=20)) == 10
     assert caches.run(touching(ROWS, read=100)) == pytest.approx(10)
-    caches = Caches()
+    caches = Holdings()
     assert caches.run(touching(ROWS, written=100)) + caches.run(touching(ROWS, written=10)) == 0
     assert caches.run(touching(ONE, read=100)) == 50
 

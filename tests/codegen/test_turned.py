@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.turned import plan_turn
+from sdfgad.codegen.cpu.nests.turned import plan_turn
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program
 from tests.codegen.build_programs import F4, F8, I8, agree, load, mapped, mul, num, program, span, store

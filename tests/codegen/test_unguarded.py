@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.order.unguarded import merge_guards, without_guards
 from sdfgad.codegen.program import compile_program
-from sdfgad.codegen.unguarded import merge_guards, without_guards
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.program import If, Map, Program

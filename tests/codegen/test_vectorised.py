@@ -11,8 +11,8 @@ import pytest
 from npbench_suite.kernel import load
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.build import SOURCE, Meta, compile_source, flags, include_flags
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.pipeline import Derivative, Request, derive
 

@@ -11,7 +11,8 @@ from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load as kernel_of
 from npbench_suite.kernel import names
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen import nests, tile_loops
+from sdfgad.codegen.cpu.nests import emit as nests
+from sdfgad.codegen.cpu.nests import tile_loops
 from sdfgad.ir.index import ix, maximum, minimum
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.pipeline import Request, derive

@@ -9,8 +9,8 @@ import pytest
 from npbench_suite.harness.case import wanted
 from npbench_suite.kernel import load, names
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.support.thresholds import change
 

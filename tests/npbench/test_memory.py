@@ -7,9 +7,9 @@ import pytest
 
 import sdfgad
 from npbench_suite.kernel import Kernel, load
+from sdfgad.caches import LINE
 from sdfgad.calls.arguments import Bound, bind
-from sdfgad.codegen.arena import LINE
-from sdfgad.codegen.footprint import footprint
+from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.ir.walk import all_writes
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.npbench.calls import DIFFERENTIABLE, sample

@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Load, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Store
 from sdfgad.reverse.coefficients import collect_coefficients
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 from tests.codegen.build_programs import F8, add, compare, load, mapped, mul, num, span, store
 
 I = ix("i")
@@ -24,7 +24,7 @@ def collected(*exprs: Expr) -> list[Expr]:
     """The terms, each for a target of its own."""
     part = TARGET.body[0]
     assert isinstance(part, Store) and isinstance(G, Load)
-    terms = [Term(f"y{k}", (I,), e) for k, e in enumerate(exprs)]
+    terms = [GatheredTerm(f"y{k}", (I,), e) for k, e in enumerate(exprs)]
     return [t.expr for t in collect_coefficients(TARGET, G, terms)]
 
 

@@ -9,7 +9,7 @@ from sdfgad.ir.expr import Call, Expr, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Store
 from sdfgad.reverse.factors import factor_out
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 from tests.codegen.build_programs import F8, compare, load, mapped, mul, num, span, store
 
 I = ix("i")
@@ -23,7 +23,7 @@ def factored(*terms: Expr) -> tuple[Expr, list[Expr]] | None:
     """The shared part and the terms made of it."""
     part = TARGET.body[0]
     assert isinstance(part, Store)
-    found = factor_out(TARGET, part, [Term("y", (I - k,), e) for k, e in enumerate(terms)])
+    found = factor_out(TARGET, part, [GatheredTerm("y", (I - k,), e) for k, e in enumerate(terms)])
     return found and (found[0].body[0].expr, [t.expr for t in found[1]])
 
 

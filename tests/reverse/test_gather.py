@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Map, Program, Store
 from sdfgad.ir.walk import statements

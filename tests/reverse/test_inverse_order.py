@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sdfgad.reverse.sweeps import _Sweeps
-from sdfgad.reverse.tape import Record
+from sdfgad.reverse.tape import TapeRecord
 from tests.reverse.test_inverse import two_fields_exchanged, units, x12
 from tests.reverse.test_loop_modes import derived, gradients
 
@@ -17,7 +17,7 @@ def lost(self, undoing) -> None:
 def in_program_order(self, undoing) -> None:
     """Copies go back first to last."""
     for action in undoing.actions:
-        self.records.setdefault(id(action.after), []).append(Record((), action.restore[::-1]))
+        self.records.setdefault(id(action.after), []).append(TapeRecord((), action.restore[::-1]))
 
 
 @pytest.mark.parametrize("instead", [lost, in_program_order])

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sdfgad.analysis.access import sites
+from sdfgad.analysis.elements.access import sites
 from sdfgad.calls.arguments import bind
 from sdfgad.checkpoint.modes import BINOMIAL, ONLINE, RESTART, SEGMENTS, Mode
 from sdfgad.codegen.targets import CPU

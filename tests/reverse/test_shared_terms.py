@@ -12,7 +12,7 @@ from sdfgad.ir.expr import Call, Load, call, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program
 from sdfgad.ir.walk import statements
-from sdfgad.reverse.gather import Term
+from sdfgad.reverse.gather import GatheredTerm
 from sdfgad.reverse.shared_terms import keep_shared
 from sdfgad.thresholds import changed
 from tests.codegen.build_programs import B1, at, index, load, mapped, mul, num, span, store
@@ -96,7 +96,8 @@ def test_what_one_branch_alone_reads_is_not_read_ahead() -> None:
     inside = call("lt", index("i"), index(4), dtype=B1)
     costly = call("exp", call("sin", load("x", ix("i") + 4)))
     stmt = mapped([span("i", 8)], store("g", ["i"], num(0.0)))
-    terms = [Term("z", at(ix("i") + k), call("select", inside, mul(num(k + 2.0), costly), num(0.0))) for k in range(2)]
+    terms = [GatheredTerm("z", at(ix("i") + k), call("select", inside, mul(num(k + 2.0), costly), num(0.0)))
+             for k in range(2)]
     filled, changed_terms = keep_shared(stmt, terms, lambda name, shape, dtype: Array(name, shape, dtype), ())
     assert [part.expr.fn for m in filled for part in m.body] == ["select", "select"]
     assert all(isinstance(t.expr, Load) for t in changed_terms)

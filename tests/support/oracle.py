@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
-from sdfgad.analysis.inverse import inversions
+from sdfgad.analysis.elements.access import sites
+from sdfgad.analysis.reversal.inverse import inversions
 from sdfgad.analysis.verify import every_fault, verify
 from sdfgad.codegen.targets import chosen
 from sdfgad.ir import interpret

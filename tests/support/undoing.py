@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from sdfgad.analysis.access import Access, sites, writes_of
-from sdfgad.analysis.inverse import Inversions, Undoing, inversions
+from sdfgad.analysis.elements.access import Access, sites, writes_of
+from sdfgad.analysis.reversal.inverse import Inversions, Undoing, inversions
 from sdfgad.ir.expr import Load
 from sdfgad.ir.interpret import _Machine
 from sdfgad.ir.program import Map, Program, Stmt

@@ -17,8 +17,8 @@ from sdfgad.calls.bindings import bindings
 from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.build import FLAGS, include_flags, runtime_text
 from sdfgad.codegen.cache import key_of, publish
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.toolchain import find_compiler
 from sdfgad.ir.program import Array, Program
 from sdfgad.ir.walk import all_writes

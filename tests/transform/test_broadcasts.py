@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sdfgad
-from sdfgad.analysis.cover import fills
+from sdfgad.analysis.elements.cover import fills
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Program, Stmt
 from sdfgad.ir.walk import reads, statements

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.injective import injective_variables
+from sdfgad.codegen.cpu.nests.injective import injective_variables
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
 from sdfgad.thresholds import Thresholds

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.ir.program import Array, Program, Stmt
+from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.transform.clearing.only_zeros import drop_zeros
 from tests.support.build import F8, at, each, lit, loop, put, span
@@ -35,6 +35,14 @@ def test_nor_taken_away() -> None:
 
 def test_in_loops() -> None:
     assert left(loop(span("t", 0, 3), CLEAR, USE)) == (2, set())
+
+
+def test_private_ones_of_a_parallel_loop() -> None:
+    """The loop named an array that was gone."""
+    body = Loop(span("t", 0, 3), (CLEAR, USE), parallel=True, private=("z",))
+    arrays = {n: Array(n, (N,), F8, "argument") for n in "xy"} | {"z": Array("z", (N,), F8)}
+    inner, = drop_zeros(Program("p", arrays, ("x", "y"), (body,))).body
+    assert isinstance(inner, Loop) and inner.private == ()
 
 
 def test_zeros_that_are_no_terms_are_numbers() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.parallel import Shared, share
+from sdfgad.codegen.cpu.order.parallel import SharedMap, share
 from sdfgad.ir.expr import Load, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
@@ -154,4 +154,5 @@ def test_blocks_copy_only_the_sums_that_collide() -> None:
     made = mapped(points, store("t", ("i", "j"), X), store("row", ("j",), X, "+"), store("column", ("i",), X, "+"))
     arrays = {n: Array(n, (size, size), F8) for n in ("x", "t")} | {n: Array(n, (size,), F8) for n in ("row", "column")}
     found = share(made, Frame(arrays), lambda stem: fresh(stem, arrays))
-    assert isinstance(found, Shared) and len(found.added) == 1 and len(found.after) == 1 and found.ranges[0].trips == 16
+    assert isinstance(found, SharedMap) and len(found.added) == 1 and len(found.after) == 1
+    assert found.ranges[0].trips == 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdfgad.codegen.generate import source
-from sdfgad.codegen.lower import lower
+from sdfgad.codegen.cpu.generate import source
+from sdfgad.codegen.cpu.lower import lower
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt

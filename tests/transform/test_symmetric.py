@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdfgad.analysis.exchange import Exchange
+from sdfgad.analysis.loops.exchange import Exchange
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.expr import Call
 from sdfgad.ir.index import ix

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sdfgad.analysis.access import Site, reads_of
+from sdfgad.analysis.elements.access import Site, reads_of
 from sdfgad.ir.expr import Local
 from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Block, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis

@@ -23,13 +23,13 @@ def graph_form(program: Program) -> Program:
     map i = 0:n[0]: x[i] = 1   ->   for i = 0:n[0]: x[i] = 1
     """
     arrays = {n: replace(a, packing=None) for n, a in program.arrays.items()}
-    writer = _Writer(Forms(dict(arrays)))
+    writer = _FormWriter(Forms(dict(arrays)))
     body = writer.block(Frame(arrays), program.body)
     return program.but(arrays=writer.forms.arrays, body=body)
 
 
 @dataclass
-class _Writer:
+class _FormWriter:
     forms: Forms
 
     def block(self, frame: Frame, block: Block) -> Block:

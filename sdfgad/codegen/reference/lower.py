@@ -21,11 +21,10 @@ from sdfgad.codegen.reference.operations import operation_tasklet
 from sdfgad.codegen.reference.storage import constant_tasklet, reset_tasklet, tape_tasklet
 from sdfgad.codegen.reference.symbols import index_code
 from sdfgad.codegen.reference.tasklets import SUM, Tasklet, body_tasklet
-from sdfgad.codegen.schedule import assigned
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Index
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
-from sdfgad.ir.walk import all_reads, all_variables, all_writes, statements
+from sdfgad.ir.walk import all_reads, all_variables, all_writes, assigned, statements
 from sdfgad.names import fresh
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -56,13 +55,13 @@ def lower(program: Program, results: Iterable[str] = (), *, wanted: Mapping[str,
     """
     program = graph_form(program)
     passed = tuple(dict.fromkeys(n for n in (*program.arguments, *results, *program.constants) if n not in baked))
-    builder = _Builder(program, passed, wanted or {}, outside)
+    builder = _GraphBuilder(program, passed, wanted or {}, outside)
     builder.fill({n: program.constants[n] for n in baked})
     own = (d for d in builder.sdfg.arrays.values() if d.lifetime == dtypes.AllocationLifetime.External)
     return Graph(builder.sdfg, passed, builder.names, sum(prod(d.shape) * d.dtype.bytes for d in own), builder.tapes)
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, program: Program, passed: tuple[str, ...], wanted: Mapping[str, str], outside: bool) -> None:
         self.program, self.outside = program, outside
         self.sdfg = dace.SDFG(f"sg_{identifier(program.name)}" if outside else identifier(program.name))

@@ -15,7 +15,7 @@ SMALL = 8
 """Nodes of a choice that is written in one line."""
 
 
-class Scalars:
+class TaskletScalars:
     """Texts of expressions at one point of a tasklet. load: the text of an element; reached: whether that takes nothing
     that may lie outside an array. looks_up: makes what an index is made of available."""
 

@@ -33,7 +33,7 @@ def groups(domain: tuple[Range, ...]) -> Groups:
 def add_tasklet(state: SDFGState, label: Callable[[str], str], tasklet: Tasklet, ranges: Groups,
                 arrays: Mapping[str, Array], names: Mapping[str, str]) -> None:
     """A tasklet inside maps over these ranges."""
-    place = _Place(state, [_map(label, group) for group in ranges], arrays, names)
+    place = _TaskletPlace(state, [_map(label, group) for group in ranges], arrays, names)
     kinds = {side: {c: place.kind(end) for c, end in ends.items()}
              for side, ends in (("in", tasklet.inputs), ("out", tasklet.outputs))}
     node = state.add_tasklet(label("code"), kinds["in"], kinds["out"], tasklet.writer.text,
@@ -48,7 +48,7 @@ def _map(label: Callable[[str], str], group: Sequence[Range]) -> tuple[nodes.Map
     return nodes.MapEntry(made), nodes.MapExit(made)
 
 
-class _Place:
+class _TaskletPlace:
     """Where a tasklet stands: in a state, inside maps from the outermost one on."""
 
     def __init__(self, state: SDFGState, maps: list[tuple[nodes.MapEntry, nodes.MapExit]],

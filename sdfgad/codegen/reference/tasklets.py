@@ -10,7 +10,7 @@ import numpy as np
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, local, pointer, register, symbol
 from sdfgad.codegen.expressions import combine
 from sdfgad.codegen.reference.accesses import Element, accesses_of, is_sum, reads_first
-from sdfgad.codegen.reference.scalars import Scalars
+from sdfgad.codegen.reference.scalars import TaskletScalars
 from sdfgad.ir.expr import Load, loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Map, Store
@@ -101,7 +101,7 @@ class _Body:
         self.writer.open()
         for name in sorted(self.ways.held):
             self._begin(name)
-        scalars = Scalars(self.writer, self.frame, self.load, self.reached, self.look_up)
+        scalars = TaskletScalars(self.writer, self.frame, self.load, self.reached, self.look_up)
         for part in self.stmt.body:
             value = scalars.text(part.expr)
             if isinstance(part, Let):

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from sdfgad.analysis.access import extent_bound, interval_env
-from sdfgad.analysis.rows import Touch, touches
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.loops.rows import RowTouch, touches
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import children, reads, rebuild, rebuild_blocks, statements, writes
@@ -105,7 +105,7 @@ def _is_before(offset: int | None, cleared: int, counter: Range, after: bool) ->
     return ahead > 0 or (ahead == 0 and not after)
 
 
-def _touches(body: Block, place: int, part: int) -> Iterator[tuple[bool, Touch]]:
+def _touches(body: Block, place: int, part: int) -> Iterator[tuple[bool, RowTouch]]:
     """Every access of the maps of a body but one store, and whether it comes behind that in an iteration."""
     for k, stmt in enumerate(body):
         for inner in statements((stmt,)):
@@ -118,7 +118,7 @@ def _touches(body: Block, place: int, part: int) -> Iterator[tuple[bool, Touch]]
             yield from ((True, t) for t in _of_parts(inner, inner.body[part + 1:]))
 
 
-def _of_parts(stmt: Map, parts: tuple[Let | Store, ...]) -> tuple[Touch, ...]:
+def _of_parts(stmt: Map, parts: tuple[Let | Store, ...]) -> tuple[RowTouch, ...]:
     return touches(replace(stmt, body=parts))
 
 

@@ -24,7 +24,7 @@ from sdfgad.transform.clearing.clearings import (
     touches,
     without,
 )
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store, over

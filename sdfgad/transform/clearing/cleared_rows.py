@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sdfgad.analysis.rows import distance, other_slice, touches
+from sdfgad.analysis.loops.rows import distance, other_slice, touches
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import rebuild_blocks, within
@@ -23,7 +23,7 @@ def assign_to_rows(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _ClearedRow:
     """Elements of one row that a store of a map fills one by one: x[outer, box], `ahead` of the map's variable."""
 
     outer: tuple[Ix, ...]
@@ -47,7 +47,7 @@ def _block(work: list[Stmt]) -> Block:
     return tuple(work)
 
 
-def _row(stmt: Map, store: Store) -> _Row | None:
+def _row(stmt: Map, store: Store) -> _ClearedRow | None:
     """What a store of a map fills, if that is part of a row in a place that loops around decide."""
     r = stmt.domain[0] if len(stmt.domain) == 1 else None
     if r is None or r.step != 1 or r.start.const is None or r.stop.const is None or len(store.index) < 2:
@@ -56,10 +56,10 @@ def _row(stmt: Map, store: Store) -> _Row | None:
     symbols = {s for i in outer for s in i.symbols}
     if ahead is None or not symbols or r.var in symbols or any(i.elems for i in outer):
         return None
-    return _Row(outer, ((r.start.const + ahead, r.stop.const + ahead),), ahead)
+    return _ClearedRow(outer, ((r.start.const + ahead, r.stop.const + ahead),), ahead)
 
 
-def _assigned(work: list[Stmt], k: int, zero: Store, row: _Row) -> list[Box]:
+def _assigned(work: list[Stmt], k: int, zero: Store, row: _ClearedRow) -> list[Box]:
     """Let the sums that come next assign; what of the row is still to be cleared."""
     left = [row.box]
     for place, stmt, store in _sums(work, k, zero):
@@ -90,7 +90,7 @@ def _sums(work: Sequence[Stmt], k: int, zero: Store) -> Iterator[tuple[int, Map,
         yield from ((place, stmt, p) for p in stores)
 
 
-def _clearing(stmt: Map, zero: Store, row: _Row, box: Box) -> Map:
+def _clearing(stmt: Map, zero: Store, row: _ClearedRow, box: Box) -> Map:
     """The map that clears a part of the row."""
     (low, high), = box
     return Map((Range(stmt.domain[0].var, ix(low - row.ahead), ix(high - row.ahead)),), (zero,), stmt.source)

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, Ix, ix

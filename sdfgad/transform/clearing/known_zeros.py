@@ -11,7 +11,7 @@ from sdfgad.ir.walk import all_writes, children, statements, with_children, writ
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, is_zero, size, stored_box, take_out
 from sdfgad.transform.clearing.stale import Boxes, hull, without
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def assign_to_zeros(program: Program) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.elements.cover import covers
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, reads, rebuild_blocks
 from sdfgad.transform.clearing.clearings import common, stored_box

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sdfgad.analysis.access import Site, interval_env, reads_of
-from sdfgad.analysis.cover import replaced
+from sdfgad.analysis.elements.access import Site, interval_env, reads_of
+from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, reads, writes
@@ -91,18 +91,18 @@ def _met(stmt: Stmt, array: Array, stale: Stale, arrays: Mapping[str, Array]) ->
 
 
 @dataclass
-class _Places:
+class _StalePlaces:
     """looks: boxes that hold what a map reads of an array; stored: those it replaces."""
 
     looks: list[Box]
     stored: list[Box]
 
 
-def _places(stmt: Map) -> Mapping[str, _Places]:
+def _places(stmt: Map) -> Mapping[str, _StalePlaces]:
     """By array what a map touches."""
-    known: dict[str, _Places] | None = stmt.__dict__.get("_places")
+    known: dict[str, _StalePlaces] | None = stmt.__dict__.get("_places")
     if known is None:
-        known = {n: _Places([], []) for n in reads(stmt) | writes(stmt)}
+        known = {n: _StalePlaces([], []) for n in reads(stmt) | writes(stmt)}
         for access in dict.fromkeys(reads_of(stmt, _NOWHERE)):
             known[access.array].looks.append(hull(access.index, access.domain))
         for part in stmt.body:

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from sdfgad.analysis.cover import covers, fills, is_pointwise
-from sdfgad.analysis.rows import touches as row_touches
+from sdfgad.analysis.elements.cover import covers, fills, is_pointwise
+from sdfgad.analysis.loops.rows import touches as row_touches
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, in_terms_of, reads, rebuild_blocks, statements, with_children, writes
 from sdfgad.transform.clearing.clearings import (

@@ -11,7 +11,7 @@ from sdfgad.ir.program import Array, Block, Map, Stmt, Store, over
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, size, stored_box, touches
 from sdfgad.transform.clearing.stale import Boxes, Stale, after, whole, without
-from sdfgad.transform.normal.spelling import alike, only_store
+from sdfgad.transform.spelling import alike, only_store
 
 Free = Callable[[str, str, Boxes], bool]
 """Whether the names of a target and a source may be exchanged, and nobody looks at these elements of the source after

@@ -13,7 +13,7 @@ from sdfgad.transform.clearing.clearings import size
 from sdfgad.transform.clearing.stale import After, Boxes, Stale, after, unseen_later, whole, without
 from sdfgad.transform.copies.copy_pieces import copy_at_once, moving
 from sdfgad.transform.fusion.shared_values import renamed
-from sdfgad.transform.normal.spelling import whole_copy
+from sdfgad.transform.spelling import whole_copy
 
 
 def double_buffer(program: Program, limits: TurnLimits | None = None) -> Program:
@@ -24,7 +24,7 @@ def double_buffer(program: Program, limits: TurnLimits | None = None) -> Program
     of its elements that are not replaced before the next exchange, or that somebody may look at before. If the number
     of iterations is odd, the last one stays as it was.
     """
-    work = _Work(program.arrays, program.live_out, limits or thresholds().turns)
+    work = _Exchanger(program.arrays, program.live_out, limits or thresholds().turns)
     return program.but(body=work.block(program.body, None))
 
 
@@ -39,7 +39,7 @@ class _Exchange:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Exchanger:
     arrays: Mapping[str, Array]
     keep: frozenset[str]
     limits: TurnLimits

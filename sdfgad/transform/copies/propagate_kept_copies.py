@@ -4,15 +4,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import stride
+from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.loops.rows import stride
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, in_terms_of, reads, with_children
 
 
 @dataclass(frozen=True)
-class Copy:
+class KeptCopy:
     """target = source at every point of a domain, each with an element of its own."""
 
     domain: tuple[Range, ...]
@@ -50,7 +50,7 @@ def _redirected(block: Block, arrays: Mapping[str, Array]) -> Block:
     return tuple(work)
 
 
-def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> Copy | None:
+def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> KeptCopy | None:
     """A statement as a copy of numbers, element by element, to places no nearer to each other than where they are."""
     part = stmt.body[0] if isinstance(stmt, Map) and len(stmt.body) == 1 else None
     if not isinstance(stmt, Map) or not isinstance(part, Store) or part.op or not isinstance(part.expr, Load):
@@ -64,10 +64,10 @@ def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> Copy | None:
     steps = ((stride(kept, part.expr.index, r.var), stride(made, part.index, r.var)) for r in stmt.domain)
     if not all(a is not None and b is not None and abs(a) <= abs(b) for a, b in steps):
         return None
-    return Copy(stmt.domain, Load(part.array, part.index, made.dtype), part.expr)
+    return KeptCopy(stmt.domain, Load(part.array, part.index, made.dtype), part.expr)
 
 
-def _elsewhere(stmt: Stmt, copy: Copy) -> Stmt:
+def _elsewhere(stmt: Stmt, copy: KeptCopy) -> Stmt:
     """A map over the same points with loads from the source in place of loads of the very elements copied."""
     if not isinstance(stmt, Map) or copy.target.array not in reads(stmt):
         return stmt

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.access import extent_bound, interval_env
-from sdfgad.analysis.region import region_of
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.elements.region import region_of
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, statements, with_children, within
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.copies.propagate_kept_copies import Copy, copy_of
+from sdfgad.transform.copies.propagate_kept_copies import KeptCopy, copy_of
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 
 
@@ -74,7 +74,7 @@ def _redirected(loop: Loop, path: Sequence[Range], arrays: Mapping[str, Array]) 
     return None
 
 
-def _small(copy: Copy, path: Sequence[Range], arrays: Mapping[str, Array]) -> bool:
+def _small(copy: KeptCopy, path: Sequence[Range], arrays: Mapping[str, Array]) -> bool:
     """Whether what an iteration copies stays near."""
     size, env = arrays[copy.source.array].dtype.itemsize, interval_env((*path, *copy.domain))
     for r in copy.domain:
@@ -83,7 +83,7 @@ def _small(copy: Copy, path: Sequence[Range], arrays: Mapping[str, Array]) -> bo
     return size <= thresholds().restored_bytes
 
 
-def _reading(loop: Loop, k: int, copy: Copy, path: Sequence[Range]) -> Block | None:
+def _reading(loop: Loop, k: int, copy: KeptCopy, path: Sequence[Range]) -> Block | None:
     """The body with loads from the source in place of all loads of the copy; None where some has to stay."""
     name = copy.target.array
     users = [s for j, s in enumerate(loop.body) if j != k and any(name in n for n in within(s))]
@@ -95,7 +95,7 @@ def _reading(loop: Loop, k: int, copy: Copy, path: Sequence[Range]) -> Block | N
     return None if None in changed else tuple(s for s in changed if s is not None)
 
 
-def _from_source(stmt: Stmt, copy: Copy, path: Sequence[Range]) -> Stmt | None:
+def _from_source(stmt: Stmt, copy: KeptCopy, path: Sequence[Range]) -> Stmt | None:
     """A map with loads from the source of a copy; None where it may look at something that was not copied."""
     if not isinstance(stmt, Map):
         return None
@@ -111,7 +111,7 @@ def _from_source(stmt: Stmt, copy: Copy, path: Sequence[Range]) -> Stmt | None:
     return replace(stmt, body=tuple(replace(p, expr=rewrite(p.expr, one)) for p in stmt.body))
 
 
-def _place(stmt: Map, index: Sequence[Ix], copy: Copy, path: Sequence[Range]) -> tuple[Ix, ...] | None:
+def _place(stmt: Map, index: Sequence[Ix], copy: KeptCopy, path: Sequence[Range]) -> tuple[Ix, ...] | None:
     """Where the source has what an element of the copy is, if the element is one of those copied at every point."""
     ranges = {r.var: r for r in copy.domain}
     region = region_of(stmt.domain, path)

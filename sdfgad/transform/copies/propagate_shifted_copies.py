@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from math import prod
 
-from sdfgad.analysis.boxes import path_of
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.boxes import path_of
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Const, Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Map, Program, Range, Stmt, Store
@@ -18,7 +18,7 @@ Sides = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _CopyPiece:
     """One store of a copy: what it fills, and from which elements. place: of its map in the block."""
 
     place: int
@@ -45,12 +45,12 @@ def propagate_shifted_copies(program: Program, limits: ShiftLimits | None = None
     until the last look; all looks are made by maps of the block after that, over ranges known in numbers, which store
     no element twice.
     """
-    work = _Work(program, program.live_out, limits or thresholds().shifting)
+    work = _Propagation(program, program.live_out, limits or thresholds().shifting)
     body = rebuild_blocks(program.body, work.block)
     return program.but(body=body) if body != program.body else program
 
 
-class _Work:
+class _Propagation:
     def __init__(self, program: Program, keep: frozenset[str], limits: ShiftLimits) -> None:
         self.arrays, self.limits = program.arrays, limits
         self.places = _touching(program.body)
@@ -105,9 +105,9 @@ def _dropped(stmt: Stmt, name: str) -> list[Stmt]:
     return [replace(stmt, body=body)] if isinstance(stmt, Map) and body else []
 
 
-def _pieces(block: Sequence[Stmt], array: Array) -> list[_Piece]:
+def _pieces(block: Sequence[Stmt], array: Array) -> list[_CopyPiece]:
     """The pieces of a copy that together hold each element once, the largest first; none where it is something else."""
-    found: list[_Piece] = []
+    found: list[_CopyPiece] = []
     for place, stmt in enumerate(block):
         if array.name in writes(stmt) and not (_number(stmt, array.name) and not found):
             piece = _piece(place, stmt, array)
@@ -126,7 +126,7 @@ def _number(stmt: Stmt, name: str) -> bool:
         p.expr, Const)) for p in stmt.body)
 
 
-def _piece(place: int, stmt: Stmt, array: Array) -> _Piece | None:
+def _piece(place: int, stmt: Stmt, array: Array) -> _CopyPiece | None:
     """A map as a copy, element by element, into a box of an array; it computes nothing and reads nothing it stores."""
     if not isinstance(stmt, Map) or not _plain(stmt.domain) or not writes(stmt).isdisjoint(reads(stmt)):
         return None
@@ -146,7 +146,7 @@ def _piece(place: int, stmt: Stmt, array: Array) -> _Piece | None:
     inside = all(0 <= a < b <= n for (a, b), n in zip(known, array.shape, strict=False))
     if len(known) != len(sides) or not fixed or not inside:
         return None
-    return _Piece(place, known, stmt.domain, store.index, source)
+    return _CopyPiece(place, known, stmt.domain, store.index, source)
 
 
 def _plain(domain: Sequence[Range]) -> bool:
@@ -158,7 +158,7 @@ def _meet(a: Sides, b: Sides) -> bool:
     return all(p[0] < q[1] and q[0] < p[1] for p, q in zip(a, b, strict=True))
 
 
-def _cut(stmt: Stmt, name: str, pieces: Sequence[_Piece]) -> list[Map] | None:
+def _cut(stmt: Stmt, name: str, pieces: Sequence[_CopyPiece]) -> list[Map] | None:
     """The maps that do what a map does and read where the pieces came from; None where that cannot be."""
     if not isinstance(stmt, Map) or not _plain(stmt.domain) or any(
             isinstance(p, Store) and not is_pointwise(stmt.domain, p.index) for p in stmt.body):
@@ -190,7 +190,7 @@ def _elems(stmt: Map) -> Iterator[Load]:
             yield from i.elems  # type: ignore[misc]
 
 
-def _cell(stmt: Map, cell: Sequence[tuple[int, int]], name: str, pieces: Sequence[_Piece]) -> Map | None:
+def _cell(stmt: Map, cell: Sequence[tuple[int, int]], name: str, pieces: Sequence[_CopyPiece]) -> Map | None:
     """The map over a part of its domain, in which every look goes to one piece."""
     first = {r.var: ix(low) for r, (low, _) in zip(stmt.domain, cell, strict=True)}
     lost = False

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, rebuild_blocks, statements
-from sdfgad.transform.fusion.shared_values import Names, renamed
-from sdfgad.transform.normal.spelling import whole_copy
+from sdfgad.transform.fusion.shared_values import RenamedArrays, renamed
+from sdfgad.transform.spelling import whole_copy
 
 
 def read_copies(program: Program, sources: Collection[str]) -> Program:
@@ -34,21 +34,21 @@ def copied(program: Program) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class _Copy:
+class _WholeCopy:
     """`target` holds what is in `source`."""
 
     target: str
     source: str
 
 
-def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _Copy | None:
+def _copy(stmt: Stmt, arrays: Mapping[str, Array]) -> _WholeCopy | None:
     """A statement as the copy of a whole array of numbers to the same places of another one."""
     names = whole_copy(stmt, arrays)
     # Of integers elements may decide places, which are written otherwise.
-    return _Copy(*names) if names is not None and arrays[names[0]].dtype.kind in "fc" else None
+    return _WholeCopy(*names) if names is not None and arrays[names[0]].dtype.kind in "fc" else None
 
 
-def _redirect(work: list[Stmt], start: int, copy: _Copy) -> None:
+def _redirect(work: list[Stmt], start: int, copy: _WholeCopy) -> None:
     """Change the statements of a block from a place on, until the two arrays may differ."""
     for k in range(start, len(work)):
         written = all_writes((work[k],))
@@ -61,7 +61,7 @@ def _redirect(work: list[Stmt], start: int, copy: _Copy) -> None:
             work[k] = renamed((work[k],), {copy.source: copy.target})[0]
 
 
-def _until_written(stmt: Stmt, copy: _Copy) -> Stmt:
+def _until_written(stmt: Stmt, copy: _WholeCopy) -> Stmt:
     """A map that looks at the copy until it has written the source itself.
 
     Iterations see nothing of each other; so what one reads, nobody but itself has written.
@@ -69,6 +69,6 @@ def _until_written(stmt: Stmt, copy: _Copy) -> Stmt:
     if not isinstance(stmt, Map):
         return stmt
     first = next(k for k, p in enumerate(stmt.body) if isinstance(p, Store) and p.array == copy.source)
-    names = Names(lambda n: copy.target if n == copy.source else n)
+    names = RenamedArrays(lambda n: copy.target if n == copy.source else n)
     parts = (replace(p, expr=names.expr(p.expr)) for p in stmt.body[:first + 1])
     return replace(stmt, body=(*parts, *stmt.body[first + 1:]))

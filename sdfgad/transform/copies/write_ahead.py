@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.elements.cover import covers
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, View, over
@@ -12,7 +12,7 @@ from sdfgad.ir.walk import reads, rebuild, statements, writes
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, size, stored_box, take_out
 from sdfgad.transform.clearing.stale import whole
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def write_ahead(program: Program) -> Program:

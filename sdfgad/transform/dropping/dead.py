@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store, While
-from sdfgad.ir.walk import children, reads, rebuild, statements, writes
+from sdfgad.ir.walk import children, reads, rebuild, statements, within, writes
 
 
 def remove_dead_code(program: Program) -> Program:
@@ -60,10 +61,18 @@ def _without_dead_stores(stmt: Map, live: set[str]) -> Map:
     return stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
 
 
+def _without_lost_arrays(stmt: Loop | While | If) -> Stmt:
+    """A parallel loop names only those private arrays that are left."""
+    if not isinstance(stmt, Loop) or not stmt.private:
+        return stmt
+    left = tuple(n for n in stmt.private if any(n in names for names in within(stmt)))
+    return stmt if left == stmt.private else replace(stmt, private=left)
+
+
 def _prune(block: Block, live: set[str]) -> Block:
     def change(stmt: Stmt) -> Block:
         if isinstance(stmt, (Loop, While, If)):
-            return (stmt,) if any(children(stmt)) else ()
+            return (_without_lost_arrays(stmt),) if any(children(stmt)) else ()
         if live.isdisjoint(writes(stmt)):
             return ()
         return (_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt,)

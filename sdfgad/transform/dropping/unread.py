@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdfgad.analysis.access import DURING, Access, meets_later, overlap_in, reads_of, sites
 from sdfgad.analysis.afresh import begins_afresh
-from sdfgad.analysis.restart import exposed
+from sdfgad.analysis.elements.access import DURING, Access, meets_later, overlap_in, reads_of, sites
+from sdfgad.analysis.reversal.restart import exposed
 from sdfgad.ir.expr import Load, Local, loads
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
 from sdfgad.ir.walk import all_reads, children, reads, rebuild, statements, with_children, writes

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import touches
+from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.loops.rows import touches
 from sdfgad.ir.expr import Const, Expr, Load, Local, call, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Let, Map, Store

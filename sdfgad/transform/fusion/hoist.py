@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
-from sdfgad.analysis.boxes import Box, covered, hull_of, path_of
+from sdfgad.analysis.elements.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
+from sdfgad.analysis.elements.boxes import Box, covered, hull_of, path_of
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, While
 from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
 from sdfgad.names import fresh
-from sdfgad.transform.fusion.shared_values import Names
+from sdfgad.transform.fusion.shared_values import RenamedArrays
 
 
 def hoist_invariants(program: Program) -> Program:
@@ -191,7 +191,7 @@ def _at(values: Collection[Value], name: str, k: int) -> bool:
 
 def _part(stmt: Stmt, names: Mapping[str, str], leaving: bool) -> Block:
     """The part of a statement that makes arrays with another name from now on, or the other part."""
-    own = Names(lambda n: names.get(n, n)).own
+    own = RenamedArrays(lambda n: names.get(n, n)).own
     if not children(stmt):
         return (own(stmt),) if (not writes(stmt).isdisjoint(names)) == leaving else ()
     blocks = [tuple(p for s in b for p in _part(s, names, leaving)) for b in children(stmt)]

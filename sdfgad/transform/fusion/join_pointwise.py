@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import other_slice, points, stride, touched, touches
+from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
@@ -17,7 +17,6 @@ from sdfgad.ir.walk import (
     expr_reads,
     in_terms_of,
     range_elems,
-    rebuild_blocks,
     with_children,
 )
 from sdfgad.thresholds import JoinLimits, thresholds
@@ -45,16 +44,7 @@ def join_pointwise(program: Program, limits: JoinLimits | None = None) -> Progra
     if body == program.body:
         return program
     made = program.but(body=body, arrays=joiner.arrays)
-    return _without_lost_arrays(without_dead_code(made, {*program.live_out, *program.arguments}))
-
-
-def _without_lost_arrays(program: Program) -> Program:
-    """Parallel loops name only the private arrays that are left."""
-    def change(block: list[Stmt]) -> Block:
-        return tuple(replace(s, private=tuple(n for n in s.private if n in program.arrays))
-                     if isinstance(s, Loop) and s.private else s for s in block)
-
-    return program.but(body=rebuild_blocks(program.body, change))
+    return without_dead_code(made, {*program.live_out, *program.arguments})
 
 
 class _Joiner:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.access import always_inside, interval_env
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.access import always_inside, interval_env
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, certain, const, loads, rewrite, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store

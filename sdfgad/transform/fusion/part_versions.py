@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.elements.cover import covers
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import all_reads, all_writes, range_elems, rebuild_blocks
 from sdfgad.names import fresh
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def part_versions(program: Program) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.cover import covers, replaced
+from sdfgad.analysis.elements.cover import covers, replaced
 from sdfgad.analysis.formula import inverse
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
@@ -28,7 +28,7 @@ def rename_versions(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Copy:
+class _VersionCopy:
     """`store` copies `load`, which holds what statement `start` made until statement `stop` makes it anew."""
 
     store: Store
@@ -63,7 +63,7 @@ def _without_copy(program: Program, position: int, keep: frozenset[str]) -> Prog
     return program.but(body=tuple(body), arrays=arrays)
 
 
-def _copy(program: Program, position: int, keep: frozenset[str]) -> _Copy | None:
+def _copy(program: Program, position: int, keep: frozenset[str]) -> _VersionCopy | None:
     """The copy at a position, when the copied array is one that may have several names."""
     body, stmt = program.body, program.body[position]
     part = stmt.body[0] if isinstance(stmt, Map) and len(stmt.body) == 1 else None
@@ -82,7 +82,7 @@ def _copy(program: Program, position: int, keep: frozenset[str]) -> _Copy | None
     touching = [s for s in body[start:stop] if there.name in all_reads((s,)) | all_writes((s,))]
     if not all(_looks(s, there.name) for s in touching):
         return None
-    return _Copy(part, part.expr, start, stop)
+    return _VersionCopy(part, part.expr, start, stop)
 
 
 def _temporary(array: Array, keep: frozenset[str]) -> bool:

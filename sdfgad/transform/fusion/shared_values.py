@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from sdfgad.analysis.cover import replaced
+from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
 from sdfgad.ir.index import Atom, Elem, Ix, elem
 from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
@@ -97,7 +97,7 @@ class _Numbering:
     def result(self, stmt: Stmt, written: Sequence[str]) -> None:
         """Number what the statement leaves behind: by its text, and by what it found in the arrays it names."""
         order: dict[str, str] = {}
-        key = _key(stmt, Names(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
+        key = _key(stmt, RenamedArrays(lambda n: order.setdefault(n, f"@{len(order)}")), 0)
         if key is None:
             return self.forget(written)
         fresh = replaced(stmt, self.arrays) - reads(stmt)
@@ -109,7 +109,7 @@ class _Numbering:
 
 
 @dataclass(frozen=True)
-class Names:
+class RenamedArrays:
     """Other names for the arrays of expressions, indices and views."""
 
     name: Callable[[str], str]
@@ -148,16 +148,16 @@ class Names:
 
 def renamed(block: Block, names: Mapping[str, str]) -> Block:
     """The statements on other arrays; the flags of loops keep their names."""
-    change = Names(lambda n: names.get(n, n))
+    change = RenamedArrays(lambda n: names.get(n, n))
     return rebuild(block, lambda s: (change.own(s),))
 
 
 def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
     """The statement itself with reads sent elsewhere. It writes none of these arrays."""
-    return Names(lambda n: names.get(n, n)).own(stmt)
+    return RenamedArrays(lambda n: names.get(n, n)).own(stmt)
 
 
-def _key(stmt: Stmt, names: Names, depth: int) -> Any:
+def _key(stmt: Stmt, names: RenamedArrays, depth: int) -> Any:
     """The same for statements that differ in the names of arrays and variables alone; None for what is never alike."""
     stmt, depth = _plain(stmt, depth)
     own = names.own(stmt)

@@ -38,7 +38,7 @@ def tabulate_rows(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Use:
+class _CountedUse:
     """An expression in terms of `_COUNTER`, and from where to where that counts."""
 
     expr: Expr
@@ -63,21 +63,21 @@ class _Tabulation:
     def __init__(self, arrays: dict[str, Array], loop: Loop) -> None:
         self.arrays, self.loop = arrays, loop
         self.changed = all_writes((loop,))
-        self.uses: dict[Expr, _Use] = {}
+        self.uses: dict[Expr, _CountedUse] = {}
         self.rows: dict[Expr, tuple[str, int]] = {}
         self.made: dict[Expr, _Made] = {}
 
     def result(self) -> tuple[list[Map], Loop]:
         for use in self._found((self.loop,), {}, 1):
             have = self.uses.get(use.expr, use)
-            self.uses[use.expr] = _Use(use.expr, min(have.first, use.first), max(have.last, use.last),
+            self.uses[use.expr] = _CountedUse(use.expr, min(have.first, use.first), max(have.last, use.last),
                                        max(have.times, use.times))
         made = [self._row(use) for use in self.uses.values() if use.times >= thresholds().tabulated_uses]
         loop = self._reading(self.loop, {}) if made else self.loop
         assert isinstance(loop, Loop)
         return made, loop
 
-    def _found(self, block: Block, values: Values, times: int) -> Iterator[_Use]:
+    def _found(self, block: Block, values: Values, times: int) -> Iterator[_CountedUse]:
         for stmt in block:
             known, count = _within(stmt, values), times * _trips(stmt)
             for part in stmt.body if isinstance(stmt, Map) else ():
@@ -85,7 +85,7 @@ class _Tabulation:
             for inner in children(stmt):
                 yield from self._found(inner, known, count)
 
-    def _parts(self, e: Expr, values: Values, times: int, seen: set[Expr]) -> Iterator[_Use]:
+    def _parts(self, e: Expr, values: Values, times: int, seen: set[Expr]) -> Iterator[_CountedUse]:
         """The largest parts of an expression that a row may hold; none is looked at twice."""
         if e in seen:
             return
@@ -96,7 +96,7 @@ class _Tabulation:
                 yield from self._parts(part, values, times, seen)
             return
         first, last = values[var]
-        yield _Use(_counted(e, var), first, last, times // (last - first + 1))
+        yield _CountedUse(_counted(e, var), first, last, times // (last - first + 1))
 
     def _counter(self, e: Expr, values: Values) -> str | None:
         """The one counter that a value depends on which a row may hold."""
@@ -132,7 +132,7 @@ class _Tabulation:
                     return False
         return True
 
-    def _row(self, use: _Use) -> Map:
+    def _row(self, use: _CountedUse) -> Map:
         name = fresh("row", self.arrays)
         self.arrays[name] = Array(name, (use.last - use.first + 1,), use.expr.dtype)
         self.rows[use.expr] = (name, use.first)

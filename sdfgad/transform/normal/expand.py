@@ -4,8 +4,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from sdfgad.analysis.access import extent_bound, interval_env
 from sdfgad.analysis.block_local import BlockLocal
+from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Program, Range
 from sdfgad.ir.walk import map_accesses

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import BlockLocal, block_locals
+from sdfgad.analysis.elements.access import sites
 from sdfgad.analysis.formula import Formula, Remake, formulas, inverse, repeatable
 from sdfgad.ir.expr import Expr, Load, index_elems, loads, rewrite
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store

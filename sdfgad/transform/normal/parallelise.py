@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.access import extent_bound, interval_env, overlap_in
-from sdfgad.analysis.dependence import READ, Edge, edges, order, touches
+from sdfgad.analysis.elements.access import extent_bound, interval_env, overlap_in
+from sdfgad.analysis.elements.dependence import READ, Edge, edges, order, touches
 from sdfgad.errors import SourceLine
 from sdfgad.ir.expr import Load, loads, rewrite
 from sdfgad.ir.index import Ix, ix
@@ -30,9 +30,9 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import as_maps
-from sdfgad.transform.normal.temporaries import Body, Scope, settle, without_own_ends
-from sdfgad.transform.sums.wide_sums import version_wide_sums
+from sdfgad.transform.normal.temporaries import Body, LoopScope, settle, without_own_ends
+from sdfgad.transform.normal.wide_sums import version_wide_sums
+from sdfgad.transform.spelling import as_maps
 
 
 def parallelise(program: Program) -> Program:
@@ -92,7 +92,7 @@ class _Paralleliser:
         here = _readers(stmt.body)
         private = frozenset(n for n in all_writes(stmt.body) if self.arrays[n].role == "transient"
                             and n not in self.seen and here[n] == self.readers[n])
-        scope = Scope(self.arrays, private, inside)
+        scope = LoopScope(self.arrays, private, inside)
         body = settle([m for found in maps for m in found or ()], scope)
         if len(body) > thresholds().parallel_statements:
             return None
@@ -107,7 +107,7 @@ class _Paralleliser:
         places = order(len(body), found)
         return self.split_with_copies(body, found, inside) if places is None else _split(body, places, inside)
 
-    def split_with_versions(self, body: Body, scope: Scope) -> Block | None:
+    def split_with_versions(self, body: Body, scope: LoopScope) -> Block | None:
         """One map per statement after sums in a wider type have got an element for each iteration."""
         found = version_wide_sums(body, scope)
         made = None if found is None else self.split(found[0], scope.path)

@@ -30,7 +30,7 @@ def write_out_places(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Progression:
     """`first + step * k` for element k; around: the remainder by it, if that is not 0. low, high: the ends of all."""
 
     first: int
@@ -49,7 +49,7 @@ def _elsewhere(program: Program) -> set[str]:
     return {n for s in statements(program.body) if not isinstance(s, Map) for n in reads(s) | writes(s)}
 
 
-def _rows(program: Program, seen: set[str]) -> Iterator[tuple[str, _Row]]:
+def _rows(program: Program, seen: set[str]) -> Iterator[tuple[str, _Progression]]:
     count = Counter(n for s in statements(program.body) for n in writes(s))
     for name, array in program.arrays.items():
         plain = len(array.shape) == 1 and array.dtype.kind == "i" and 0 < array.shape[0] <= thresholds().places
@@ -77,18 +77,18 @@ def _table(program: Program, stmt: Map) -> tuple[str, np.ndarray] | None:
     return None if value is None else (store.array, np.broadcast_to(value, array.shape).astype(array.dtype))
 
 
-def _row(table: np.ndarray) -> _Row | None:
+def _row(table: np.ndarray) -> _Progression | None:
     n, first = len(table), int(table[0])
     step = int(table[1]) - first if n > 1 else 0
     number, ends = np.arange(n), (int(table.min()), int(table.max()))
     if step and np.array_equal(table, first + step * number):
-        return _Row(first, step, 0, *ends)
+        return _Progression(first, step, 0, *ends)
     if 0 <= first < n and np.array_equal(table, (first + number) % n):
-        return _Row(first if 2 * first <= n else first - n, 1, n, *ends)
+        return _Progression(first if 2 * first <= n else first - n, 1, n, *ends)
     return None
 
 
-def _written_out(stmt: Stmt, found: Mapping[str, _Row]) -> Block:
+def _written_out(stmt: Stmt, found: Mapping[str, _Progression]) -> Block:
     """A statement with places in place of the arrays; nothing for one that fills such an array."""
     if not isinstance(stmt, Map) or found.keys().isdisjoint(reads(stmt) | writes(stmt)):
         return (stmt,)

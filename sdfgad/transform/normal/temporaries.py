@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.access import overlap_in
-from sdfgad.analysis.dependence import READ, Touch, clash, touches
+from sdfgad.analysis.elements.access import overlap_in
+from sdfgad.analysis.elements.dependence import READ, Touch, clash, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, elem
 from sdfgad.ir.program import Array, Map, Range, Store
 from sdfgad.ir.walk import expr_reads, map_stmt_indices, range_elems, reads, writes
-from sdfgad.transform.normal.spelling import accumulating, only_store
+from sdfgad.transform.spelling import accumulating, only_store
 
 Box = tuple[tuple[Ix, Ix], ...]
 Body = list[Map]
 
 
 @dataclass(frozen=True)
-class Scope:
+class LoopScope:
     """The arrays of the program, those only this body reads, and the loops around it, its own last."""
 
     arrays: Mapping[str, Array]
@@ -28,7 +28,7 @@ class Scope:
     path: tuple[Range, ...]
 
 
-def settle(body: Body, scope: Scope) -> Body:
+def settle(body: Body, scope: LoopScope) -> Body:
     """Write temporaries to where they go, and what adds to an element as an addition."""
     while True:
         tried = (_settled(body, name, scope) for name in _latest_first(body, scope))
@@ -38,7 +38,7 @@ def settle(body: Body, scope: Scope) -> Body:
         body = [accumulating(stmt) for stmt in smaller]
 
 
-def settle_sums(body: Body, scope: Scope) -> Body:
+def settle_sums(body: Body, scope: LoopScope) -> Body:
     """Write the sums among the temporaries to the elements that they are added to or taken from."""
     for name in _latest_first(body, scope):
         ready = [accumulating(stmt) for stmt in body]
@@ -47,7 +47,7 @@ def settle_sums(body: Body, scope: Scope) -> Body:
     return body
 
 
-def _latest_first(body: Body, scope: Scope) -> list[str]:
+def _latest_first(body: Body, scope: LoopScope) -> list[str]:
     """Temporaries by where they are made: one that is made of another finds its place before the other."""
     found = dict.fromkeys(p.array for stmt in reversed(body) for p in stmt.body if isinstance(p, Store))
     return [name for name in found if name in scope.private]
@@ -62,7 +62,7 @@ class Role:
     readers: tuple[int, ...]
 
 
-def _settled(body: Body, name: str, scope: Scope) -> Body | None:
+def _settled(body: Body, name: str, scope: LoopScope) -> Body | None:
     direct = _read_directly(body, name, scope)
     if direct is not None:
         return direct
@@ -72,7 +72,7 @@ def _settled(body: Body, name: str, scope: Scope) -> Body | None:
     return _summed_in_place(body, role, scope) or _made_in_place(body, role, scope)
 
 
-def _read_directly(body: Body, name: str, scope: Scope) -> Body | None:
+def _read_directly(body: Body, name: str, scope: LoopScope) -> Body | None:
     """t = k[i] ; y[t] = t   ->   y[k[i]] = k[i]"""
     about = [k for k, s in enumerate(body) if name in reads(s) | writes(s)]
     store = only_store(body[about[0]]) if about else None
@@ -176,7 +176,7 @@ def _decided(reader: Map, load: Load) -> bool:
     return all(any(r.var in i.symbols for i in load.index) for r in reader.domain)
 
 
-def _summed_in_place(body: Body, role: Role, scope: Scope) -> Body | None:
+def _summed_in_place(body: Body, role: Role, scope: LoopScope) -> Body | None:
     """t[j] = 0 ; t[j] += f(j, k) ; y[j] += c * t[j]   ->   y[j] += c * f(j, k)"""
     if len(role.readers) != 1:
         return None
@@ -244,7 +244,7 @@ def _disturbed(body: Body, start: int, stop: int) -> bool:
     return any(not writes(s).isdisjoint(own) for s in body[start + 1:stop])
 
 
-def _apart(made: Sequence[Map], array: str, scope: Scope) -> bool:
+def _apart(made: Sequence[Map], array: str, scope: LoopScope) -> bool:
     """Whether the statements are maps, and none of them reads of an array what another writes."""
     if any(clash(s, scope.path) for s in made):
         return False
@@ -253,11 +253,11 @@ def _apart(made: Sequence[Map], array: str, scope: Scope) -> bool:
     return not any(_meet(r, w, scope) for r in read for w in known if w.how != READ)
 
 
-def _meet(a: Touch, b: Touch, scope: Scope) -> bool:
+def _meet(a: Touch, b: Touch, scope: LoopScope) -> bool:
     return a.access.array == b.access.array and overlap_in(a.access, b.access, len(scope.path))
 
 
-def _made_in_place(body: Body, role: Role, scope: Scope) -> Body | None:
+def _made_in_place(body: Body, role: Role, scope: LoopScope) -> Body | None:
     """t[j] = e ; t[j] += f(j, k) ; y[j] = g(t[j])   ->   y[j] = e ; y[j] += f(j, k) ; y[j] = g(y[j])
 
     A plain copy y = t is gone afterwards, and other readers of t read y. Of several copies the one with unit stride
@@ -296,7 +296,7 @@ class _Home:
         return without_own_ends(replace(stmt, body=(replace(part, expr=e),)))
 
 
-def _home(body: Body, role: Role, place: int, scope: Scope) -> _Home | None:
+def _home(body: Body, role: Role, place: int, scope: LoopScope) -> _Home | None:
     reader = body[place]
     store = only_store(reader)
     if store is None or store.op is not None or scope.arrays[store.array].dtype != scope.arrays[role.name].dtype:
@@ -310,7 +310,7 @@ def _home(body: Body, role: Role, place: int, scope: Scope) -> _Home | None:
     return _Home(place, reader, store, found[0], copied) if copied or alone else None
 
 
-def _rehoused(body: Body, role: Role, home: _Home, scope: Scope) -> Body | None:
+def _rehoused(body: Body, role: Role, home: _Home, scope: LoopScope) -> Body | None:
     about = {*role.makers, *role.readers} - ({home.place} if home.copied else set())
     moved = {k: home.put(body[k], role.name) for k in about}
     if any(clash(s, scope.path) for s in moved.values()):
@@ -323,7 +323,7 @@ def _rehoused(body: Body, role: Role, home: _Home, scope: Scope) -> Body | None:
     return [moved.get(k, s) for k, s in enumerate(body) if not (home.copied and k == home.place)]
 
 
-def _foreign(stmt: Map, moved: Map, k: int, role: Role, home: _Home, scope: Scope) -> list[Touch]:
+def _foreign(stmt: Map, moved: Map, k: int, role: Role, home: _Home, scope: LoopScope) -> list[Touch]:
     """What a statement does with the home on its own account: reads count as long as the home has its old value."""
     read = [t for t in touches(stmt, scope.path) if t.how == READ and k < home.place]
     return read if k in role.makers else [*read, *(t for t in touches(moved, scope.path) if t.how != READ)]

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
-from sdfgad.analysis.access import extent_bound, interval_env
-from sdfgad.analysis.region import between, interval, region_of
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.elements.region import between, interval, region_of
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_variables, children, rename_symbols, with_children
 from sdfgad.names import variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.products.operands import Box, Operands
+from sdfgad.transform.products.operands import Interval, Operands
 from sdfgad.transform.products.products import Summand, inlined, single, terms, untangled, variables_of
 
 
@@ -120,7 +120,7 @@ class _Contraction:
             self.arrays = operands.arrays
         return made
 
-    def peel(self, sum_: Summand, var: str, box: Box, stmt: Map, path: tuple[Range, ...]) -> list[Stmt] | None:
+    def peel(self, sum_: Summand, var: str, box: Interval, stmt: Map, path: tuple[Range, ...]) -> list[Stmt] | None:
         """The product for every value of one variable."""
         r = Range(var, box.low, box.high)
         rows = between(var, box.low, box.high)
@@ -176,8 +176,8 @@ def _connected(parts: Sequence[frozenset[str]], through: set[str]) -> Iterator[f
         yield side
 
 
-def _box(sum_: Summand, var: str) -> Box | None:
+def _box(sum_: Summand, var: str) -> Interval | None:
     """The values a variable takes."""
     projected = sum_.region.onto(sum_.variables, [var])
     ends = None if projected is None else interval(projected, var)
-    return None if ends is None else Box(*ends)
+    return None if ends is None else Interval(*ends)

@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from itertools import combinations
 from math import prod
 
-from sdfgad.analysis.access import always_inside
+from sdfgad.analysis.elements.access import always_inside
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Index, Load, call, index_elems, loads, walk
 from sdfgad.ir.index import Bounds, ix
@@ -50,7 +50,7 @@ def factorised(sum_: Sum, work: float) -> tuple[list[Stmt], list[Array]] | None:
     if not 1 < len(sum_.factors) <= thresholds().factors or not alike or not hull.keys() <= named or \
             any(None in b for b in hull.values()):
         return None
-    plan = _Plan(sum_, hull)
+    plan = _ProductPlan(sum_, hull)
     cost, steps = plan.best(tuple(_variables(f).intersection(hull) for f in sum_.factors))
     return plan.statements(steps) if cost * thresholds().factor_gain <= work else None
 
@@ -60,7 +60,7 @@ def _variables(e: Expr) -> Names:
     return frozenset(s for i in parts for s in i.symbols)
 
 
-class _Plan:
+class _ProductPlan:
     """The cheapest order of the products of one sum."""
 
     def __init__(self, sum_: Sum, hull: Mapping[str, Bounds]) -> None:

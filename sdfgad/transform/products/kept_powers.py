@@ -16,7 +16,7 @@ Index = tuple[Ix, ...]
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptPower:
     """`power[i]` holds `base[i] ** exponent` wherever `guard`, an expression in terms of `_BASE`, is true of `base[i]`;
     everywhere if it is None."""
 
@@ -56,11 +56,11 @@ def _exponent(e: Expr) -> float | None:
     return float(p) if isinstance(p, float) and p < 0 and p != int(p) else None
 
 
-def _kept_powers(program: Program) -> Mapping[str, list[_Kept]]:
+def _kept_powers(program: Program) -> Mapping[str, list[_KeptPower]]:
     """What is known of arrays, by the array that holds the base."""
     writers = Counter(n for s in statements(program.body) for n in writes(s))
     single = {n for n, a in program.arrays.items() if writers[n] == 1 and a.role == "transient" and a.shape}
-    found: dict[str, list[_Kept]] = {}
+    found: dict[str, list[_KeptPower]] = {}
     for stmt in statements(program.body):
         if isinstance(stmt, Map) and any(_has_power(p.expr) for p in stmt.body):
             for kept in _kept_by(stmt, single):
@@ -68,7 +68,7 @@ def _kept_powers(program: Program) -> Mapping[str, list[_Kept]]:
     return found
 
 
-def _kept_by(stmt: Map, single: set[str]) -> Iterator[_Kept]:
+def _kept_by(stmt: Map, single: set[str]) -> Iterator[_KeptPower]:
     counts = Counter(p.array for p in stmt.body if isinstance(p, Store))
     stores = [(s, e) for s, e in _inlined(stmt) if s.op is None and s.array in single and counts[s.array] == 1]
     for base, value in stores:
@@ -106,16 +106,16 @@ def _is_base(e: Expr) -> bool:
     return isinstance(e, Local) and e.name == "base"
 
 
-def _relation(base: str, power: str, e: Expr) -> _Kept | None:
+def _relation(base: str, power: str, e: Expr) -> _KeptPower | None:
     """What an expression of the base says about the array that holds it."""
     guard, value = (e.args[0], e.args[1]) if isinstance(e, Call) and e.fn == "select" else (None, e)
     p = _exponent(value)
     if p is None or not isinstance(value, Call) or not _is_base(value.args[0]):
         return None
-    return _Kept(base, power, p, guard) if guard is None or not (loads(guard) or symbols_of(guard)) else None
+    return _KeptPower(base, power, p, guard) if guard is None or not (loads(guard) or symbols_of(guard)) else None
 
 
-def _divided(stmt: Stmt, kept: Mapping[str, list[_Kept]]) -> Stmt:
+def _divided(stmt: Stmt, kept: Mapping[str, list[_KeptPower]]) -> Stmt:
     if not isinstance(stmt, Map) or not any(_has_power(p.expr) for p in stmt.body):
         return stmt
     there = {(n.array, n.index): n for p in stmt.body for n in loads(p.expr) if n.array not in writes(stmt)}
@@ -127,7 +127,7 @@ def _divided(stmt: Stmt, kept: Mapping[str, list[_Kept]]) -> Stmt:
 class _Division:
     """Rewrites the expressions of a map. there: the elements it looks at."""
 
-    kept: Mapping[str, list[_Kept]]
+    kept: Mapping[str, list[_KeptPower]]
     there: Mapping[tuple[str, Index], Load]
     memo: dict[tuple[Expr, frozenset[Expr]], Expr]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sdfgad.analysis.cover import covers
+from sdfgad.analysis.elements.cover import covers
 from sdfgad.analysis.formula import inverse
 from sdfgad.ir.program import Block, Lib, Map, Program, Stmt, View
 from sdfgad.ir.walk import all_writes, expr_reads, reads, rebuild_blocks, statements, writes
-from sdfgad.transform.normal.spelling import only_store, product_as_maps
+from sdfgad.transform.spelling import only_store, product_as_maps
 
 _KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
 

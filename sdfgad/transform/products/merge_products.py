@@ -23,7 +23,7 @@ def merge_products(program: Program) -> Program:
 
     Also when the products cover neighbouring rows of C and of B: the sum is zero where a term does not reach.
     """
-    work = _Merger(dict(program.arrays))
+    work = _ProductMerger(dict(program.arrays))
     body = work.block(program.body)
     return program.but(body=body, arrays=work.arrays)
 
@@ -42,7 +42,7 @@ class _Window:
 
 
 @dataclass
-class _Merger:
+class _ProductMerger:
     arrays: dict[str, Array]
 
     def block(self, block: Block) -> Block:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.analysis.access import extent_bound, interval_env
-from sdfgad.analysis.polyhedron import Row
-from sdfgad.analysis.region import Region, between, row_index
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.elements.polyhedron import Row
+from sdfgad.analysis.elements.region import Region, between, row_index
 from sdfgad.errors import SourceLine
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, map_indices
@@ -26,7 +26,7 @@ _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
 @dataclass(frozen=True)
-class Box:
+class Interval:
     """The values of a variable: from `low` to before `high`."""
 
     low: Ix
@@ -52,7 +52,7 @@ class Operands:
 
     sum_: Summand
     roles: tuple[str, str, str]
-    boxes: Mapping[str, Box]
+    boxes: Mapping[str, Interval]
     source: SourceLine | None
     path: tuple[Range, ...]
     arrays: dict[str, Array]

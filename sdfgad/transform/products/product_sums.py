@@ -15,7 +15,7 @@ from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 _KNOWN = frozenset(("conj_a", "conj_b", "factor"))
 _WIDE = np.dtype(np.float64)
@@ -33,7 +33,7 @@ def sum_products(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ProductReader:
     """`target += factor * t[i, j] + rest` where the sum runs over the dimensions `gone` of t (0, 1 or both)."""
 
     stmt: Map
@@ -89,7 +89,7 @@ class _Sums:
         return (whole and len(a.shape) == len(b.shape) == 2 and large and out.dtype == _WIDE
                 and array.role == "transient" and out.array not in self.keep)
 
-    def _readers(self, name: str, block: Sequence[Stmt], k: int) -> dict[int, _Reader]:
+    def _readers(self, name: str, block: Sequence[Stmt], k: int) -> dict[int, _ProductReader]:
         """The sums that read the product, by position after it; none when anybody else looks at it or changes it."""
         elsewhere = [s for n, s in enumerate(block) if n != k and (name in writes(s) or (n < k and name in reads(s)))]
         found = {n: _reader_of(s, name, self.arrays[name].shape)
@@ -97,7 +97,7 @@ class _Sums:
         sums = {n: r for n, r in found.items() if r is not None}
         return sums if len(sums) == len(found) and not elsewhere else {}
 
-    def _replaced(self, stmt: Lib, readers: dict[int, _Reader], after: Sequence[Stmt]) -> list[Stmt]:
+    def _replaced(self, stmt: Lib, readers: dict[int, _ProductReader], after: Sequence[Stmt]) -> list[Stmt]:
         made: list[Stmt] = []
         sums = {gone: self._sums(stmt, gone, made) for gone in {r.gone: None for r in readers.values()}}
         for n, s in enumerate(after):
@@ -150,7 +150,7 @@ def _in_order(stmt: Stmt) -> bool:
     return bool(children(stmt)) and not (isinstance(stmt, Loop) and stmt.parallel)
 
 
-def _reader_of(stmt: Stmt, name: str, shape: tuple[int, ...]) -> _Reader | None:
+def _reader_of(stmt: Stmt, name: str, shape: tuple[int, ...]) -> _ProductReader | None:
     """The statement as a sum over all rows or columns of a matrix; None where it is something else."""
     store = only_store(stmt) if isinstance(stmt, Map) else None
     if not isinstance(stmt, Map) or store is None or not _is_sum(stmt, store, name):
@@ -165,7 +165,7 @@ def _reader_of(stmt: Stmt, name: str, shape: tuple[int, ...]) -> _Reader | None:
     used |= {s for r in stmt.domain for s in r.start.symbols | r.stop.symbols}
     gone = tuple(d for d, i in enumerate(load.index) if used.isdisjoint(i.symbols))
     rest = [t for t in terms if t is not mine]
-    return _Reader(stmt, store, factor, _sum_of(rest), load.index, gone) if gone else None
+    return _ProductReader(stmt, store, factor, _sum_of(rest), load.index, gone) if gone else None
 
 
 def _is_sum(stmt: Map, store: Store, name: str) -> bool:

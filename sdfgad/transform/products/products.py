@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from sdfgad.analysis.region import Region
+from sdfgad.analysis.elements.region import Region
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Index, Load, Local, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix, ix
@@ -15,7 +15,7 @@ from sdfgad.ir.program import Let, Map, Store
 
 
 @dataclass(frozen=True)
-class Term:
+class ProductTerm:
     """`scale` times the product of `factors`; the scale is the same at every point."""
 
     scale: Expr
@@ -32,7 +32,7 @@ class Summand:
 
     target: str
     index: tuple[Ix, ...]
-    term: Term
+    term: ProductTerm
     variables: tuple[str, ...]
     region: Region
 
@@ -47,7 +47,7 @@ class Summand:
             return i.subs({var: value})
 
         factors = tuple(map_indices(f, change) for f in self.term.factors)
-        return replace(self, index=tuple(change(i) for i in self.index), term=Term(self.term.scale, factors),
+        return replace(self, index=tuple(change(i) for i in self.index), term=ProductTerm(self.term.scale, factors),
                        region=self.region.replaced(var, value))
 
 
@@ -67,7 +67,7 @@ def inlined(stmt: Map) -> tuple[Store, ...]:
     return tuple(out)
 
 
-def terms(e: Expr, variables: frozenset[str]) -> list[Term]:
+def terms(e: Expr, variables: frozenset[str]) -> list[ProductTerm]:
     """`a * b - c * (d + e)`   ->   `a * b`, `-1 * c * (d + e)`"""
     if isinstance(e, Call) and e.fn in ("add", "sub"):
         left, right = (terms(a, variables) for a in e.args)
@@ -77,7 +77,7 @@ def terms(e: Expr, variables: frozenset[str]) -> list[Term]:
     parts = _factors(e)
     one: Expr = algebra.number(1, e.dtype)
     scale = reduce(algebra.mul, (f for f in parts if not variables_of(f) & variables), one)
-    return [Term(scale, tuple(f for f in parts if variables_of(f) & variables))]
+    return [ProductTerm(scale, tuple(f for f in parts if variables_of(f) & variables))]
 
 
 def _factors(e: Expr) -> list[Expr]:

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sdfgad.analysis.access import extent_bound, interval_env
-from sdfgad.analysis.rows import stride, touches
+from sdfgad.analysis.elements.access import extent_bound, interval_env
+from sdfgad.analysis.loops.rows import stride, touches
 from sdfgad.ir.expr import loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Map, Range
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 Arrays = Mapping[str, Array]
 Path = tuple[Range, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.iteration_blocks import Blocks, cut_range, place
-from sdfgad.analysis.region import region_of
+from sdfgad.analysis.elements.region import region_of
+from sdfgad.analysis.loops.iteration_blocks import Blocks, cut_range, place
 from sdfgad.ir.program import Block, Loop, Map, Range, Stmt
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.recurrences.at_once import Arrays, Path, at_once

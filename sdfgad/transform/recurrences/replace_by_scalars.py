@@ -4,8 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from sdfgad.analysis.access import interval_env
-from sdfgad.analysis.carried import Index, Stream, in_order, streams
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.analysis.loops.carried import Index, Stream, in_order, streams
 from sdfgad.ir.expr import Expr, Load, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
@@ -60,12 +60,12 @@ class _Carrying:
 
     def carried(self, stmt: Loop, found: list[Stream]) -> tuple[Block, list[str]]:
         """The loop with its streams in registers, between what loads and what stores their ends."""
-        lines = [_Line(s, stmt.range, self._registers(s)) for s in found]
+        lines = [_Stream(s, stmt.range, self._registers(s)) for s in found]
         body = stmt.body
         for line in lines:
             body = line.in_registers(body)
         before, start, end, after = (_alone([p for line in lines for p in parts(line)])
-                                     for parts in (_Line.begun, _Line.fetched, _Line.moved, _Line.ended))
+                                     for parts in (_Stream.begun, _Stream.fetched, _Stream.moved, _Stream.ended))
         registers = [name for line in lines for name in line.registers]
         return (*before, replace(stmt, body=(*start, *body, *end)), *after), registers
 
@@ -78,7 +78,7 @@ class _Carrying:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _Stream:
     """A stream of a loop over `range` with the registers that hold its elements in an iteration, by lead."""
 
     stream: Stream

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from sdfgad.analysis.access import sites
 from sdfgad.analysis.block_local import block_locals
-from sdfgad.analysis.sweeps import counted, least_lag, looked_into, recurs, simple, stores, within_segments
+from sdfgad.analysis.elements.access import sites
+from sdfgad.analysis.loops.sweeps import counted, least_lag, looked_into, recurs, simple, stores, within_segments
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import all_reads, all_variables, all_writes, children, statements, with_children
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.recurrences.sweep_groups import Nest, Writer
+from sdfgad.transform.recurrences.sweep_groups import SweepNest, SweepWriter
 
 TOGETHER = (4, 2)
 """So many sweeps run side by side: as many as a recurrence needs to hide behind the others."""
@@ -30,16 +30,16 @@ def skew_and_jam(program: Program) -> Program:
     share it. Several groups of sweeps become a parallel loop around one over blocks of rows, which each group does
     behind the one before; what is left over is a smaller group.
     """
-    work = _Work(program, program.live_out)
+    work = _Jam(program, program.live_out)
     body = work.block(program.body, 0)
     return program if body == program.body else program.but(body=body, arrays=work.left(body))
 
 
-class _Work:
+class _Jam:
     def __init__(self, program: Program, seen: frozenset[str]) -> None:
         self.program, self.seen = program, seen
         self.arrays = dict(program.arrays)
-        self.writer = Writer(self.arrays, all_variables(program.body))
+        self.writer = SweepWriter(self.arrays, all_variables(program.body))
         self.own: set[str] = set()
 
     def left(self, body: Block) -> dict[str, Array]:
@@ -62,7 +62,7 @@ class _Work:
         inside = depth + isinstance(stmt, (Loop, While))
         return (with_children(stmt, [self.block(b, inside) for b in children(stmt)]),)
 
-    def nest(self, outer: Loop, depth: int) -> Nest | None:
+    def nest(self, outer: Loop, depth: int) -> SweepNest | None:
         """Two loops that can be jammed, where that pays; cheap questions first."""
         inner = outer.body[0] if len(outer.body) == 1 else None
         if not isinstance(inner, Loop) or not (counted(outer) and counted(inner)):
@@ -78,7 +78,7 @@ class _Work:
         count = _count(outer.range, inner, lag, moving)
         if count is None:
             return None
-        nest = Nest(outer.range, inner.range, inner.body, lag, count, own, copied)
+        nest = SweepNest(outer.range, inner.range, inner.body, lag, count, own, copied)
         return replace(nest, blocks=_blocks(nest)) if self._may_copy(inner.body, own, copied) else nest
 
     @cached_property
@@ -105,7 +105,7 @@ def _count(sweeps: Range, rows: Loop, lag: int, moving: frozenset[str]) -> int |
                  and 2 * lag * (n - 1) <= (rows.range.trips or 0)), None)
 
 
-def _blocks(nest: Nest) -> int:
+def _blocks(nest: SweepNest) -> int:
     """How many blocks of rows there are: many, so that many groups run at once, and such that few rows are left over.
 
     A block is as long as the last sweep of a group is behind the first one of the next group.

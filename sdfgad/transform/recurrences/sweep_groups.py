@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdfgad.analysis.sweeps import segments
+from sdfgad.analysis.loops.sweeps import segments
+from sdfgad.caches import LINE
 from sdfgad.ir.expr import Call, Const, Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Behind, Block, If, Loop, Map, Range, Stmt, Store
@@ -17,12 +18,10 @@ from sdfgad.transform.fusion.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 Names = Mapping[str, str]
-LINE = 64
-"""Bytes of a line of the cache, which threads that look at different numbers should not share."""
 
 
 @dataclass(frozen=True)
-class Nest:
+class SweepNest:
     """sweeps, rows: the two loops around a row's `body`. lag: so many rows a sweep stays behind the one before, `count`
     of which run together. own: what a row makes for itself; copied: those of it that rows side by side cannot share.
     blocks: so many parts of the rows, each long enough for a whole group to stay one part behind the group before."""
@@ -68,14 +67,14 @@ class Nest:
         return self.sweeps.start + number * self.sweeps.step
 
 
-class Writer:
+class SweepWriter:
     """Writes nests; `arrays` gets what rows need of their own, `variables` those of new loops."""
 
     def __init__(self, arrays: dict[str, Array], variables: set[str]) -> None:
         self.arrays, self.variables = arrays, variables
         self.shared: dict[tuple[str, int], str] = {}
 
-    def written(self, nest: Nest) -> Block:
+    def written(self, nest: SweepNest) -> Block:
         """The groups of a nest, and the sweeps that are left over, which run together where there are several."""
         if nest.blocks > 1:
             return self.at_once(nest)
@@ -85,7 +84,7 @@ class Writer:
         left = self.in_turn(over) if over.count > 1 else Loop(rest, (Loop(nest.rows, over.body),))
         return (self.in_turn(nest), *((left,) if rest.trips else ()))
 
-    def in_turn(self, nest: Nest) -> Loop:
+    def in_turn(self, nest: SweepNest) -> Loop:
         """Group after group: the first rows one by one, then all sweeps together, then the last rows."""
         copies: list[Names] = [{n: self._shared(n, k) for n in sorted(nest.copied)} if k else {}
                                for k in range(nest.count)]
@@ -94,7 +93,7 @@ class Writer:
         groups = replace(nest.sweeps, stop=stop, step=nest.sweeps.step * nest.count)
         return Loop(groups, self._parts(nest, ix(groups.var), middle, copies))
 
-    def at_once(self, nest: Nest) -> Block:
+    def at_once(self, nest: SweepNest) -> Block:
         """Groups at the same time, the sweeps left over as one more, each two blocks behind the one before: that one
         stays a block ahead even where its last sweep, so much behind its first, is where this one's first sweep is."""
         group, block = self._variable("group"), self._variable("block")
@@ -113,20 +112,20 @@ class Writer:
         everything = Map((), (_set(progress, ix(0), nest.blocks),))
         return none, everything, Loop(groups, (inner,), parallel=True, private=private)
 
-    def _in_block(self, nest: Nest, group: str, block: str, copies: Sequence[Names]) -> Block:
+    def _in_block(self, nest: SweepNest, group: str, block: str, copies: Sequence[Names]) -> Block:
         """What a group does in a block of rows."""
         low = nest.row(ix(block) * nest.block + nest.before)
         middle = Range(nest.rows.var, low, low + nest.block * nest.rows.step, nest.rows.step)
         lead, body, trail = self._parts(nest, nest.sweep(ix(group) * nest.count), middle, copies)
         return _where(block, 0, (lead,)), body, _where(block, nest.blocks - 1, (trail,))
 
-    def _progress(self, nest: Nest, groups: Range) -> str:
+    def _progress(self, nest: SweepNest, groups: Range) -> str:
         """An array for how many blocks each group has done."""
         name = fresh("progress", self.arrays)
         self.arrays[name] = Array(name, ((groups.trips or 0) + 1, LINE // _INT.itemsize), _INT)
         return name
 
-    def _parts(self, nest: Nest, first: Ix, middle: Range, copies: Sequence[Names]) -> tuple[Loop, Loop, Loop]:
+    def _parts(self, nest: SweepNest, first: Ix, middle: Range, copies: Sequence[Names]) -> tuple[Loop, Loop, Loop]:
         """A group of sweeps from `first` on: rows that not all of them do at the same time, and all of them together.
 
         Sweep k of a group is k times the lag behind: so much earlier its first rows end, and its last rows start.

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sdfgad.analysis.rows import distance
+from sdfgad.analysis.loops.rows import distance
+from sdfgad.caches import LINE
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, map_indices
 from sdfgad.ir.index import ix
@@ -16,10 +17,8 @@ from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, expr_reads, map_accesses, reads, rebuild, statements, with_children, within, writes
 from sdfgad.names import variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
-LINE = 64
-"""Bytes a border is a multiple of, so that rows begin where lines of the cache do."""
 Rows = Mapping[str, int]
 _HERE = variable("b")
 _LINEAR: Mapping[str, Callable[..., Expr]] = MappingProxyType(
@@ -36,7 +35,7 @@ def border_rows(program: Program) -> Program:
     and add the same but for what would lie beyond the ends.
     """
     rows = _rows(program, program.live_out)
-    merger = _Merger(rows)
+    merger = _PieceMerger(rows)
     body = tuple(merger.inside(s, False) for s in program.body) if rows else program.body
     beyond = {n: _border(program.arrays[n], k) for n, k in merger.beyond.items()}
     if not beyond:
@@ -71,7 +70,7 @@ def _astray(body: Block) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _RowPiece:
     """A map that does nothing but store, or add, along a row. store: in terms of the variable `_HERE`."""
 
     stmt: Map
@@ -84,7 +83,7 @@ class _Piece:
         return self.store.array, self.store.index, self.store.op
 
 
-class _Merger:
+class _PieceMerger:
     """Joins pieces. beyond: by row, how many elements beyond its ends are read then."""
 
     def __init__(self, rows: Rows) -> None:
@@ -107,7 +106,7 @@ class _Merger:
             work = work[taken:]
         return tuple(out)
 
-    def whole(self, pieces: Sequence[_Piece]) -> Map | None:
+    def whole(self, pieces: Sequence[_RowPiece]) -> Map | None:
         """All pieces as one map, if the others are what the longest one comes to at the ends of rows."""
         longest = max(pieces, key=lambda p: p.high - p.low)
         ends = _Ends(self.rows)
@@ -129,7 +128,7 @@ class _Ends:
     rows: Rows
     beyond: dict[str, int] = field(default_factory=dict)
 
-    def of(self, e: Expr, piece: _Piece) -> Expr | None:
+    def of(self, e: Expr, piece: _RowPiece) -> Expr | None:
         """An expression with zeros for what lies beyond the ends at all points of a piece; None where only some do, or
         more than sums and multiples of elements of rows is in it."""
         if isinstance(e, Load):
@@ -142,7 +141,7 @@ class _Ends:
         parts = [self.of(a, piece) for a in e.args] if e.fn != "mul" else [None]
         return None if None in parts else _LINEAR[e.fn](*parts)
 
-    def load(self, e: Load, piece: _Piece) -> Expr | None:
+    def load(self, e: Load, piece: _RowPiece) -> Expr | None:
         ahead = distance(e.index[0], _HERE) if e.array in self.rows else None
         if ahead is None:
             return None
@@ -155,9 +154,9 @@ class _Ends:
         return algebra.zero(e.dtype)
 
 
-def _pieces(work: Sequence[Stmt]) -> list[_Piece]:
+def _pieces(work: Sequence[Stmt]) -> list[_RowPiece]:
     """The maps at the beginning of a block that store along the same row in the same way."""
-    found: list[_Piece] = []
+    found: list[_RowPiece] = []
     for stmt in work:
         piece = _piece(stmt)
         if piece is None or found and piece.target != found[0].target:
@@ -166,7 +165,7 @@ def _pieces(work: Sequence[Stmt]) -> list[_Piece]:
     return found
 
 
-def _piece(stmt: Stmt) -> _Piece | None:
+def _piece(stmt: Stmt) -> _RowPiece | None:
     store = only_store(stmt) if isinstance(stmt, Map) and len(stmt.domain) == 1 else None
     if store is None or not isinstance(stmt, Map) or store.op not in (None, "+"):
         return None
@@ -175,7 +174,7 @@ def _piece(stmt: Stmt) -> _Piece | None:
         return None
     names = {r.var: _HERE}
     index = tuple(i.subs(names) for i in store.index)
-    return _Piece(stmt, replace(store, index=index, expr=map_indices(store.expr, lambda i: i.subs(names))),
+    return _RowPiece(stmt, replace(store, index=index, expr=map_indices(store.expr, lambda i: i.subs(names))),
                   r.start.const, r.stop.const)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from sdfgad.analysis.dependence import Edge, edges
-from sdfgad.analysis.rows import Rows, number_rows, points, reach, seeds, touches, trips
+from sdfgad.analysis.elements.dependence import Edge, edges
+from sdfgad.analysis.loops.rows import RowNumbering, number_rows, points, reach, seeds, touches, trips
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, range_elems, with_children, writes
 from sdfgad.thresholds import thresholds
@@ -61,13 +61,13 @@ def _one_store_each(stmt: Map) -> list[Map]:
     return [replace(stmt, body=(p,)) for p in stmt.body]
 
 
-def _best_rows(program: Program, maps: tuple[Map, ...], written: Container[str]) -> Rows | None:
+def _best_rows(program: Program, maps: tuple[Map, ...], written: Container[str]) -> RowNumbering | None:
     """The numbering under which the most statements keep to their rows; None when the loop as a whole does."""
     found = [number_rows(maps, name, dim) for name, dim in seeds(maps, program.arrays)]
     return max(found, key=lambda rows: sum(_stays(written, m, rows) for m in maps), default=None)
 
 
-def _stays(written: Container[str], stmt: Map, rows: Rows) -> bool:
+def _stays(written: Container[str], stmt: Map, rows: RowNumbering) -> bool:
     """Whether a statement touches what any of them writes in its own row only."""
     part = reach(stmt, rows)
     return part is not None and not any(name in written for name in part.stray)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.access import always_inside, interval_env
-from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import points, stride, touches
+from sdfgad.analysis.elements.access import always_inside, interval_env
+from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.loops.rows import points, stride, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Bounds, Ix, ix

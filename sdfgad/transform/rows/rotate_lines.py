@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.carried_lines import Handed, handed_rows
+from sdfgad.analysis.loops.carried_lines import Handed, handed_rows
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -12,8 +12,8 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import children, with_children
 from sdfgad.transform.clearing.clearings import Box, inside, is_zero, stored_box, touches
 from sdfgad.transform.clearing.stale import without
-from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.rows.strip_lines import summed
+from sdfgad.transform.spelling import only_store
 
 
 def rotate_lines(program: Program) -> Program:
@@ -45,7 +45,7 @@ def _block(block: Block, arrays: Mapping[str, Array], own: frozenset[str]) -> Bl
     for stmt in block:
         after: list[Stmt] = []
         while own and isinstance(stmt, Loop) and (handed := _first(stmt, arrays, own)) is not None:
-            work = _Rows(handed, stmt.range, _cleared(done, handed.array))
+            work = _HandedRows(handed, stmt.range, _cleared(done, handed.array))
             done = [*(s for s in done if not work.replaced(s)), *work.begun()]
             after += work.ended()
             stmt = replace(stmt, body=work.body(stmt.body))
@@ -75,7 +75,7 @@ class _Cleared:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _HandedRows:
     """The rows that iterations of a loop over `range` hand on; cleared: what is known to be zero before the loop."""
 
     handed: Handed

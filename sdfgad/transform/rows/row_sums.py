@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sdfgad.analysis.rows import footprint
+from sdfgad.analysis.loops.rows import footprint
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
@@ -14,8 +14,8 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
 from sdfgad.names import fresh
 from sdfgad.thresholds import RowLimits, thresholds
-from sdfgad.transform.normal.spelling import only_store
 from sdfgad.transform.rows.rows import split_rows
+from sdfgad.transform.spelling import only_store
 
 
 def split_with_sums(program: Program, limits: RowLimits | None = None,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.afresh import begins_afresh
-from sdfgad.analysis.rows import (
-    Rows,
+from sdfgad.analysis.loops.rows import (
+    RowNumbering,
     footprint,
     maps_of,
     number_rows,
@@ -42,7 +42,7 @@ from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 class Cut:
     """One way to take rows apart: `width` neighbouring rows from `low` on per iteration of `loop`."""
 
-    rows: Rows
+    rows: RowNumbering
     loop: Range
     low: Ix
     high: Ix
@@ -129,7 +129,7 @@ class _Splitter:
                 if saved and (made := self._cuts(block[start:stop])) is not None:
                     yield saved, start, stop, made
 
-    def _stretches(self, block: Block, rows: Rows) -> Iterator[tuple[int, int]]:
+    def _stretches(self, block: Block, rows: RowNumbering) -> Iterator[tuple[int, int]]:
         """Runs under the numbering of the whole block that save something, and what of each hangs together on its
         own."""
         name, (dim, _) = next(iter(rows.places.items()))
@@ -194,7 +194,7 @@ class _Splitter:
 
     def _streams(self, cuts: list[Cut], body: Block) -> bool:
         """Whether every row goes through the same data, too much for a cache: apart, maps take a part of it at a time
-        for all rows (`codegen/tiles.py`)."""
+        for all rows (`codegen/cpu/nests/tiles.py`)."""
         placed = {n for c in cuts for n in c.rows.places}
         alone = [s for s in body if isinstance(s, Map)]
         return len(alone) == len(body) and any(
@@ -230,13 +230,13 @@ class _Splitter:
         busy = math.prod(trips(c.loop) for c in cuts)
         return bool(cuts) and busy >= self.limits.trips and footprint(body, self.arrays) <= self.limits.nearby
 
-    def _whole(self, body: Block) -> Iterator[Rows]:
+    def _whole(self, body: Block) -> Iterator[RowNumbering]:
         """Numberings under which the whole body runs row by row."""
         for rows in _numberings(body, self.arrays):
             if list(runs(body, rows)) == [(0, len(body))] and all(reach(s, rows) for s in body):
                 yield rows
 
-    def _inner_share(self, body: Block, rows: Rows) -> float:
+    def _inner_share(self, body: Block, rows: RowNumbering) -> float:
         """The share of the work that has something to vectorise inside a single row."""
         good = total = 0
         for stmt, times in _timed(body):
@@ -252,7 +252,7 @@ class _Splitter:
         steps = [stride(self.arrays[t.array], t.index, var) for t in touches(stmt)]
         return sum(8 if s is None else min(abs(s), 4) for s in steps)
 
-    def _strips(self, rows: Rows, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
+    def _strips(self, rows: RowNumbering, body: Block, cuts: list[Cut], stream: int) -> Cut | None:
         """Strips of neighbouring rows as wide as the cache and the threads allow.
 
         A strip fills a vector of the smallest elements: the compiler makes vectors of as many as fit into one. What
@@ -272,13 +272,13 @@ class _Splitter:
             return None
         return self._cut(rows, body, width) if widths else None
 
-    def _lies_well(self, rows: Rows, body: Block) -> bool:
+    def _lies_well(self, rows: RowNumbering, body: Block) -> bool:
         """Whether a core holds all there is, with neighbouring rows side by side: strips of it have more beginnings and
         ends than they save."""
         near = all(self._unevenness(s, rows.turns[id(s)][0]) <= len(touches(s)) for s in maps_of(body))
         return near and footprint(body, self.arrays) <= self.limits.far
 
-    def _cut(self, rows: Rows, body: Block, width: int) -> Cut:
+    def _cut(self, rows: RowNumbering, body: Block, width: int) -> Cut:
         first, last = _hull(rows, body)
         var = variable("row" if width == 1 else "strip", self.taken)
         self.taken.add(var)
@@ -322,7 +322,7 @@ class _Splitter:
                 yield name, alone
 
 
-def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[Rows]:
+def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[RowNumbering]:
     """The ways to number rows, each once: what a numbering has reached would reach the same from there."""
     known: set[tuple[str, int]] = set()
     for name, dim in seeds(block, arrays):
@@ -341,7 +341,7 @@ def _timed(block: Block, times: int = 1) -> Iterator[tuple[Map, int]]:
             yield from _timed(inner, times * (trips(stmt.range) if isinstance(stmt, Loop) else 1))
 
 
-def _hull(rows: Rows, body: Block) -> tuple[int, int]:
+def _hull(rows: RowNumbering, body: Block) -> tuple[int, int]:
     spans = [rows.span(m) for m in maps_of(body)]
     return min(s[0] for s in spans), max(s[1] for s in spans)
 

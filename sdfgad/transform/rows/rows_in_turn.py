@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sdfgad.analysis.rows import Rows, distance, maps_of, number_rows, reach, seeds, touches
+from sdfgad.analysis.loops.rows import RowNumbering, distance, maps_of, number_rows, reach, seeds, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Let, Map, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild_blocks, rename_symbols, statements, writes
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 Terms: TypeAlias = dict[tuple[str, int], Expr]
 
@@ -25,7 +25,7 @@ class InTurn:
 
     before: Block
     body: Block
-    rows: Rows
+    rows: RowNumbering
     met: frozenset[str]
 
 

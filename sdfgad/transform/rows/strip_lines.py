@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sdfgad.analysis.access import interval_env
-from sdfgad.analysis.cover import is_pointwise
-from sdfgad.analysis.rows import stride
-from sdfgad.analysis.sweeps import looked_into
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.loops.rows import stride
+from sdfgad.analysis.loops.sweeps import looked_into
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix, Min, ix, minimum
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Loop, Map, Program, Range, Stmt, Store
@@ -42,7 +42,7 @@ class _Lanes:
 
 
 @dataclass(frozen=True)
-class _Use:
+class _LineUse:
     """One access of a map: `inner` are the loops around it inside the block, and the map's own ranges."""
 
     array: str
@@ -55,7 +55,7 @@ class _Use:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LinePlace:
     """Where an access goes: the line, its dimensions of lanes and positions, and its first and last position.
 
     ahead: how far its elements lie from the rows.
@@ -70,7 +70,7 @@ class _Place:
 
 
 @dataclass
-class _Line:
+class _LineAccesses:
     """All accesses of a block to one line."""
 
     name: str
@@ -80,7 +80,7 @@ class _Line:
     position: int
     first: int
     last: int
-    uses: list[tuple[_Use, _Place]]
+    uses: list[tuple[_LineUse, _LinePlace]]
 
     @property
     def length(self) -> int:
@@ -100,12 +100,12 @@ def pack_strips(program: Program, limits: LineLimits | None = None) -> Program:
     For arrays that the strip touches in its own rows alone, several times per element, along one dimension. Nothing is
     loaded beforehand of what the block assigns first.
     """
-    work = _Work(dict(program.arrays), limits or thresholds().lines)
+    work = _Strips(dict(program.arrays), limits or thresholds().lines)
     body = tuple(work.parallel(s) for s in program.body)
     return program.but(body=body, arrays=work.arrays) if len(work.arrays) > len(program.arrays) else program
 
 
-class _Work:
+class _Strips:
     """Adds the lines it makes to `arrays`."""
 
     def __init__(self, arrays: dict[str, Array], limits: LineLimits) -> None:
@@ -153,7 +153,7 @@ def summed(i: Ix) -> Ix:
 class _Strip:
     """The blocks of one parallel loop; `made` are its lines."""
 
-    def __init__(self, work: _Work, loop: Loop, lanes: _Lanes) -> None:
+    def __init__(self, work: _Strips, loop: Loop, lanes: _Lanes) -> None:
         self.work, self.loop, self.lanes = work, loop, lanes
         self.made: list[str] = []
         self.room = work.limits.stack
@@ -169,29 +169,30 @@ class _Strip:
         rest = (with_children(s, [self.block(s.body, (*path, s.range))]) if isinstance(s, Loop) else s for s in body)
         return (*before, *rest, *after)
 
-    def _lines(self, block: Block, path: tuple[Range, ...]) -> dict[Key, _Line]:
+    def _lines(self, block: Block, path: tuple[Range, ...]) -> dict[Key, _LineAccesses]:
         """The lines of a block, for arrays of which every access fits into one."""
-        found: dict[str, list[_Use]] = {}
+        found: dict[str, list[_LineUse]] = {}
         for use in _uses(block, ()):
             if use.array not in self.barred:
                 found.setdefault(use.array, []).append(use)
-        lines: dict[Key, _Line] = {}
+        lines: dict[Key, _LineAccesses] = {}
         for name, uses in found.items():
             lines.update(self._of_array(name, uses, path) or {})
         return lines
 
-    def _of_array(self, name: str, uses: Sequence[_Use], path: tuple[Range, ...]) -> dict[Key, _Line] | None:
+    def _of_array(self, name: str, uses: Sequence[_LineUse],
+                  path: tuple[Range, ...]) -> dict[Key, _LineAccesses] | None:
         array = self.work.arrays[name]
         moved = {d for u in uses for d, i in enumerate(u.index) if self._inside(u, i) and self._lane(u, i) is None}
         if array.role not in IN_MEMORY or array.packing or len(moved) != 1:
             return None
         position, = moved
-        lines: dict[Key, _Line] = {}
+        lines: dict[Key, _LineAccesses] = {}
         for use in uses:
             place = self._place(use, position, path)
             if place is None:
                 return None
-            line = lines.setdefault(place.key, _Line("", array, place.lane, place.ahead, position, place.first,
+            line = lines.setdefault(place.key, _LineAccesses("", array, place.lane, place.ahead, position, place.first,
                                                         place.last, []))
             line.first, line.last = min(line.first, place.first), max(line.last, place.last)
             line.uses.append((use, place))
@@ -201,19 +202,19 @@ class _Strip:
             return None
         return lines if name not in self.written or self._owned(name, lines) else None
 
-    def _inside(self, use: _Use, i: Ix) -> bool:
+    def _inside(self, use: _LineUse, i: Ix) -> bool:
         return not i.symbols.isdisjoint(r.var for r in use.inner)
 
-    def _lane(self, use: _Use, i: Ix) -> Range | None:
+    def _lane(self, use: _LineUse, i: Ix) -> Range | None:
         """The range that counts lanes when an index is its variable, but for a number."""
         return next((r for r in use.stmt.domain if (i - r.var).const is not None and self.lanes.counts(r)), None)
 
-    def _ahead(self, use: _Use, i: Ix) -> int | None:
+    def _ahead(self, use: _LineUse, i: Ix) -> int | None:
         """How far from its row an access is along a dimension; None where that counts no rows."""
         r = self._lane(use, i)
         return None if r is None else ((i - r.var).const or 0) + (self.lanes.ahead(r) or 0)
 
-    def _place(self, use: _Use, position: int, path: tuple[Range, ...]) -> _Place | None:
+    def _place(self, use: _LineUse, position: int, path: tuple[Range, ...]) -> _LinePlace | None:
         lane = [d for d, i in enumerate(use.index) if self._lane(use, i) is not None]
         rest = tuple(i for d, i in enumerate(use.index) if d not in (*lane, position))
         if len(lane) != 1 or lane[0] == position or any(i.elems or self._inside(use, i) for i in rest):
@@ -228,9 +229,9 @@ class _Strip:
             if low is None or high is None or not 0 <= low <= high < size:
                 return None
         first, last = bounds[position]
-        return _Place((use.array, rest), lane[0], ahead, position, first or 0, last or 0)
+        return _LinePlace((use.array, rest), lane[0], ahead, position, first or 0, last or 0)
 
-    def _owned(self, name: str, lines: Mapping[Key, _Line]) -> bool:
+    def _owned(self, name: str, lines: Mapping[Key, _LineAccesses]) -> bool:
         """Whether no two lines have an element in common, and no other iteration of the loop touches these rows."""
         keys = [rest for _, rest in lines]
         apart = all(any((i - j).const for i, j in zip(a, b, strict=True))
@@ -238,9 +239,9 @@ class _Strip:
         first = next(iter(lines.values()))
         return apart and all(self._ahead(u, u.index[first.lane]) == first.ahead for u in self.all if u.array == name)
 
-    def _worth(self, block: Block, lines: Mapping[Key, _Line]) -> dict[Key, _Line]:
+    def _worth(self, block: Block, lines: Mapping[Key, _LineAccesses]) -> dict[Key, _LineAccesses]:
         """The lines that pay, as long as there is room."""
-        chosen: dict[Key, _Line] = {}
+        chosen: dict[Key, _LineAccesses] = {}
         gain = {key: sum(self._cost(u) for u, _ in line.uses) / line.length for key, line in lines.items()}
         for key, line in sorted(lines.items(), key=lambda pair: -gain[pair[0]]):
             size = line.length * self.lanes.width * line.array.dtype.itemsize
@@ -250,7 +251,7 @@ class _Strip:
                 chosen[key] = line
         return {key: line for key, line in lines.items() if key in chosen}
 
-    def _widened(self, block: Block, lines: dict[Key, _Line]) -> dict[Key, _Line]:
+    def _widened(self, block: Block, lines: dict[Key, _LineAccesses]) -> dict[Key, _LineAccesses]:
         """The lines with all of the vectors that they begin and end in, as long as there is room.
 
         Whole vectors turn at once, and none lies in two lines of the cache. What is loaded beyond the ends is stored as
@@ -266,7 +267,7 @@ class _Strip:
                 self.room -= more
         return lines
 
-    def _cost(self, use: _Use) -> int:
+    def _cost(self, use: _LineUse) -> int:
         """Scattered accesses, in vectors of lanes."""
         array = self.work.arrays[use.array]
         steps = [stride(array, use.index, r.var) for r in use.stmt.domain]
@@ -274,7 +275,7 @@ class _Strip:
             return 0
         return (use.read + use.written) * prod(r.trips or 1 for r in use.inner if not self.lanes.counts(r))
 
-    def _with(self, block: Block, lines: dict[Key, _Line]) -> tuple[Block, Block, Block]:
+    def _with(self, block: Block, lines: dict[Key, _LineAccesses]) -> tuple[Block, Block, Block]:
         """What comes before the block, the block with lines, and what comes after it."""
         before: list[Stmt] = []
         after: list[Stmt] = []
@@ -290,7 +291,7 @@ class _Strip:
                 after.append(self._copy(line, rest, load=False))
         return tuple(before), tuple(_moved(s, lines, self.lanes) for s in block), tuple(after)
 
-    def _copy(self, line: _Line, rest: Index, load: bool) -> Map:
+    def _copy(self, line: _LineAccesses, rest: Index, load: bool) -> Map:
         taken = {s for i in (*rest, self.lanes.start) for s in i.symbols}
         k = variable("c", taken)
         j = variable("c", {*taken, k})
@@ -305,7 +306,7 @@ class _Strip:
             return Map(ranges, (Store(line.name, here, Load(line.array.name, tuple(there), dtype)),))
         return Map(ranges, (Store(line.array.name, tuple(there), Load(line.name, here, dtype)),))
 
-    def _seen_before(self, block: Block, line: _Line) -> bool:
+    def _seen_before(self, block: Block, line: _LineAccesses) -> bool:
         """Whether somebody may look at an element before the block has assigned it, be it the copy back."""
         first = end = line.first
         for stmt in block:
@@ -318,7 +319,7 @@ class _Strip:
                     first, end = min(first, place.first), max(end, place.last + 1)
         return end <= line.last
 
-    def _fills(self, use: _Use, line: _Line) -> bool:
+    def _fills(self, use: _LineUse, line: _LineAccesses) -> bool:
         """Whether a map assigns all elements from its first to its last position."""
         i = use.index[line.position]
         plain = isinstance(use.part, Store) and use.written and use.part.op is None
@@ -341,7 +342,7 @@ def _barred(block: Block) -> set[str]:
     return found
 
 
-def _uses(block: Block, loops: tuple[Range, ...]) -> Iterator[_Use]:
+def _uses(block: Block, loops: tuple[Range, ...]) -> Iterator[_LineUse]:
     """Every access of the maps of a block, those inside loops included."""
     for stmt in block:
         if isinstance(stmt, Loop):
@@ -350,12 +351,12 @@ def _uses(block: Block, loops: tuple[Range, ...]) -> Iterator[_Use]:
             inner = (*loops, *stmt.domain)
             for part in stmt.body:
                 for n in dict.fromkeys(loads(part.expr)):
-                    yield _Use(n.array, n.index, inner, stmt, part, True, False)
+                    yield _LineUse(n.array, n.index, inner, stmt, part, True, False)
                 if isinstance(part, Store):
-                    yield _Use(part.array, part.index, inner, stmt, part, part.op is not None, True)
+                    yield _LineUse(part.array, part.index, inner, stmt, part, part.op is not None, True)
 
 
-def _moved(stmt: Stmt, lines: Mapping[Key, _Line], lanes: _Lanes) -> Stmt:
+def _moved(stmt: Stmt, lines: Mapping[Key, _LineAccesses], lanes: _Lanes) -> Stmt:
     """The statement with lines in place of the arrays they are of."""
     if not isinstance(stmt, Map):
         return with_children(stmt, [tuple(_moved(s, lines, lanes) for s in b) for b in children(stmt)])

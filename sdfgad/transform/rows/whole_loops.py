@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
-from sdfgad.analysis.access import interval_env
-from sdfgad.analysis.rows import touches
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.analysis.loops.rows import touches
 from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import children, statements, writes

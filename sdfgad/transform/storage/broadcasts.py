@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from sdfgad.analysis.cover import fills
+from sdfgad.analysis.elements.cover import fills
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, loads, map_indices, rewrite, symbols_of, walk
 from sdfgad.ir.index import Ix, ix
@@ -36,13 +36,13 @@ def propagate_broadcasts(program: Program) -> Program:
     A sum over products of arrays in three or more variables keeps its operands where no sum gets smaller: it may be a
     product of matrices.
     """
-    work = _Flow(dict(program.arrays))
+    work = _BroadcastFlow(dict(program.arrays))
     body = work.block(program.body)
     return program.but(body=body, arrays=work.arrays)
 
 
 @dataclass
-class _Flow:
+class _BroadcastFlow:
     """A walk in program order. known: array -> its element (axis(0), axis(1), ...) as an expression.
 
     counters: variables of the loops around, which known values may name.

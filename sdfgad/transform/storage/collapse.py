@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from sdfgad.analysis.access import Access, interval_env, reads_of, sites
-from sdfgad.analysis.rows import distance
+from sdfgad.analysis.elements.access import Access, interval_env, reads_of, sites
+from sdfgad.analysis.loops.rows import distance
 from sdfgad.ir.expr import Index, loads, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Map, Program, Stmt, Store

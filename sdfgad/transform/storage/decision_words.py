@@ -40,7 +40,7 @@ def widen_decisions(program: Program, least: int | None = None) -> Program:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _WordPlan:
     """Dimension `dim` of a record of `bits` bits counts its rows, of which `rows` share a number of type `dtype`."""
 
     array: Array
@@ -62,7 +62,7 @@ def _is_record(array: Array, least: int) -> bool:
     return array.dtype == _BYTE and array.role == "transient" and array.packing is None and array.bytes >= least
 
 
-def _plan(program: Program, array: Array) -> _Plan | None:
+def _plan(program: Program, array: Array) -> _WordPlan | None:
     """How to share numbers, when all that touches the record can do so."""
     users = [s for s in statements(program.body) if array.name in reads(s) | writes(s)]
     made = [s for s in users if array.name in writes(s)]
@@ -79,7 +79,7 @@ def _plan(program: Program, array: Array) -> _Plan | None:
     if dim is None or dtype is None or not all(s is writer or _looks_at_bits(s, array.name, bits) for s in users):
         return None
     rows = _rows(array.shape[dim], 8 * dtype.itemsize // bits)
-    plan = _Plan(array, dim, bits, rows, dtype)
+    plan = _WordPlan(array, dim, bits, rows, dtype)
     return plan if rows >= thresholds().rows_per_word and plan.words * dtype.itemsize <= plan.extent else None
 
 
@@ -169,7 +169,7 @@ def _rows(extent: int, most: int) -> int:
     return even or -(-extent // -(-extent // most))
 
 
-def _widened(program: Program, plan: _Plan) -> Program:
+def _widened(program: Program, plan: _WordPlan) -> Program:
     name, shape = plan.array.name, list(plan.array.shape)
     shape[plan.dim] = plan.words
     wide = replace(plan.array, shape=tuple(shape), dtype=plan.dtype)
@@ -177,7 +177,7 @@ def _widened(program: Program, plan: _Plan) -> Program:
     return program.but(body=body, arrays={**program.arrays, name: wide})
 
 
-def _grouped(stmt: Stmt, plan: _Plan) -> Iterator[Stmt]:
+def _grouped(stmt: Stmt, plan: _WordPlan) -> Iterator[Stmt]:
     """A map over whole groups of rows, and one over the rest."""
     row = _row(stmt, plan.array, plan.dim)
     if not isinstance(stmt, Map) or row is None:
@@ -193,7 +193,7 @@ def _grouped(stmt: Stmt, plan: _Plan) -> Iterator[Stmt]:
         yield _of_groups(stmt, plan, row, (Range(slot, ix(0), ix(left)),), ix(whole))
 
 
-def _cleared(stmt: Map, plan: _Plan, row: Range, groups: Range) -> Map:
+def _cleared(stmt: Map, plan: _WordPlan, row: Range, groups: Range) -> Map:
     """All numbers that a map records in, as zeros."""
     store = _only_store(stmt, plan.array.name)
     if store is None:
@@ -203,7 +203,7 @@ def _cleared(stmt: Map, plan: _Plan, row: Range, groups: Range) -> Map:
     return Map(domain, (Store(store.array, at, algebra.zero(plan.dtype)),), stmt.source)
 
 
-def _of_groups(stmt: Map, plan: _Plan, row: Range, ranges: tuple[Range, ...], group: Ix) -> Map:
+def _of_groups(stmt: Map, plan: _WordPlan, row: Range, ranges: tuple[Range, ...], group: Ix) -> Map:
     """The part of a map that belongs to some groups; the last of `ranges` counts the rows of each."""
     shift = Index(ix(ranges[-1].var) * plan.bits, plan.dtype)
     number = {row.var: row.start + group * plan.rows + ix(ranges[-1].var)}
@@ -212,7 +212,7 @@ def _of_groups(stmt: Map, plan: _Plan, row: Range, ranges: tuple[Range, ...], gr
     return Map(domain, tuple(body), stmt.source)
 
 
-def _part(part: Let | Store, plan: _Plan, group: Ix, shift: Expr, number: Mapping[str, Ix]) -> Let | Store:
+def _part(part: Let | Store, plan: _WordPlan, group: Ix, shift: Expr, number: Mapping[str, Ix]) -> Let | Store:
     def shifted(n: int) -> Expr:
         return Call("shl", (algebra.number(n, plan.dtype), shift), plan.dtype) if n else algebra.zero(plan.dtype)
 

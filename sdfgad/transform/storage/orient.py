@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sdfgad.analysis.rows import points, stride, touched, touches, trips
-from sdfgad.analysis.sweeps import looked_into
+from sdfgad.analysis.loops.rows import points, stride, touched, touches, trips
+from sdfgad.analysis.loops.sweeps import looked_into
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import children, map_accesses, reads, rebuild, statements, writes

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from sdfgad.analysis.access import Access, Site, reads_of, run_range, writes_of
-from sdfgad.analysis.polyhedron import Row, System, shadow
-from sdfgad.analysis.touched import touched
+from sdfgad.analysis.elements.access import Access, Site, reads_of, run_range, writes_of
+from sdfgad.analysis.elements.polyhedron import Row, System, shadow
+from sdfgad.analysis.elements.touched import touched
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import Packing, axis
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, Range, Stmt, While

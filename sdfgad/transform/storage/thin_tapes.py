@@ -27,7 +27,7 @@ class _Recorded:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _RecordPair:
     """A record and the map that reads it in the loop `back`; `again`: the update in the terms of that map."""
 
     made: _Recorded
@@ -137,7 +137,7 @@ def _stays(program: Program, place: int, at: int, made: _Recorded, load: Load) -
     return not stores or any(all(p.index[d] == ix(loop.range.var) for p in stores) for d in counted)
 
 
-def _pair(program: Program, made: _Recorded) -> _Pair | None:
+def _pair(program: Program, made: _Recorded) -> _RecordPair | None:
     """With the one map that reads the record, in a loop that goes back over the same iterations."""
     tape, r = made.record.array, made.ahead.range
     readers = [s for s in program.body if tape in all_reads((s,))]
@@ -155,7 +155,7 @@ def _pair(program: Program, made: _Recorded) -> _Pair | None:
         return None
     record, again = there.body[0], there.body[1]
     good = _adds_only(reader, Load(tape, record.index, record.expr.dtype))
-    return _Pair(made, back, reader, again) if good else None
+    return _RecordPair(made, back, reader, again) if good else None
 
 
 def _adds_only(reader: Map, record: Load) -> bool:
@@ -179,7 +179,7 @@ def _depends(node: Expr, tape: str, tainted: set[str]) -> bool:
                for n in walk(node))
 
 
-def _thinned(program: Program, pair: _Pair) -> Program:
+def _thinned(program: Program, pair: _RecordPair) -> Program:
     made, var = pair.made, pair.back.range.var
     bare = replace(made.stmt, body=(made.update,))
     ahead = _branch(made.ahead, made.ahead.range.start, made.stmt, bare)
@@ -187,7 +187,7 @@ def _thinned(program: Program, pair: _Pair) -> Program:
     return program.but(body=tuple(ahead if s is made.ahead else back if s is pair.back else s for s in program.body))
 
 
-def _from_before(pair: _Pair, var: str) -> Map:
+def _from_before(pair: _RecordPair, var: str) -> Map:
     """The reading map, with the record before, updated, in place of its own."""
     def earlier(i: Ix) -> Ix:
         return i.subs({var: ix(var) - 1})

@@ -11,7 +11,7 @@ from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, map_indices, re
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, reads, within
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def sum_directly(program: Program) -> Program:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sdfgad.analysis.exchange import Exchange, Kind
+from sdfgad.analysis.loops.exchange import Exchange, Kind
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
@@ -53,7 +53,7 @@ def pair_by_distance(program: Program, long_row: int | None = None) -> Program:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _PairMap:
     """A map over pairs i < j that does one thing per pair.
 
     age: how often what it reads was written before in its block, or what it adds to was looked at or written anew.
@@ -121,12 +121,12 @@ def _above_diagonal(stmt: Stmt, long_row: int) -> bool:
         first.step == second.step == 1 and second.start == ix(first.var) + 1 and second.stop == first.stop
 
 
-def _pair(block: list[Stmt], place: int, stmt: Map) -> _Pair:
+def _pair(block: list[Stmt], place: int, stmt: Map) -> _PairMap:
     store = stmt.body[0]
     if not isinstance(store, Store):
         raise TypeError(f"{store!r} is no store")
     read = expr_reads(store.expr)
-    return _Pair(stmt, store, sum(not read.isdisjoint(all_writes((s,))) or not _only_adds(s, store.array)
+    return _PairMap(stmt, store, sum(not read.isdisjoint(all_writes((s,))) or not _only_adds(s, store.array)
                                   for s in block[:place]))
 
 
@@ -161,7 +161,7 @@ def _by_distance(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, 
     pairs = {k: _pair(block, k, s) for k, s in enumerate(block) if isinstance(s, Map) and _above_diagonal(s, long_row)}
     for count in dict.fromkeys(p.stmt.domain[0].trips for p in pairs.values()):
         alike = _fitting({k: p for k, p in pairs.items() if p.stmt.domain[0].trips == count}, users)
-        rows = _Rows(count or 0, dict(arrays))
+        rows = _DistanceRows(count or 0, dict(arrays))
         made = rows.placed(block, alike)
         if alike and rows.bytes <= thresholds().pair_lines:
             arrays.update(rows.arrays)
@@ -169,7 +169,7 @@ def _by_distance(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, 
     return tuple(block)
 
 
-def _fitting(pairs: Mapping[int, _Pair], users: Mapping[str, int]) -> dict[int, _Pair]:
+def _fitting(pairs: Mapping[int, _PairMap], users: Mapping[str, int]) -> dict[int, _PairMap]:
     """Those that can take their pairs in any order, either way round; none when nothing is left to add up."""
     fit = dict(pairs)
     while True:
@@ -182,7 +182,7 @@ def _fitting(pairs: Mapping[int, _Pair], users: Mapping[str, int]) -> dict[int, 
         fit = left
 
 
-def _kinds(pairs: Mapping[int, _Pair], users: Mapping[str, int]) -> dict[str, Kind]:
+def _kinds(pairs: Mapping[int, _PairMap], users: Mapping[str, int]) -> dict[str, Kind]:
     """What becomes of each matrix when bodies change places, for those that nobody but these maps reads, later on."""
     known: dict[str, Kind] = {}
     for place, pair in pairs.items():
@@ -194,7 +194,7 @@ def _kinds(pairs: Mapping[int, _Pair], users: Mapping[str, int]) -> dict[str, Ki
     return known
 
 
-def _adds_both_ways(pair: _Pair, known: Mapping[str, Kind], terms: Mapping[tuple[int, Store], int]) -> bool:
+def _adds_both_ways(pair: _PairMap, known: Mapping[str, Kind], terms: Mapping[tuple[int, Store], int]) -> bool:
     """Whether a sum is the same with its bodies exchanged, or another one adds what it would add then."""
     exchange, store = pair.exchange(known), pair.store
     if store.op != "+" or not exchange.steady(store.expr):
@@ -206,7 +206,7 @@ def _adds_both_ways(pair: _Pair, known: Mapping[str, Kind], terms: Mapping[tuple
 
 
 @dataclass
-class _Rows:
+class _DistanceRows:
     """Maps over pairs as maps over distances and bodies; `arrays` are those of the program, and new ones.
 
     lines: per array and index, with k for the body, its elements behind each other, far ones twice. late: what sums of
@@ -220,7 +220,7 @@ class _Rows:
     matrices: dict[str, str] = field(default_factory=dict)
     late: list[Map] = field(default_factory=list)
 
-    def placed(self, block: list[Stmt], pairs: Mapping[int, _Pair]) -> Block:
+    def placed(self, block: list[Stmt], pairs: Mapping[int, _PairMap]) -> Block:
         """The block with `pairs` in rows. Late sums stay together until something needs them."""
         done: list[Stmt] = []
         for k, stmt in enumerate(block):
@@ -231,7 +231,7 @@ class _Rows:
             self._forget(all_writes((stmt,)))
         return (*done, *self._taken())
 
-    def _waits_for_late(self, stmt: Stmt, pair: _Pair | None) -> bool:
+    def _waits_for_late(self, stmt: Stmt, pair: _PairMap | None) -> bool:
         """Whether a statement touches what late sums add to; a sum may come before them unless it reads the array."""
         if pair is None:
             return any(conflicts(s, stmt) for s in self.late)
@@ -246,7 +246,7 @@ class _Rows:
     def _forget(self, written: set[str]) -> None:
         self.lines = {key: name for key, name in self.lines.items() if key[0] not in written}
 
-    def _in_rows(self, pair: _Pair) -> Iterator[Stmt]:
+    def _in_rows(self, pair: _PairMap) -> Iterator[Stmt]:
         """The map in rows, and before it the lines that it is the first to read."""
         made: list[Map] = []
         expr = rewrite(pair.store.expr, lambda n: self._read(n, pair, made) if isinstance(n, Load) else None)
@@ -260,14 +260,14 @@ class _Rows:
         yield from made
         yield replace(pair.stmt, domain=self._domain(pair), body=(store,))
 
-    def _domain(self, pair: _Pair) -> tuple[Range, Range]:
+    def _domain(self, pair: _PairMap) -> tuple[Range, Range]:
         """Distances less one, and first bodies; half of those where the distance is half of the way round."""
         half, stop = self.count // 2, ix(self.count)
         if self.count % 2 == 0:
             stop = stop - (ix(pair.second) + 1) // half * half
         return Range(pair.second, ix(0), ix(half)), Range(pair.first, ix(0), stop)
 
-    def _read(self, node: Load, pair: _Pair, made: list[Map]) -> Expr | None:
+    def _read(self, node: Load, pair: _PairMap, made: list[Map]) -> Expr | None:
         if node.array in self.matrices:
             return Load(self.matrices[node.array], (ix(pair.second), ix(pair.first)), node.dtype)
         body = pair.body_of(node.index)
@@ -277,7 +277,7 @@ class _Rows:
         place = ix(pair.first) + pair.second + 1 if far else body
         return Load(self._line(node, pair, far, made), (place,), node.dtype)
 
-    def _line(self, node: Load, pair: _Pair, far: bool, made: list[Map]) -> str:
+    def _line(self, node: Load, pair: _PairMap, far: bool, made: list[Map]) -> str:
         index = tuple(i.subs({pair.first: ix(_BODY), pair.second: ix(_BODY)}) for i in node.index)
         key = (node.array, far, index)
         if key not in self.lines:
@@ -288,7 +288,7 @@ class _Rows:
             made.append(Map(around if far else around[1:], (store,), pair.stmt.source))
         return self.lines[key]
 
-    def _behind(self, store: Store, pair: _Pair, made: list[Map]) -> Store:
+    def _behind(self, store: Store, pair: _PairMap, made: list[Map]) -> Store:
         """A sum of second bodies in a line of its own, which goes on behind the last body with the first one."""
         length, dtype = self.count + self.count // 2, self.arrays[store.array].dtype
         name = self._another(f"{store.array}_behind", length, dtype)

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.dependence import clash, edges
-from sdfgad.analysis.region import region_of
+from sdfgad.analysis.elements.dependence import clash, edges
+from sdfgad.analysis.elements.region import region_of
 from sdfgad.ir.program import Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, rename_symbols, with_children
 from sdfgad.thresholds import thresholds

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sdfgad.ir.expr import Load, walk
 from sdfgad.ir.program import Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, conflicts, in_terms_of, with_children
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def join_sums(program: Program) -> Program:

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sdfgad.analysis.rows import other_slice, points, touches
+from sdfgad.analysis.loops.rows import other_slice, points, touches
 from sdfgad.ir.expr import Expr, Local, loads
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import all_writes, children, conflicts, in_terms_of, with_children
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 _NAME = "added"
 

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from sdfgad.analysis.access import always_inside, interval_env
+from sdfgad.analysis.elements.access import always_inside, interval_env
 from sdfgad.ir.expr import Expr, loads, symbols_of
 from sdfgad.ir.index import Bounds, ix
 from sdfgad.ir.program import Array, Map, Range, Store
 
 
 @dataclass(frozen=True)
-class Nest:
+class SumNest:
     """Sums for every point of `kept` (numbers as bounds), added up over `summing`, then to the target over `last`."""
 
     kept: tuple[Range, ...]
@@ -21,7 +21,7 @@ class Nest:
 
 
 def smaller_nest(stmt: Map, store: Store, inside: Iterable[Expr], outside: Iterable[Expr],
-                 arrays: Mapping[str, Array]) -> Nest | None:
+                 arrays: Mapping[str, Array]) -> SumNest | None:
     """How `target += outside * inside` is added up when what is `inside` lacks a variable of the target, else None.
 
     `outside`: factors that lack the variables summed over.
@@ -35,7 +35,7 @@ def smaller_nest(stmt: Map, store: Store, inside: Iterable[Expr], outside: Itera
     largest = max(prod(arrays[n].shape) for n in (store.array, *(a.array for e in inside for a in loads(e))))
     if kept is None or last is None or prod(r.trips or 0 for r in kept) > largest:
         return None
-    return Nest(kept, _summing(needed, target, stmt), last)
+    return SumNest(kept, _summing(needed, target, stmt), last)
 
 
 def _bounding(r: Range) -> frozenset[str]:

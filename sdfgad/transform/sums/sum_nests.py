@@ -11,8 +11,8 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, Store, View
 from sdfgad.ir.walk import children, expr_reads, reads, statements, with_children, writes
 from sdfgad.names import variables
-from sdfgad.transform.normal.spelling import accumulating, only_store
 from sdfgad.transform.products.factorise import Sum, factorised
+from sdfgad.transform.spelling import accumulating, only_store
 
 Ranges = tuple[Range, ...]
 Factors = tuple[Expr, ...]

@@ -11,7 +11,7 @@ from sdfgad.ir.walk import conflicts, expr_reads, rebuild_blocks, rename_symbols
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.clearing.clearings import Box, common, size, stored_box
 from sdfgad.transform.clearing.stale import without
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def sum_pieces(program: Program) -> Program:
@@ -27,7 +27,7 @@ def sum_pieces(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _BoxSum:
     """A map that does nothing but write, or add to, each element of a box once, without a look at the array."""
 
     stmt: Map
@@ -54,15 +54,15 @@ def _block(work: list[Stmt]) -> Block:
     return tuple(s for k, s in enumerate(work) if k not in gone)
 
 
-def _sum(stmt: Map) -> _Sum | None:
+def _sum(stmt: Map) -> _BoxSum | None:
     store = only_store(stmt)
     if store is None or store.op not in (None, "+") or not store.index or store.expr.dtype.kind not in "fc":
         return None
     box = stored_box(stmt, store)
-    return None if box is None or store.array in expr_reads(store.expr) else _Sum(stmt, store, box)
+    return None if box is None or store.array in expr_reads(store.expr) else _BoxSum(stmt, store, box)
 
 
-def _plain(whole: _Sum) -> bool:
+def _plain(whole: _BoxSum) -> bool:
     """Whether each dimension is counted through by one variable upwards, or is a number."""
     names = {r.var for r in whole.stmt.domain}
     found = [names & i.symbols for i in whole.store.index]
@@ -71,7 +71,7 @@ def _plain(whole: _Sum) -> bool:
         all(r.step == 1 for r in whole.stmt.domain)
 
 
-def _pieces(work: Sequence[Stmt], sums: Mapping[int, _Sum], k: int, places: Sequence[int]) -> list[int]:
+def _pieces(work: Sequence[Stmt], sums: Mapping[int, _BoxSum], k: int, places: Sequence[int]) -> list[int]:
     """The places of sums that make up a box between them, from the nearest to the last; none if something is left."""
     whole = sums[k]
     found: list[int] = []
@@ -92,7 +92,7 @@ def _pieces(work: Sequence[Stmt], sums: Mapping[int, _Sum], k: int, places: Sequ
     return []
 
 
-def _fits(piece: _Sum, whole: _Sum) -> bool:
+def _fits(piece: _BoxSum, whole: _BoxSum) -> bool:
     """Whether a sum is one into a part of a box, and both run through its elements in the same order."""
     if piece.store.array != whole.store.array or piece.store.expr.dtype != whole.store.expr.dtype or \
             common(piece.box, whole.box) != piece.box:
@@ -101,12 +101,12 @@ def _fits(piece: _Sum, whole: _Sum) -> bool:
     return order == [d for d in _order(whole) if d in order]
 
 
-def _order(sum_: _Sum) -> list[int]:
+def _order(sum_: _BoxSum) -> list[int]:
     """The dimensions of the target, those of the outer variables first."""
     return [d for r in sum_.stmt.domain for d, i in enumerate(sum_.store.index) if r.var in i.symbols]
 
 
-def _with(piece: _Sum, whole: _Sum, op: str | None) -> _Sum:
+def _with(piece: _BoxSum, whole: _BoxSum, op: str | None) -> _BoxSum:
     """The part with what is added to the whole box there."""
     places: dict[str, Ix] = {}
     for here, there in zip(piece.store.index, whole.store.index, strict=True):

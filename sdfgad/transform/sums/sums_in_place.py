@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, range_elems, reads, statements, with_children
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.temporaries import Scope, settle_sums
+from sdfgad.transform.normal.temporaries import LoopScope, settle_sums
 
 
 def sum_in_place(program: Program) -> Program:
@@ -16,13 +16,13 @@ def sum_in_place(program: Program) -> Program:
 
     For loops that stay loops, of which each iteration makes the temporary afresh.
     """
-    work = _Work(program, program.live_out, Counter(n for s in statements(program.body) for n in reads(s)))
+    work = _InPlace(program, program.live_out, Counter(n for s in statements(program.body) for n in reads(s)))
     body = work.block(program.body, ())
     return program if body == program.body else work.program(body)
 
 
 @dataclass(frozen=True)
-class _Work:
+class _InPlace:
     before: Program
     seen: frozenset[str]
     readers: Counter[str]
@@ -47,7 +47,7 @@ class _Work:
         maps = [s for s in stmt.body if isinstance(s, Map)]
         if not len(stmt.body) == len(maps) <= thresholds().summed_statements or stmt.until is not None:
             return stmt
-        scope = Scope(self.before.arrays, self._private(stmt), path)
+        scope = LoopScope(self.before.arrays, self._private(stmt), path)
         return replace(stmt, body=tuple(settle_sums(maps, scope)))
 
     def _private(self, stmt: Loop) -> frozenset[str]:

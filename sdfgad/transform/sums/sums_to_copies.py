@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sdfgad.analysis.cover import is_pointwise
+from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load, index_elems, loads, rewrite
 from sdfgad.ir.index import ix
@@ -24,7 +24,7 @@ def sum_to_copies(program: Program) -> Program:
     For loops that do nothing else, where nobody looks at the sums in v, a transient, before they are replaced: the
     array is read once and never written. Every element of both belongs to one point of one iteration.
     """
-    work = _Work(program.arrays, program.live_out)
+    work = _ToCopies(program.arrays, program.live_out)
     body = work.block(program.body, None)
     return program.but(body=body) if body != program.body else program
 
@@ -99,7 +99,7 @@ def _alone(chain: _Chain) -> bool:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _ToCopies:
     arrays: Mapping[str, Array]
     keep: frozenset[str]
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sdfgad.analysis.exchange import Exchange, Kind
+from sdfgad.analysis.loops.exchange import Exchange, Kind
 from sdfgad.ir.expr import Call, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store

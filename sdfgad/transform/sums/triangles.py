@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sdfgad.analysis.access import interval_env
+from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir.expr import Call, Const, Expr, Index, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store

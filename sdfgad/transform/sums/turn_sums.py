@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from sdfgad.analysis.rows import stride, touches
-from sdfgad.analysis.turned import may_turn, turned
+from sdfgad.analysis.loops.rows import stride, touches
+from sdfgad.analysis.loops.turned import may_turn, turned
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, with_children
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.spelling import only_store
+from sdfgad.transform.spelling import only_store
 
 
 def turn_sums(program: Program) -> Program:

@@ -1,0 +1,1 @@
+"""Which elements of arrays are touched, and whether they can be the same ones."""

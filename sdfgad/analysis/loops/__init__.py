@@ -1,0 +1,1 @@
+"""What iterations of a loop hand on, and in which other order they may run."""

@@ -1,0 +1,1 @@
+"""What a reverse sweep needs, and what gives it back."""

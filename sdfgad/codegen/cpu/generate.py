@@ -1,0 +1,85 @@
+"""The C++ source of a lowered program: DaCe's generated code and a uniform entry point around it."""
+from __future__ import annotations
+
+from sdfgad.codegen.build import FIRST_FAILURE, REAL
+from sdfgad.codegen.cpp import TAPES, container
+from sdfgad.codegen.cpu.lower import Lowered
+from sdfgad.codegen.cpu.text.outline import outline
+from sdfgad.codegen.dace_text import APART, OWN_HEADER, frame_text, members, placed
+
+_ENTRY = """
+extern "C" int sg_ask(int threads);
+extern "C" void *sg_open() {{ return __dace_init_{name}(); }}
+extern "C" void sg_close(void *handle) {{ __dace_exit_{name}(static_cast<{state} *>(handle)); }}
+extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
+    {state} *state = static_cast<{state} *>(handle);
+    const int before = sg_ask(threads);
+    state->sg_memory.begin();
+    char *room = static_cast<char *>(args[{room}]);
+    state->sg_arena.place(room);
+    state->sg_tapes.begin(limit, room + {bytes}, reinterpret_cast<intptr_t>(args[{room} + 1]) - {bytes});
+    sg::Charge arena(state->sg_memory, {bytes}), stacks(state->sg_memory, {stack});
+    uint64_t tapes[1] = {{uint64_t(reinterpret_cast<uintptr_t>(&state->sg_tapes))}};
+    (void)tapes;
+    {pool}
+    int status = 0;
+    try {{
+        __program_{name}(state{arguments});
+    }} catch (const sg::Overflow &) {{
+        status = 1;
+    }} catch (const sg::Singular &) {{
+        status = 2;
+    }} catch (const std::bad_alloc &) {{
+        status = 3;
+    }} catch (const sg::Unconverged &) {{
+        status = 5;
+    }} catch (const sg::Damaged &damaged) {{
+        status = 4;
+        state->sg_damaged = damaged.what;
+    }} catch (const sg::Failed &failed) {{
+        status = {first_failure} + failed.which;
+    }}
+    sg_ask(before);
+    state->sg_tapes.end();
+    args[{room} + 2] = reinterpret_cast<void *>({bytes} + state->sg_tapes.wanted());
+    return status;
+}}
+extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
+extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.needed(); }}
+extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
+extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
+"""
+_MEMBERS = """    sg::Memory sg_memory;
+    sg::Tapes sg_tapes{{sg_memory, {tapes}}};
+    const char *sg_damaged = nullptr;
+    sg::Arena sg_arena;
+"""
+
+
+def source(lowered: Lowered) -> str:
+    """Everything the compiler needs, in one text."""
+    state = members(_state(lowered), _MEMBERS.format(tapes=len(lowered.tapes)))
+    places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
+    code = placed(state.made(APART.made(OWN_HEADER.made(frame_text(lowered.sdfg)))), places)
+    code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
+    real = not (lowered.uses_blas or "dace::complex" in code)
+    return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)
+
+
+def _state(lowered: Lowered) -> str:
+    """The type of what a handle points at."""
+    return f"{lowered.sdfg.name}_state_t"
+
+
+def _entry(lowered: Lowered) -> str:
+    position = {container(name): k for k, name in enumerate(lowered.arguments)}
+    passed = []
+    for name, desc in lowered.sdfg.arglist().items():
+        kind = desc.dtype.ctype
+        passed.append("tapes" if name == container(TAPES) else f"static_cast<{kind} *>(args[{position[name]}])")
+    arguments = "".join(f", {text}" for text in passed)
+    pool = "sg::BlasThreads pool(1);" if lowered.uses_blas else ""
+    stack = f"omp_get_max_threads() * int64_t({lowered.thread_bytes})"
+    return _ENTRY.format(pool=pool, name=lowered.sdfg.name, state=_state(lowered), arguments=arguments, stack=stack,
+                         room=len(lowered.arguments), bytes=f"int64_t({lowered.arena.bytes})",
+                         first_failure=FIRST_FAILURE)

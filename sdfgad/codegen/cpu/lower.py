@@ -1,0 +1,280 @@
+"""Programs as SDFGs: kernels become maps, sequential pieces become tasklets, control flow becomes regions.
+
+Containers of the SDFG are the program's containers under the prefix `v_`. Nothing is assumed to be zero at the start.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import dace
+from dace import dtypes
+from dace.properties import CodeBlock
+from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+
+from sdfgad.codegen.cpp import (
+    TAPES,
+    Frame,
+    Writer,
+    container,
+    identifier,
+    pointer,
+    symbol,
+    tape_number,
+)
+from sdfgad.codegen.cpu.arena import Arena
+from sdfgad.codegen.cpu.footprint import footprint_of, scheduled
+from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
+from sdfgad.codegen.cpu.order.reciprocals import Reciprocals
+from sdfgad.codegen.cpu.text.libraries import BLAS_OPS, DECOMPOSITIONS
+from sdfgad.codegen.cpu.text.own_elements import checked
+from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, group_names, kernel_names
+from sdfgad.codegen.cpu.text.scalars import lasting_scalars
+from sdfgad.codegen.cpu.text.statements import declare_tapes
+from sdfgad.codegen.cpu.text.team_text import emit_team, team_names
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
+from sdfgad.ir.walk import all_writes, statements
+
+_HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
+    ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
+    ("sdfgad_decompositions.h", DECOMPOSITIONS),
+    ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An SDFG with what is needed to build and call it."""
+
+    sdfg: dace.SDFG
+    arguments: tuple[str, ...]
+    """Containers the caller passes: the program's arguments, its results, its constants."""
+    arena: Arena
+    """Where the arrays lie that the caller does not pass."""
+    thread_bytes: int
+    """On the stack of each thread."""
+    uses_blas: bool
+    tapes: tuple[str, ...]
+
+
+def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] = ()) -> Lowered:
+    """The SDFG of a program. `results` are containers the caller passes beside the arguments; what is in those that
+    are `loose` may differ in its last digits."""
+    made = scheduled(program)
+    program, arrays = made.program, made.arrays
+    passed = dict.fromkeys((*program.arguments, *results, *program.constants))
+    items = checked(Reciprocals(program, passed.keys() - set(loose)).items(made.items, Frame(arrays)))
+    lasting = lasting_scalars(items, passed, arrays)
+    tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
+    sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
+    builder = _KernelBuilder(sdfg, Frame(arrays), frozenset(lasting), tapes)
+    builder.declare(passed)
+    builder.sequence(sdfg, items, builder.frame)
+    libs = {s.op for s in statements(program.body) if isinstance(s, Lib)}
+    headers = [f'#include "{h}"' for h, needed in _HEADERS if needed is None or libs & needed]
+    sdfg.append_global_code("\n".join([*headers, *(
+        f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
+    held = footprint_of(made, passed)
+    return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
+
+
+class _KernelBuilder:
+    def __init__(self, sdfg: dace.SDFG, frame: Frame, lasting: frozenset[str], tapes: tuple[str, ...]) -> None:
+        self.sdfg = sdfg
+        self.frame = frame
+        self.lasting = lasting
+        self.tapes = tapes
+        self.count = 0
+
+    def declare(self, passed: Mapping[str, None]) -> None:
+        """Add the containers the caller passes; transients are added where they are first used."""
+        for name in passed:
+            array = self.frame.arrays[name]
+            self.sdfg.add_array(container(name), _shape(array), dtypes.typeclass(array.dtype.type))
+        if self.tapes:
+            self.sdfg.add_array(container(TAPES), (1,), dace.uint64)
+
+    def container(self, name: str) -> str:
+        """The SDFG's container for an array; adds it if it is not there yet."""
+        found, array = container(name), self.frame.arrays.get(name)
+        if array is None or found in self.sdfg.arrays:
+            return found
+        kind = dtypes.typeclass(array.dtype.type)
+        if array.shape:
+            self.sdfg.add_array(found, _shape(array), kind, transient=True,
+                                lifetime=dtypes.AllocationLifetime.Persistent)
+        else:
+            self.sdfg.add_scalar(found, kind, transient=True, lifetime=dtypes.AllocationLifetime.SDFG)
+        return found
+
+    def label(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}_{self.count}"
+
+    def sequence(self, parent: ControlFlowRegion, items: tuple[Item, ...], frame: Frame) -> None:
+        """Add items to a region, one after the other."""
+        previous = parent.add_state(self.label("start"), is_start_block=not parent.nodes())
+        if len(parent.nodes()) > 1:
+            parent.add_edge(parent.nodes()[0], previous, dace.InterstateEdge())
+        for item in items:
+            block, assignments = self.item(parent, item, frame)
+            parent.add_edge(previous, block, dace.InterstateEdge(assignments=assignments))
+            previous = block
+
+    def item(self, parent: ControlFlowRegion, item: Item, frame: Frame) -> tuple[object, dict[str, str]]:
+        if isinstance(item, Group):
+            state = self.state(parent, "group", item.body)
+            self.group(state, item.body, frame)
+            return state, {}
+        if isinstance(item, Kernel):
+            state = self.state(parent, "kernel", item.body)
+            return state, self.kernel(state, item, kernel_frame(frame, item))
+        if item.team:
+            state = self.state(parent, "team", (item.stmt,))
+            self.team(state, item, frame)
+            return state, {}
+        return self.region(parent, item, frame)
+
+    def state(self, parent: ControlFlowRegion, stem: str, body: Block) -> SDFGState:
+        """A state whose nodes point at the user's line; without one DaCe would search Python's stack for each node."""
+        place = next((s.source for s in body if s.source is not None), None)
+        state = parent.add_state(self.label(stem))
+        state.set_default_lineinfo(dtypes.DebugInfo(place.line, place.column, place.line, place.column, place.file)
+                                   if place is not None else dtypes.DebugInfo(0))
+        return state
+
+    def bound(self, value: int | str, assignments: dict[str, str]) -> str:
+        """A number, or a symbol that takes the value of a scalar on the way in."""
+        if isinstance(value, int):
+            return str(value)
+        name = "n_" + identifier(value)
+        assignments[name] = self.container(value)
+        return name
+
+    def region(self, parent: ControlFlowRegion, item: ControlFlow, frame: Frame) -> tuple[object, dict[str, str]]:
+        assignments: dict[str, str] = {}
+        stmt = item.stmt
+        if isinstance(stmt, If):
+            block = ConditionalBlock(self.label("if"))
+            parent.add_node(block)
+            for cond, part in zip((self.truth(item.cond), None), item.parts, strict=True):
+                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+                block.add_branch(CodeBlock(cond) if cond else None, branch)
+                self.sequence(branch, part, frame)
+            return block, assignments
+        if isinstance(stmt, While):
+            loop = LoopRegion(self.label("while"), self.truth(stmt.flag))
+        else:
+            loop = self.counted(stmt, item, assignments)
+            frame = frame.inside([stmt.range])
+        parent.add_node(loop)
+        if isinstance(stmt, Loop) and stmt.until is not None:
+            self.leave(loop, self.truth(stmt.until))
+        self.sequence(loop, item.parts[0], frame)
+        return loop, assignments
+
+    def leave(self, loop: LoopRegion, cond: str) -> None:
+        """Begin the loop's body with `if cond: break`."""
+        test = ConditionalBlock(self.label("until"))
+        loop.add_node(test, is_start_block=True)
+        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+        test.add_branch(CodeBlock(cond), branch)
+        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
+
+    def counted(self, stmt: Loop, item: ControlFlow, assignments: dict[str, str]) -> LoopRegion:
+        var, step = symbol(stmt.range.var), stmt.range.step
+        start, stop = self.bound(item.start, assignments), self.bound(item.stop, assignments)
+        more = f"{var} {'<' if step > 0 else '>'} {stop}"
+        return LoopRegion(self.label("for"), more, var, f"{var} = {start}", f"{var} = {var} + ({step})")
+
+    def truth(self, name: str) -> str:
+        """A bool container as a condition."""
+        found = self.container(name)
+        return found if isinstance(self.sdfg.arrays[found], dace.data.Scalar) else f"{found}[0]"
+
+    def group(self, state: SDFGState, body: Block, frame: Frame) -> None:
+        """One tasklet that runs `body`."""
+        written, writer = all_writes(body), Writer()
+        scalars = self.scalars(written)
+        emit_group(writer, frame, body, scalars)
+        self.tasklet(state, group_names(body, frame, scalars), written, writer)
+
+    def team(self, state: SDFGState, item: ControlFlow, frame: Frame) -> None:
+        """One tasklet that runs a loop with all threads."""
+        written = {n for p in pieces((item,)) for n in all_writes(p.body)}
+        scalars, writer = self.scalars(written), Writer()
+        emit_team(writer, frame, item, scalars)
+        self.tasklet(state, team_names(item, frame, scalars), written, writer)
+
+    def scalars(self, written: set[str]) -> Scalars:
+        """Numbers as a tasklet that writes some of them finds them."""
+        return Scalars(self.lasting, self.tapes, lambda name: self.origin(name, written))
+
+    def kernel(self, state: SDFGState, item: Kernel, frame: Frame) -> dict[str, str]:
+        """A parallel map around one tasklet."""
+        assignments: dict[str, str] = {}
+        writer, written = Writer(), all_writes(item.body)
+        counters = {self.label("m"): x for x in item.extents}
+        emit_point(writer, frame, item, counters, self.scalars(written))
+        ranges = {counter: f"0:{self.bound(x.trips, assignments)}" for counter, x in counters.items()}
+        schedule = dtypes.ScheduleType.CPU_Multicore
+        entry, leave = state.add_map(self.label("map"), ranges, schedule=schedule)
+        if len(ranges) > 1:
+            entry.map.collapse = len(ranges)
+        if item.in_turn:
+            entry.map.omp_schedule, entry.map.omp_chunk_size = dtypes.OMPScheduleType.Static, 1
+        elif item.uneven:
+            entry.map.omp_schedule = dtypes.OMPScheduleType.Dynamic
+        self.tasklet(state, kernel_names(item), written, writer, entry, leave)
+        return assignments
+
+    def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer,
+                entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:
+        """Add a C++ tasklet with a pointer connector for every container in `names`; those on tapes are found there."""
+        taped = names & set(self.tapes)
+        inputs, outputs = sorted(names - written - taped), sorted((names & written) - taped)
+        if taped:
+            (inputs if entry is not None else outputs).append(TAPES)
+            handle = f"uintptr_t({pointer(TAPES)}[0])"
+            writer.lines[:0] = [f"sg::Tapes* {TAPES} = reinterpret_cast<sg::Tapes*>({handle});",
+                                *declare_tapes(taped, self.frame)]
+        for name in (*inputs, *outputs):
+            self.container(name)
+        node = state.add_tasklet(self.label("code"), {pointer(n): self.connector_type(n) for n in inputs},
+                                 {pointer(n): self.pointer_type(n) for n in outputs}, writer.text,
+                                 language=dtypes.Language.CPP)
+        if entry is not None and not inputs:
+            state.add_nedge(entry, node, dace.Memlet())
+        if leave is not None and not outputs:
+            state.add_nedge(node, leave, dace.Memlet())
+        inner, outer = ([x] if x is not None else [] for x in (entry, leave))
+        for name in inputs:
+            state.add_memlet_path(state.add_read(container(name)), *inner, node, dst_conn=pointer(name),
+                                  memlet=self.whole(name))
+        for name in outputs:
+            state.add_memlet_path(node, *outer, state.add_write(container(name)), src_conn=pointer(name),
+                                  memlet=self.whole(name))
+
+    def pointer_type(self, name: str) -> dtypes.pointer:
+        return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)
+
+    def connector_type(self, name: str) -> dtypes.typeclass:
+        """Containers are read through pointers, transient scalars (which live in locals) as values."""
+        desc = self.sdfg.arrays[container(name)]
+        return desc.dtype if isinstance(desc, dace.data.Scalar) else self.pointer_type(name)
+
+    def origin(self, name: str, written: set[str]) -> str:
+        """The value of a zero-dimensional container at the start of a tasklet."""
+        value = isinstance(self.sdfg.arrays[self.container(name)], dace.data.Scalar) and name not in written
+        return pointer(name) if value else f"{pointer(name)}[0]"
+
+    def whole(self, name: str) -> dace.Memlet:
+        found = container(name)
+        if isinstance(self.sdfg.arrays[found], dace.data.Scalar):
+            return dace.Memlet(f"{found}[0]")
+        return dace.Memlet(data=found, subset=", ".join(f"0:{n}" for n in self.sdfg.arrays[found].shape), dynamic=True)
+
+
+def _shape(array: Array) -> tuple[int, ...]:
+    """The shape the SDFG sees: it knows neither scalars that are passed by reference nor empty arrays."""
+    shape = array.shape if array.packing is None else (array.size,)
+    return shape if shape and 0 not in shape else (1,)

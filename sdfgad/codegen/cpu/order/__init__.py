@@ -1,0 +1,1 @@
+"""What runs where and in which order: pieces of a program, which maps go together, which threads they run on."""

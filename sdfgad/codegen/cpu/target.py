@@ -1,0 +1,23 @@
+"""The processor at hand as a target."""
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+
+from sdfgad.checkpoint import roofline
+from sdfgad.codegen.build import Meta
+from sdfgad.codegen.cpu import footprint
+from sdfgad.codegen.target import Code, Target
+from sdfgad.ir.program import Program
+from sdfgad.transform.stages import CLEAN, SCHEDULE
+
+
+def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:
+    """Kernels scheduled for the caches, vectors and threads of this processor."""
+    # What writes code imports dace, which takes longer than loading a stored library.
+    lowered = import_module("sdfgad.codegen.cpu.lower").lower(program, results, loose)
+    text = import_module("sdfgad.codegen.cpu.generate").source(lowered)
+    return Code(text, Meta(program.name, lowered.arguments, lowered.arena.bytes), lowered.uses_blas)
+
+
+CPU = Target("cpu", (CLEAN, SCHEDULE), footprint.held_by, roofline.this_machine, _generate)

@@ -1,0 +1,1 @@
+"""The C++ text of pieces, teams and library operations."""

@@ -1,0 +1,163 @@
+"""C++ text of library operations: calls of the BLAS, LAPACK, sorting and transform routines in `runtime/`."""
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import Frame, Writer, access, index_text, literal, pointer, strides
+from sdfgad.codegen.view_strides import view_strides
+from sdfgad.errors import InvariantError
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Lib, View
+
+BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
+DECOMPOSITIONS = frozenset(("eigh", "svd", "qr"))
+_MEMORY = "__state->sg_memory"
+"""Where routines take their workspaces, in a generated function."""
+
+
+def emit_lib(writer: Writer, frame: Frame, stmt: Lib) -> None:
+    """Write one library call."""
+    emit = _EMITTERS.get(stmt.op)
+    if emit is None:
+        raise InvariantError(f"library operation {stmt.op!r} has no C++ form")
+    writer.line(emit(frame, stmt) + ";")
+
+
+def _start(frame: Frame, view: View) -> str:
+    return f"{pointer(view.array)} + ({index_text(frame, view_strides(frame, view)[1])})"
+
+
+def _operand(frame: Frame, view: View) -> str:
+    """A pointer to a view's first element and its strides, as C++ arguments."""
+    steps, _ = view_strides(frame, view)
+    if any(s is None for s in steps):
+        raise InvariantError(f"a view of {view.array} without fixed strides reached code generation")
+    return ", ".join([_start(frame, view), *map(str, steps)])
+
+
+def _lead(frame: Frame, view: View) -> str:
+    """A pointer to a view whose last axis has unit stride, and the distance of its rows."""
+    steps, _ = view_strides(frame, view)
+    return f"{_start(frame, view)}, {steps[0] if len(steps) == 2 else 1}"
+
+
+def _sizes(frame: Frame, *extents: Ix) -> str:
+    return ", ".join(f"int64_t({index_text(frame, n)})" for n in extents)
+
+
+def _matmul(frame: Frame, stmt: Lib) -> str:
+    (c,), (a, b) = stmt.outs, stmt.ins[:2]
+    add = f"{'true' if stmt.attrs.get('accumulate') else 'false'}, {_scale(frame, stmt)}"
+    if len(a.shape) == len(b.shape) == 2:
+        sizes = _sizes(frame, c.shape[0], c.shape[1], a.shape[1])
+        return f"sg::gemm({_MEMORY}, {sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
+    if len(a.shape) == 2:
+        matrix, vector = _operand(frame, a), _operand(frame, b)
+        return f"sg::gemv({_MEMORY}, {_sizes(frame, *a.shape)}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+    (s0, s1), _ = view_strides(frame, b)
+    matrix, vector = f"{_start(frame, b)}, {s1}, {s0}", _operand(frame, a)
+    return f"sg::gemv({_MEMORY}, {_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+
+
+def _scale(frame: Frame, stmt: Lib) -> str:
+    """What a product is multiplied by: a number, a scalar, or both."""
+    dtype = stmt.outs[0].dtype
+    factors = [literal(stmt.attrs.get("factor", 1), dtype)]
+    return "*".join([*factors, *(access(frame, v.array, v.index) for v in stmt.ins[2:])])
+
+
+def _getrf(frame: Frame, stmt: Lib) -> str:
+    factors, pivots = stmt.outs
+    return f"sg::getrf({_sizes(frame, factors.shape[0])}, {_lead(frame, factors)}, {_start(frame, pivots)})"
+
+
+def _getrs(frame: Frame, stmt: Lib) -> str:
+    (rows,), (factors, pivots) = stmt.outs, stmt.ins
+    count = rows.shape[0] if len(rows.shape) == 2 else ix(1)
+    adjoint = str(bool(stmt.attrs.get("adjoint"))).lower()
+    return (f"sg::getrs({_sizes(frame, factors.shape[0], count)}, {_lead(frame, factors)}, {_start(frame, pivots)}, "
+            f"{_lead(frame, rows)}, {adjoint})")
+
+
+def _getri(frame: Frame, stmt: Lib) -> str:
+    matrix, pivots = stmt.outs
+    size = _sizes(frame, matrix.shape[0])
+    return f"sg::getri({_MEMORY}, {size}, {_lead(frame, matrix)}, {_start(frame, pivots)})"
+
+
+def _potrf(frame: Frame, stmt: Lib) -> str:
+    return f"sg::potrf({_sizes(frame, stmt.outs[0].shape[0])}, {_lead(frame, stmt.outs[0])})"
+
+
+def _potrf_adjoint(frame: Frame, stmt: Lib) -> str:
+    (x,), (factor,) = stmt.outs, stmt.ins
+    return f"sg::potrf_adjoint({_MEMORY}, {_sizes(frame, x.shape[0])}, {_lead(frame, factor)}, {_lead(frame, x)})"
+
+
+def _trsolve(frame: Frame, stmt: Lib) -> str:
+    (x,), (t,) = stmt.outs, stmt.ins
+    columns = x.shape[1] if len(x.shape) == 2 else ix(1)
+    lower, unit = (str(bool(stmt.attrs[n])).lower() for n in ("lower", "unit"))
+    sizes = _sizes(frame, x.shape[0], columns)
+    return f"sg::trsm({sizes}, {_operand(frame, t)}, {lower}, {unit}, {_lead(frame, x)})"
+
+
+def _argsort(frame: Frame, stmt: Lib) -> str:
+    (order,), (values,) = stmt.outs, stmt.ins
+    return f"sg::argsort({_sizes(frame, values.shape[0])}, {_start(frame, values)}, {_start(frame, order)})"
+
+
+def _fft(frame: Frame, stmt: Lib) -> str:
+    (out,), (values,) = stmt.outs, stmt.ins
+    count = values.shape[0] if len(values.shape) == 2 else ix(1)
+    inverse = "true" if stmt.attrs.get("inverse") else "false"
+    sizes = _sizes(frame, count, values.shape[-1])
+    return f"sg::fft({_MEMORY}, {sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
+
+
+def _decomposition(frame: Frame, stmt: Lib) -> str:
+    (out,), (matrix,) = stmt.outs, stmt.ins
+    sizes = _sizes(frame, *(matrix.shape[:1] if stmt.op == "eigh" else matrix.shape))
+    return f"sg::{stmt.op}({_MEMORY}, {sizes}, {_lead(frame, matrix)}, {_lead(frame, out)})"
+
+
+def _block(frame: Frame, view: View) -> str:
+    """The address of a view whose elements lie one after the other."""
+    steps, _ = view_strides(frame, view)
+    if steps != strides(_numbers(view)):
+        raise InvariantError(f"a view of {view.array} that is not in one piece reached code generation")
+    return f"&{access(frame, view.array, view.at((ix(0),) * len(view.shape)))}"
+
+
+def _numbers(view: View) -> tuple[int, ...]:
+    return tuple(n.const or 0 for n in view.shape)
+
+
+def _bytes(view: View) -> str:
+    return f"int64_t({math.prod(_numbers(view)) * view.dtype.itemsize})"
+
+
+def _seal(frame: Frame, stmt: Lib) -> str:
+    (slot, total), (state,) = stmt.outs, stmt.ins
+    seal = access(frame, total.array, total.index)
+    return f"sg::seal({_bytes(state)}, {_block(frame, state)}, {_block(frame, slot)}, {seal})"
+
+
+def _unseal(frame: Frame, stmt: Lib) -> str:
+    (state,), (slot, total) = stmt.outs, stmt.ins
+    seal, what = access(frame, total.array, total.index), json.dumps(stmt.attrs["what"])
+    return f"sg::unseal({_bytes(state)}, {_block(frame, slot)}, {seal}, {_block(frame, state)}, {what})"
+
+
+def _fail(frame: Frame, stmt: Lib) -> str:
+    return f"throw sg::Failed{{{stmt.attrs['which']}}}"
+
+
+_EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
+    "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
+    "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
+    "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal,
+    "fail": _fail})

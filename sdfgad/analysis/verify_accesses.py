@@ -79,42 +79,41 @@ class _Places:
             yield from self.statement(stmt, path, guards)
 
     def statement(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
+        """Most passes leave most statements where they were: those have been looked at, with all that is in them."""
+        around, kept = (path, guards, self.sure), stmt.__dict__.get("_sound")
+        if kept is not None and kept.around == around and kept.holds(self.program.arrays, self.constants.values):
+            return
+        names = self._named(stmt, path, guards)
+        arrays = tuple(self.program.arrays[n] for n in sorted(names) if n in self.program.arrays)
+        if isinstance(stmt, Map) and _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names)):
+            found = []
+        else:
+            found = list(self._faults(stmt, path, guards))
+        yield from found
+        if not found:
+            values = {n: self.constants.values.get(n) for n in names}
+            object.__setattr__(stmt, "_sound", _FoundSound(around, arrays, values))
+
+    def _faults(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> Iterator[Fault]:
         look = _Look(self.program.arrays, self.constants.known)
-        if isinstance(stmt, Map):
-            if not self.sound(stmt, path, guards):
-                yield from look.statement(stmt, path, guards, self.sure)
-        elif isinstance(stmt, Lib):
+        if isinstance(stmt, (Map, Lib)):
             yield from look.statement(stmt, path, guards, self.sure)
         elif isinstance(stmt, If):
             yield from self.block(stmt.then, path, (*guards, (stmt.cond, True)))
             yield from self.block(stmt.orelse, path, (*guards, (stmt.cond, False)))
         elif isinstance(stmt, Loop):
             waits = any(isinstance(s, Loop) and s.behind for s in statements(stmt.body))
-            if stmt.parallel and not waits and not self.sound(stmt, path, guards):
+            if stmt.parallel and not waits:
                 yield from look.parallel(stmt, path, guards)
             yield from self._unsure(stmt, (*path, stmt.range), guards, stmt.until is None)
         elif isinstance(stmt, While):
             yield from self._unsure(stmt, path, guards, False)
 
-    def sound(self, stmt: Map | Loop, path: tuple[Range, ...], guards: Guards) -> bool:
-        """Whether a map or a parallel loop breaks no rule. Most passes leave it where it was: then it has been looked
-        at."""
-        kept: _FoundSound | None = stmt.__dict__.get("_sound")
-        if kept is not None and kept.around == (path, guards, self.sure) and kept.holds(self.program.arrays,
-                                                                                       self.constants.values):
-            return True
+    def _named(self, stmt: Stmt, path: tuple[Range, ...], guards: Guards) -> set[str]:
+        """The arrays that a statement and what is around it name."""
         names = {e.array for r in path for i in (r.start, r.stop) for e in i.elems}
         names.update(*within(stmt), (n for cond, _ in guards for n in expr_reads(cond)))
-        arrays = tuple(self.program.arrays[n] for n in sorted(names) if n in self.program.arrays)
-        if isinstance(stmt, Map):
-            good = _sound(stmt, path, guards, self.sure, arrays, self.constants.of(names))
-        else:
-            good = next(_Look(self.program.arrays, self.constants.known).parallel(stmt, path, guards), None) is None
-        if not good:
-            return False
-        values = {n: self.constants.values.get(n) for n in names}
-        object.__setattr__(stmt, "_sound", _FoundSound((path, guards, self.sure), arrays, values))
-        return True
+        return names
 
     def _unsure(self, stmt: Loop | While, path: tuple[Range, ...], guards: Guards, sure: bool) -> Iterator[Fault]:
         """What is in a loop; data decide how often it runs unless that is `sure`."""
@@ -132,7 +131,7 @@ class _FoundSound:
     values: Mapping[str, np.ndarray | None]
 
     def holds(self, arrays: Mapping[str, Array], constants: Mapping[str, np.ndarray]) -> bool:
-        """Whether all that the map and what is around it name is the very same."""
+        """Whether all that the statement and what is around it name is the very same."""
         return (all(arrays.get(a.name) is a for a in self.arrays)
                 and all(constants.get(n) is v for n, v in self.values.items()))
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sdfgad.codegen.targets import CPU
 from sdfgad.errors import PlanNotExecutable
 from sdfgad.frontend import parse
 from sdfgad.ir import interpret
-from sdfgad.ir.program import Loop, Map, Store, While
+from sdfgad.ir.program import Loop, Map, Program, Store, View, While
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, resolve_outputs
 from sdfgad.reverse.loop_modes import loop_names, may_end_early, most_trips
@@ -146,13 +147,30 @@ CASES = [
 every_program = pytest.mark.parametrize("fn, args", CASES, ids=[f.__name__ for f, _ in CASES])
 
 
-def derived(fn, args, modes=None, undone=frozenset(), spill=False) -> tuple[Gradient, tuple[str, ...]]:
+@dataclass(frozen=True)
+class Ready:
+    """A program in normal form, what of it is differentiated, and with respect to what."""
+
+    program: Program
+    outputs: tuple[View, ...]
+    wrt: tuple[str, ...]
+
+    def derived(self, modes=None, undone=frozenset(), spill=False) -> Gradient:
+        return gradient(self.program, ReverseRequest(self.wrt, self.outputs, spill=spill), frozenset(), modes or {},
+                        undone)
+
+
+def ready(fn, args) -> Ready:
     bound = bind(fn, args, {})
     parsed = parse(fn, tuple(bound.values.values()))
     parsed, outputs = resolve_outputs(parsed, Request((), None, "sum"))
     wrt = tuple(parsed.traced[n] for n, v in bound.leaves.items() if n in parsed.traced and np.ndim(v))
-    program = prepare_program(parsed.program, outputs).but(returns=outputs)
-    return gradient(program, ReverseRequest(wrt, outputs, spill=spill), frozenset(), modes or {}, undone), wrt
+    return Ready(prepare_program(parsed.program, outputs).but(returns=outputs), tuple(outputs), wrt)
+
+
+def derived(fn, args, modes=None, undone=frozenset(), spill=False) -> tuple[Gradient, tuple[str, ...]]:
+    known = ready(fn, args)
+    return known.derived(modes, undone, spill), known.wrt
 
 
 def gradients(made: Gradient, wrt, args, tidied: bool) -> list[np.ndarray]:
@@ -184,7 +202,8 @@ def offered(made: Gradient) -> list[list[tuple[str, Mode | None]]]:
 @pytest.mark.parametrize("tidied, spill", [(False, False), (True, False), (True, True)],
                          ids=["as emitted", "tidied", "on disk"])
 def test_every_mode_gives_the_same_gradient(fn, args, tidied, spill):
-    made, wrt = derived(fn, args)
+    known = ready(fn, args)
+    made, wrt = known.derived(), known.wrt
     expected = gradients(made, wrt, args, tidied)
     plans = list(itertools.product(*offered(made)))
     assert len(plans) > 4
@@ -194,7 +213,7 @@ def test_every_mode_gives_the_same_gradient(fn, args, tidied, spill):
         plans = [plans[k] for k in chosen]
     for plan in plans:
         modes = {name: mode for name, mode in plan if mode is not None}
-        found = gradients(derived(fn, args, modes, spill=spill)[0], wrt, args, tidied)
+        found = gradients(known.derived(modes, spill=spill), wrt, args, tidied)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=str(modes))
 

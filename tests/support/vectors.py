@@ -6,7 +6,9 @@ next part, and parallel loops run from their last iteration to the first.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -106,6 +108,25 @@ def _follows(stmt: Any) -> bool:
     return any(isinstance(s, Loop) and (s.behind is not None or _follows(s)) for s in stmt.body)
 
 
+def _always_the_same(r: Range) -> bool:
+    return r.start.const is not None and r.stop.const is not None
+
+
+@lru_cache(maxsize=64)
+def _box(domain: tuple[Range, ...]) -> tuple[dict[str, np.ndarray], int]:
+    """The variables of a domain whose ends are numbers at its points, and how many these are."""
+    ranges = [np.arange(r.start.const, r.stop.const, r.step, dtype=np.int64) for r in domain]
+    grids = np.meshgrid(*ranges, indexing="ij") if ranges else []
+    return {r.var: g.reshape(-1) for r, g in zip(domain, grids, strict=True)}, math.prod(map(len, ranges))
+
+
+def _outside(place: Any, extent: int) -> bool:
+    """Whether places along a dimension, an array or one number, lie outside of it somewhere."""
+    if isinstance(place, np.ndarray) and place.ndim:
+        return place.size > 0 and bool(place.min() < 0 or place.max() >= extent)
+    return not 0 <= place < extent
+
+
 class Points:
     """The points of a domain, and values at all of them: arrays of one element per point, or single numbers."""
 
@@ -115,8 +136,12 @@ class Points:
         self.env: dict[str, Any] = dict(machine.symbols)
         self.count = 1
         self.variables = [r.var for r in domain]
-        for k, r in enumerate(domain):
-            self._spread(r, self.variables[:k])
+        if all(_always_the_same(r) for r in domain):
+            columns, self.count = _box(domain)
+            self.env.update(columns)
+        else:
+            for k, r in enumerate(domain):
+                self._spread(r, self.variables[:k])
         self._known: dict[int, Any] = {}
 
     def _spread(self, r: Range, outer: list[str]) -> None:
@@ -156,16 +181,22 @@ class Points:
     def flat(self, array: str, index: tuple[Ix, ...]) -> np.ndarray:
         """Where elements lie, one per point. IndexError: outside the array, or where it has no room."""
         shape = self.machine.memory[array].shape
-        at = [np.broadcast_to(np.asarray(self.index(i), dtype=np.int64), (self.count,)) for i in index]
-        if len(at) != len(shape) or any(((p < 0) | (p >= n)).any() for p, n in zip(at, shape, strict=True)):
+        at = [self.index(i) for i in index]
+        if len(at) != len(shape) or self.count and any(_outside(p, n) for p, n in zip(at, shape, strict=True)):
             raise IndexError(f"{array}{list(index)} is outside shape {shape}")
         if array in self.machine.packings:
-            for place in zip(*(p.tolist() for p in at), strict=True):
-                self.machine.inside(array, place)
-        place = np.zeros(self.count, np.int64)
+            for one in zip(*(self._everywhere(p).tolist() for p in at), strict=True):
+                self.machine.inside(array, one)
+        place: Any = 0
         for p, n in zip(at, shape, strict=True):
             place = place * n + p
-        return place
+        return self._everywhere(place)
+
+    def _everywhere(self, place: Any) -> np.ndarray:
+        """One number per point."""
+        if isinstance(place, np.ndarray) and place.shape == (self.count,) and place.dtype == np.int64:
+            return place
+        return np.broadcast_to(np.asarray(place, dtype=np.int64), (self.count,))
 
     def value(self, e: Expr) -> Any:
         """The value at every point. What is shared is computed once: nothing is stored while an expression is."""

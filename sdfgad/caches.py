@@ -25,12 +25,15 @@ USUAL = Caches()
 
 
 @lru_cache(maxsize=1)
-def caches(folder: Path | None = None) -> Caches:
-    """Those of the first core that this process may run on, as Linux tells (`sysfs-devices-system-cpu`); the usual ones
-    where nobody tells. folder: of that core, for tests."""
+def caches() -> Caches:
+    """Those of the first core that this process may run on."""
     first = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    levels = sorted((folder or Path(f"/sys/devices/system/cpu/cpu{first}")).glob("cache/index*"))
-    found = {level: (size, sharers) for level, size, sharers in map(_described, levels)}
+    return caches_in(Path(f"/sys/devices/system/cpu/cpu{first}"))
+
+
+def caches_in(folder: Path) -> Caches:
+    """What Linux tells of a core in its folder (`sysfs-devices-system-cpu`); the usual ones where nobody tells."""
+    found = {level: (size, sharers) for level, size, sharers in map(_described, sorted(folder.glob("cache/index*")))}
     near, threads = found.get(1, (0, 1))
     own, sharers = found.get(2, (0, 1))
     # A second cache may belong to several cores; the threads of one core count as one.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sdfgad.caches import USUAL, Caches, caches
+from sdfgad.caches import USUAL, Caches, caches_in
 from sdfgad.thresholds import Thresholds, of_caches
 
 KB = 1 << 10
@@ -18,7 +18,7 @@ def described(folder: Path, *levels: tuple[str, str, str, str]) -> Caches:
         place.mkdir(parents=True)
         for name, text in zip(("level", "type", "size", "shared_cpu_list"), texts, strict=True):
             (place / name).write_text(f"{text}\n")
-    return caches.__wrapped__(folder)
+    return caches_in(folder)
 
 
 def test_a_usual_processor(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_cores_that_share_their_second_cache(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", [("1", "Data", "", "0"), ("1", "Data", "many", "0"), ("1", "Data", "32K", "?")])
 def test_what_cannot_be_read_is_usual(tmp_path: Path, level: tuple[str, str, str, str]) -> None:
     assert described(tmp_path, level) == USUAL
-    assert caches.__wrapped__(tmp_path / "nowhere") == USUAL
+    assert caches_in(tmp_path / "nowhere") == USUAL
 
 
 def test_strange_sizes_are_brought_in_range(tmp_path: Path) -> None:

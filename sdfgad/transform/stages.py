@@ -113,7 +113,8 @@ INLINE_MASKS = Pass(
     {"fuse_pointwise": "what is left of a mask then is read in several places"})
 WRITE_OUT_PLACES = Pass(
     write_out_places,
-    "Neighbours under an index array are affine: their derivatives collect where they would scatter.")
+    "Neighbours under an index array are affine: their derivatives collect where they would scatter.",
+    {"inline_masks": "an index is seen where it is used"})
 PARALLELISE = Pass(parallelise, "Loops whose iterations are independent become maps, which reverse as one statement.")
 NUMBER_SCALARS = Pass(
     number_scalars, "Scalars of an iteration get one element each, so that the loop becomes maps.",
@@ -149,7 +150,8 @@ WRITE_OUT_PRODUCTS = Pass(
     "Products with few terms per element are sums in the statement that reads them.")
 FOLD_ZEROING = Pass(
     fold_zeroing, "A cotangent that is added to next need not be cleared: the first sum assigns.",
-    {"fuse_pointwise": "the sum that comes next is the whole one"})
+    {"fuse_pointwise": "the sum that comes next is the whole one",
+     "write_out_products": "a product that is written out is a sum like others"})
 PROPAGATE_BROADCASTS = Pass(
     propagate_broadcasts,
     "Values that vary along few axes are used as the small arrays they come from.",

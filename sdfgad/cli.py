@@ -6,13 +6,11 @@ Exit codes: 0 ok, 1 internal error, 2 usage, 3 memory limit infeasible, 4 unsupp
 from __future__ import annotations
 
 import dataclasses
-import gc
 import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +32,7 @@ from sdfgad.errors import (
 )
 from sdfgad.explanations import explain
 from sdfgad.files import write_whole
+from sdfgad.garbage import collecting_rarely
 from sdfgad.memory import format_bytes, parse_bytes
 from sdfgad.subject import Subject, load_subject, read_sizes
 
@@ -41,15 +40,13 @@ _EXIT_CODES: tuple[tuple[type[SdfgadError], int], ...] = (
     (UsageError, 2), (MemoryLimitError, 3), (PlanNotExecutable, 3), (UnsupportedError, 4), (GradientMismatchError, 5),
     (ToolchainError, 6),
 )
-_COLLECT_AFTER = 200_000
-"""Objects made beyond those dropped."""
 _STATUS_STYLES = (("pass", "green"), ("warn", "yellow"), ("fail", "red"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script: errors become one message and an exit code, an internal error a traceback."""
     try:
-        with _rarely_collecting():
+        with collecting_rarely():
             code = group.main(args=arguments, prog_name="sdfgad", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -61,17 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"sdfgad.{type(error).__name__} {error}", err=True)
         code = exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-@contextmanager
-def _rarely_collecting() -> Iterator[None]:
-    """Programs are many small objects that stay: to look through them for garbage takes a tenth of a plan."""
-    before = gc.get_threshold()
-    gc.set_threshold(_COLLECT_AFTER, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def exit_code(error: SdfgadError) -> int:

@@ -26,6 +26,7 @@ from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
+from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
@@ -209,6 +210,7 @@ def called(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", "a function")
 
 
+@collecting_rarely()
 def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str = "") -> Derivative:
     """Parse, normalise, reverse, remove dead code and plan, or remember what that gave; nothing is compiled yet.
 
@@ -247,6 +249,7 @@ def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
     return found, plan
 
 
+@collecting_rarely()
 def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = frozenset(),
           what: str = "") -> Executable:
     """Compile a program, or load it from the cache. loose: what may differ in its last digits. what: it is of the
@@ -294,6 +297,7 @@ class Primal:
         return fast_call_of(fn, bound, self._places, self.code, (), arrays_of(returns), lambda m: fill(returns, m))
 
 
+@collecting_rarely()
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = _parsed(fn, bound, source)
@@ -332,6 +336,7 @@ class Pushforward:
         return fill(self.program.returns, memory), fill(self.returns, memory)
 
 
+@collecting_rarely()
 def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None,
                 source: str = "") -> Pushforward:
     """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from collections.abc import Iterator
 
@@ -34,6 +35,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Every program is looked at after every pass, also in the processes that tests start."""
     os.environ.setdefault("SDFGAD_VERIFY", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: nobody need look through them for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

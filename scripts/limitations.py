@@ -118,7 +118,7 @@ def page() -> str:
         ("Functions of other packages", listed(f"{package} {name}" for package, name in (*OUTSIDE, *OUTSIDE_BODIES))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),
-        ("Scalar functions without one", listed(registry.without_gradient())),
+        ("Scalar functions without one", listed(n for n in registry.without_gradient() if n != "passive")),
         ("Library operations with a derivative", listed(r.op for r in registry.node_rules())),
     ]
     return HEAD + "\n\n".join(f"## {title}\n\n{text}" for title, text in sections) + "\n"

@@ -150,8 +150,8 @@ def test_a_plan_for_another_call_is_refused(front) -> None:
 def newton(x):
     y = x.copy()
     n = 0
-    while np.max(np.abs(y * y - x)) > 1e-10 and n < 400:
-        y = y - 0.02 * (y * y - x)
+    while np.max(np.abs(y * y - 0.5 * (x + x[::-1]))) > 1e-10 and n < 400:
+        y = y - 0.02 * (y * y - 0.5 * (x + x[::-1]))
         n = n + 1
     return np.sum(y)
 

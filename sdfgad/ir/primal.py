@@ -29,6 +29,8 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda re, im: re + 1j * im,
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "stop_gradient": operator.pos, "decimal": _decimal,
+    # For the derivative alone: a value that is not active; a value, its partial derivative by a number, and the number.
+    "passive": operator.pos, "with_partial": lambda y, partial, x: y,
 })
 
 ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(

@@ -248,6 +248,15 @@ def apart(block: Block) -> Block:
     return tuple(map(own, block))
 
 
+def map_exprs(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """Apply `change` to what each map computes and to every condition, inner blocks included."""
+    if isinstance(stmt, Map):
+        body = tuple(p if (e := change(p.expr)) is p.expr else replace(p, expr=e) for p in stmt.body)
+        return stmt if all(map(is_, body, stmt.body)) else replace(stmt, body=body)
+    stmt = with_children(stmt, [tuple(map_exprs(s, change) for s in b) for b in children(stmt)])
+    return replace(stmt, cond=change(stmt.cond)) if isinstance(stmt, If) else stmt
+
+
 def map_accesses(stmt: Stmt, change: Callable[[str, tuple[Ix, ...]], tuple[Ix, ...]]) -> Stmt:
     """Apply `change` to the index of every access to an array, inner blocks and elements in indices included."""
     stmt = map_stmt_indices(stmt, lambda i: _elements(i, change))

@@ -19,9 +19,11 @@ from sdfgad.ir.verify import DERIVED
 from sdfgad.plans.planning import Choice, Emission, Finished
 from sdfgad.plans.request import Request
 from sdfgad.reverse.inversion import worth_undoing
+from sdfgad.reverse.preaccumulate import preaccumulate
 from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
+from sdfgad.rules.linearise import without_partials
 from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
 from sdfgad.transform.stages import TRIM, prepare_program
@@ -51,6 +53,7 @@ class Recipe:
         reduced = self.request.reduce or self.request.output is not None
         program = program.but(returns=tuple(self.outputs)) if reduced else program
         program = program.but(live_out=frozenset(seen(program, self.outputs)))
+        program = applied(preaccumulate, program, self.reverse_request)
         return applied(record_copies, program, self.reverse_request)
 
     @cached_property
@@ -90,7 +93,8 @@ class Recipe:
     def forward(self) -> Program:
         """The program without its derivative."""
         seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
-        return chosen().optimised(self.normal.but(live_out=frozenset((*seen, *self.normal.watched))))
+        body = without_partials(self.normal.body)
+        return chosen().optimised(self.normal.but(body=body, live_out=frozenset((*seen, *self.normal.watched))))
 
 
 def workers() -> int:

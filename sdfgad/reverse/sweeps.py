@@ -34,6 +34,7 @@ from sdfgad.reverse.storage import Kept, Storage, ends_of_blocks, lay_out, rebui
 from sdfgad.reverse.tape import Declare, Entry, TapeRecord, each_once, entry_of, record
 from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
+from sdfgad.rules.linearise import without_partials
 from sdfgad.transform.normal.expand import Slots
 
 
@@ -126,7 +127,7 @@ def _gradient(source: Program, request: ReverseRequest, recompute: frozenset[str
     body = (*forward, *ends, *zeros, *_seed(request, seeds, names), *backward)
     gradients = {n: names.tangent(n) for n in request.wrt}
     arguments = (*program.arguments, *(s.name for s in seeds))
-    whole = program.but(body=apart(body), arrays=names.arrays, arguments=arguments, returns=returns,
+    whole = program.but(body=apart(without_partials(body)), arrays=names.arrays, arguments=arguments, returns=returns,
                         constants=constants)
     results = tuple(n for n in gradients.values() if n is not None)
     return Gradient(whole, gradients, results, tuple(s.name for s in seeds), (*storage.kept, *sweeps.kept),

@@ -16,8 +16,8 @@ from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Let, Lib, Map, Stmt, Store, View
-from sdfgad.ir.walk import expr_reads, reads, writes
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View
+from sdfgad.ir.walk import expr_reads, map_exprs, reads, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules import linear as linear_rules
 from sdfgad.rules.extremum import winners
@@ -243,6 +243,11 @@ class _Differential:
         zero = algebra.zero(e.args[0].dtype)
         return Call("complex", tuple(zero if p is None else p for p in parts), e.dtype)
 
+    def with_partial(self, e: Call, answer: Expr | None) -> Expr | None:
+        _, partial, x = e.args
+        t = self.of(x)
+        return None if t is None else product(partial, t, singular=True)
+
     def abs(self, e: Call, answer: Expr | None) -> Expr | None:
         x = e.args[0]
         t = self.of(x)
@@ -259,7 +264,7 @@ class _Differential:
 
 _SPECIAL: Mapping[str, Callable[[_Differential, Call, Expr | None], Expr | None]] = MappingProxyType({
     "add": _Differential.add, "sub": _Differential.sub, "select": _Differential.select,
-    "complex": _Differential.complex_, "abs": _Differential.abs})
+    "complex": _Differential.complex_, "abs": _Differential.abs, "with_partial": _Differential.with_partial})
 
 
 def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
@@ -310,3 +315,16 @@ def finish_stmt(stmt: Stmt) -> Stmt:
     body = tuple(Store(s.array, s.index, finish(s.expr), s.op) if isinstance(s, Store) else Let(s.name, finish(s.expr))
                  for s in stmt.body)
     return Map(stmt.domain, body, stmt.source)
+
+
+def without_partials(block: Block) -> Block:
+    """The block for those who do not differentiate it (any more): values alone, without the partial derivatives that
+    stand beside them."""
+    return tuple(map_exprs(s, lambda e: rewrite(e, _value)) for s in block)
+
+
+def _value(e: Expr) -> Expr | None:
+    return e.args[0] if isinstance(e, Call) and e.fn in _FOR_DERIVATIVES else None
+
+
+_FOR_DERIVATIVES = frozenset({"passive", "with_partial"})

@@ -14,7 +14,7 @@ _Z = (0.4 + 0.7j, -0.8 + 0.3j)
 
 no_gradient("floordiv", "sign", "floor", "ceil", "trunc", "rint", "decimal", "lt", "le", "gt", "ge", "eq", "ne", "and",
             "or", "not", "bitand", "bitor", "bitxor", "invert", "shl", "shr", "isnan", "isinf", "isfinite",
-            "stop_gradient")
+            "stop_gradient", "passive")
 
 scalar_rule("exp", lambda y, x: y, [0.3, -1.1], _Z)
 scalar_rule("exp2", lambda y, x: y * math.log(2.0), [0.3, -1.1])

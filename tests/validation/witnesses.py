@@ -25,7 +25,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "k2mm-0": ("fold_scales", "sum_directly"),
     "lenet-0": ("pack_strips", "collect_sums"),
     "lu-0": ("turn_sums", "join_updates", "sum_in_place"),
-    "mandelbrot1-1": ("join_sums",),
+    "mandelbrot1-1": ("join_sums", "preaccumulate"),
     "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "divide_kept_powers", "share_quotients",
                 "drop_zeros", "propagate_shifted_copies", "part_versions", "share_factors",
                 "join_small_rows", "multiply_as_made"),

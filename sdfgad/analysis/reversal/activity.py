@@ -1,12 +1,16 @@
 """Which arrays carry derivatives: those that depend on an input asked for and that an output depends on."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite
 from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.rules import registry
+
+_FIRST_ACTIVE: Mapping[str, int] = MappingProxyType({"select": 1, "with_partial": 2})
+"""The first operand that a function is differentiated by, where that is not the first of all."""
 
 
 def active_arrays(program: Program, wrt: Iterable[str], outputs: Iterable[str]) -> frozenset[str]:
@@ -32,7 +36,7 @@ def differentiable_loads(e: Expr) -> set[str]:
         if isinstance(n, Load):
             found.add(n.array)
         elif isinstance(n, Call) and n.fn not in registry.without_gradient():
-            for a in n.args[1:] if n.fn == "select" else n.args:
+            for a in n.args[_FIRST_ACTIVE.get(n.fn, 0):]:
                 visit(a)
 
     visit(e)

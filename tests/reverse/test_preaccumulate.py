@@ -84,6 +84,26 @@ def one_parameter(x):
     return np.sum(y * y)
 
 
+def one_after_the_other(x):
+    y = 0.3 * x
+    for _ in range(3):
+        y = y * y + x
+    z = 1.0 + y
+    for _ in range(4):
+        z = np.sqrt(z * x + y)
+    return np.sum(z)
+
+
+def in_branches(x):
+    y = x * x
+    if np.sum(x) > 1.0:
+        for _ in range(3):
+            y = y * y + 0.2
+    else:
+        y[2:] = 0.0
+    return np.sum(y * y)
+
+
 def scalars(x):
     s = 0.0
     for i in range(x.size):
@@ -120,7 +140,7 @@ def within_others(x):
     return np.sum(s)
 
 
-CARRIED = (polynomial, logistic, square_root, orbit, stepped, kepler, one_parameter, scalars, chosen, gathered, within_others)
+CARRIED = (one_after_the_other, in_branches, polynomial, logistic, square_root, orbit, stepped, kepler, one_parameter, scalars, chosen, gathered, within_others)
 
 
 def two_numbers(x):

@@ -43,7 +43,7 @@ def histogram(x):
 def grown(x):
     y = x * 1.5
     while np.max(y) < 50.0:
-        y = y + 0.5 * y * y
+        y = y + 0.5 * y * y + 1e-9 * x[::-1]
     return np.sum(y)
 
 

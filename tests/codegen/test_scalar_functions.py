@@ -190,4 +190,5 @@ def test_decimals_are_those_of_python() -> None:
 
 def test_every_function_is_tried() -> None:
     tried = {fn for names in LISTS.values() for fn in names} | {"complex", "pow", "decimal"}
-    assert set(PRIMALS) <= tried
+    # These are gone when a program has been differentiated.
+    assert set(PRIMALS) - {"passive", "with_partial"} <= tried

@@ -62,7 +62,7 @@ COUNTING = Target("counting", (PLAIN_STAGE,), all_at_once, lambda: FALLBACK, cou
 
 def steps(x: np.ndarray, count: int) -> float:
     for _ in range(count):
-        x[:] = np.sin(x) * x
+        x[:] = np.sin(x) * x[::-1]
     return np.sum(x)
 
 

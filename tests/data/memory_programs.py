@@ -18,9 +18,10 @@ def steps(u, n):
 
 
 def doubled(x):
+    """Two numbers go into each point, so that the states are kept."""
     y = x * 1.5
     while np.max(y) < 50.0:
-        y = y * y / (1.0 + 0.5 * y) + 0.5 * y
+        y = y * y / (1.0 + 0.5 * y) + 0.5 * y + 1e-9 * x[::-1]
     return np.sum(y)
 
 

@@ -55,7 +55,7 @@ def many_generators(x):
     s = np.zeros(8)
     for _ in range(6):
         state = (16807 * state) % 2147483647
-        s = s + s * x[:8] * (state / 2147483647.0) + x[:8]
+        s = s + s * x[:8] * (state / 2147483647.0) + x[4:12]
     return np.sum(s)
 
 

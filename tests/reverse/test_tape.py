@@ -7,6 +7,7 @@ import pytest
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.pipeline import Request, derive
+from sdfgad.transform.passes import leaving_out
 from tests.support.oracle import numerical_gradient
 
 ROWS, COLUMNS, STEPS = 6, 5, 3
@@ -21,7 +22,8 @@ def by_columns(a):
 
 def test_a_sweep_over_columns_is_kept_row_by_row():
     a = np.random.default_rng(0).uniform(0.5, 1.0, (ROWS, COLUMNS))
-    made = derive(by_columns, bind(by_columns, (a,), {}), Request(("a",)))
+    with leaving_out("preaccumulate"):  # which would keep nothing of it
+        made = derive(by_columns, bind(by_columns, (a,), {}), Request(("a",)))
     tapes = [array.shape for name, array in made.program.arrays.items() if name.startswith("tape")]
     assert tapes == [(STEPS, ROWS, COLUMNS)]
     np.testing.assert_allclose(sdfgad.grad(by_columns)(a), 27 * a ** 26, rtol=1e-12)

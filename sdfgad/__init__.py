@@ -34,6 +34,7 @@ if _typing.TYPE_CHECKING:
         UsageError,
     )
     from sdfgad.graphs import to_sdfg
+    from sdfgad.matrices import hessian, hvp, jacobian
     from sdfgad.testing import check_grads
 
 __version__ = "0.1.0"
@@ -42,8 +43,8 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "errors", "forward", "grad", "jvp", "pareto", "plan", "release", "spec", "stop_gradient",
-    "to_sdfg", "value_and_grad", "vjp",
+    "config", "errors", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release", "spec",
+    "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -52,7 +53,8 @@ _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
-       "to_sdfg": "sdfgad.graphs",
+       "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
+       "jacobian": "sdfgad.matrices",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

@@ -18,7 +18,7 @@ from sdfgad.calls.buffers import reusable
 from sdfgad.calls.directions import seeds_of, tangents_of
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
-from sdfgad.calls.results import Gradients
+from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
@@ -139,7 +139,7 @@ class GradFunction:
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
-        _refuse_specs(bound)
+        refuse_specs(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
@@ -173,7 +173,7 @@ class GradFunction:
         request, outputs = derivative.request, derivative.outputs  # not the derivative itself, which remembers this
 
         def give(tree: Any, grads: dict[str, Any]) -> Any:
-            gradient = _one_or_all(grads, bound, single)
+            gradient = one_or_all(grads, bound, single)
             return (_objective(tree, request, outputs), gradient) if value else gradient
 
         return give
@@ -280,7 +280,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
     may be called any number of times.
     """
-    _refuse_gradients(fn)
+    refuse_gradients(fn)
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
@@ -295,7 +295,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     def pullback(*seeds: Any) -> Any:
         given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
         _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
-        return _one_or_all(grads, bound, single)
+        return one_or_all(grads, bound, single)
 
     return out, pullback
 
@@ -309,7 +309,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
-    _refuse_gradients(fn)
+    refuse_gradients(fn)
     bound = bind(fn, tuple(args), keywords)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given)
@@ -335,22 +335,23 @@ def stop_gradient(x: Any) -> Any:
     return x
 
 
-def _refuse_specs(bound: Bound) -> None:
+def refuse_specs(bound: Bound) -> None:
     for name, value in bound.leaves.items():
         if isinstance(value, Spec):
             raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
 
 
-def _refuse_gradients(fn: Any) -> None:
+def refuse_gradients(fn: Any) -> None:
     if isinstance(fn, GradFunction):
         raise UnsupportedError("the derivative of a derivative", code="SG123",
-                               help="the function itself is the attribute fn of its gradient")
+                               help="see sdfgad.hvp and sdfgad.hessian; the function itself is the attribute fn of its "
+                                    "gradient")
 
 
 def check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
-    _refuse_gradients(fn)
+    refuse_gradients(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
     if device not in _DEVICES:
@@ -365,15 +366,6 @@ def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:
         kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
         return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if request.output is not None else tree
-
-
-def _one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:
-    """The only gradient when one was asked for; those of the arrays in a dict or an object always have their names."""
-    if single and len(grads) == 1:
-        (leaf, gradient), = grads.items()
-        if leaf in bound.values or not any(mark in leaf for mark in (".", "['", '["')):  # in tuples and lists alone
-            return gradient
-    return Gradients(grads, bound.values)
 
 
 def _snapshot(bound: Bound) -> Bound:

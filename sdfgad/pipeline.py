@@ -27,7 +27,7 @@ from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.garbage import collecting_rarely
-from sdfgad.ir.program import Program, View
+from sdfgad.ir.program import Program, View, view_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
 from sdfgad.memory import format_bytes
@@ -346,16 +346,35 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
         parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
         program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
-    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(program, directions),
-                                         program.constants)
+    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(
+        prepare_program(program), directions), program.constants)
     names = {n: arguments[parsed.traced[n]] for n in wrt}
     return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
                              what="the derivative of "))
 
 
+@collecting_rarely()
+def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
+              source: str = "") -> Pushforward:
+    """The compiled tangent of the gradient program, which is a program like any other: forward over reverse.
+
+    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
+    """
+    found = derive(fn, bound, request, source)
+    arrays, traced = found.made.program.arrays, found.parsed.traced
+    made = ((n, found.made.gradients[traced[n]]) for n in request.wrt)
+    grads = tuple(np.zeros(np.shape(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in made)
+    program = found.made.program.but(returns=grads)
+    along = tuple(traced[n] for n in directions)
+    whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
+                                         program.constants)
+    return Pushforward(found.parsed, whole, returns, {n: arguments[traced[n]] for n in directions},
+                       build(whole, arrays_of((whole.returns, returns)) + whole.watched,
+                             what="the second derivative of "))
+
+
 def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:
-    """The tangent program, where its results lie, and in which arrays it takes the directions."""
-    program = prepare_program(program)
+    """The tangent of a prepared program, where its results lie, and in which arrays it takes the directions."""
     made = tangent(program, directions)
     verify(made.program, "tangent", DERIVED, verifying())
     returns = _tangent_tree(program.returns, made.view)

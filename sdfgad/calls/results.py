@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.calls.arguments import Bound
 from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
@@ -130,3 +131,12 @@ def _strided(view: View, base: np.ndarray) -> tuple[int, tuple[int, ...]] | None
         return None
     strides = tuple(affine[0].get(f"_{k}", 0) * base.itemsize for k in range(len(view.shape)))
     return affine[1], strides
+
+
+def one_or_all(grads: dict[str, Any], bound: Bound, single: bool) -> Any:
+    """The only gradient when one was asked for; those of the arrays in a dict or an object always have their names."""
+    if single and len(grads) == 1:
+        (leaf, gradient), = grads.items()
+        if leaf in bound.values or not any(mark in leaf for mark in (".", "['", '["')):  # in tuples and lists alone
+            return gradient
+    return Gradients(grads, bound.values)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.reversal.activity import varied_arrays
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, View, While
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, View, While
 from sdfgad.ir.walk import writes
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.transpose import clear
@@ -33,9 +33,10 @@ def tangent(program: Program, wrt: tuple[str, ...]) -> Tangent:
     names = Names(dict(program.arrays), varied_arrays(program, wrt), "tan_")
     for name in sorted(names.active):
         a = program.arrays[name]
-        role = "argument" if name in wrt else "transient"
+        role = "argument" if name in wrt else "tape" if a.role == "tape" else "transient"
         names.arrays["tan_" + name] = Array("tan_" + name, a.shape, a.dtype, role, a.source, a.label)
-    zeros: list[Stmt] = [clear(names.arrays["tan_" + n].whole, Map((), ())) for n in sorted(names.active - set(wrt))]
+    zeros: list[Stmt] = [clear(names.arrays["tan_" + n].whole, Map((), ())) for n in sorted(names.active - set(wrt))
+                         if names.arrays["tan_" + n].role != "tape"]
     body = (*zeros, *_block(program.body, names))
     arguments = {n: names.tangent(n) for n in wrt}
     passed = (*program.arguments, *(n for n in arguments.values() if n is not None))
@@ -52,6 +53,8 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
         return [replace(stmt, body=_block(stmt.body, names))]
     if isinstance(stmt, If):
         return [replace(stmt, then=_block(stmt.then, names), orelse=_block(stmt.orelse, names))]
+    if isinstance(stmt, (Push, Pop)) and names.tangent(stmt.tape):
+        return [replace(stmt, tape="tan_" + stmt.tape), stmt]
     if not isinstance(stmt, (Map, Lib)) or not any(names.tangent(n) for n in writes(stmt)):
         return [stmt]
     lin = linearise(stmt, names.tangents(), answer=False)

@@ -1,0 +1,159 @@
+"""Second derivatives, and derivatives as whole matrices."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdfgad.api import jvp, refuse_gradients, refuse_specs, vjp
+from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.directions import tangents_of
+from sdfgad.calls.results import one_or_all
+from sdfgad.errors import UsageError
+from sdfgad.pipeline import Pushforward, Request, curvature
+from sdfgad.tracebacks import shortened
+from sdfgad.translations import once
+
+MODES = ("auto", "forward", "reverse")
+
+
+@shortened
+def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *, wrt: Any = None,
+        output: Any = None, reduce: str | None = None, source: str | None = None, **keywords: Any) -> Any:
+    """The Hessian of a function times a vector, without the Hessian: the derivative of its gradient along `tangents`.
+
+    tangents: one for each argument, of its shape (None is zero), or a dict by name, as for `jvp`. wrt: the arguments
+    whose gradient is looked at; by default those that have a tangent. output, reduce, source: as in `grad`. keywords:
+    arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
+
+    Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
+    to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
+    """
+    refuse_gradients(fn)
+    bound = bind(fn, tuple(args), keywords)
+    refuse_specs(bound)
+    given = tangents_of(bound, tangents, len(args))
+    names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
+    single = len(names) == 1 if wrt is None else isinstance(wrt, (str, int))
+    _, products = _curvature(fn, bound, Request(names, output, reduce), tuple(given), source).run(bound, given)
+    return one_or_all(dict(zip(names, products, strict=True)), bound, single)
+
+
+def hessian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
+            source: str | None = None) -> Callable[..., Any]:
+    """The matrix of second derivatives, as `hessian(f, wrt="x")(x, y)`.
+
+    wrt: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
+    `Gradients` of `Gradients`: `h.x.y[i, j]` is the derivative of the gradient by `x[i]` along `y[j]`. output, reduce,
+    source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
+
+    One product with the Hessian (`hvp`) for each element of the arguments.
+    """
+    refuse_gradients(fn)
+
+    @functools.wraps(fn)
+    @shortened
+    def of(*args: Any, **keywords: Any) -> Any:
+        bound = bind(fn, args, keywords)
+        refuse_specs(bound)
+        names = _real(bound, resolve_wrt(fn, bound, wrt))
+        code = _curvature(fn, bound, Request(names, output, reduce), names, source)
+        single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
+        columns = [(along, code.run(bound, given)[1]) for along, given in _units(bound, names)]
+        blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
+                  for k, a in enumerate(names)}
+        return one_or_all({a: one_or_all(row, bound, single) for a, row in blocks.items()}, bound, single)
+
+    return of
+
+
+def jacobian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, mode: str = "auto",
+             source: str | None = None) -> Callable[..., Any]:
+    """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
+
+    wrt, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent for each
+    element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An array of
+    shape `output.shape + x.shape`, or `Gradients` of several. UsageError for complex numbers, for several outputs and
+    for another mode; else errors as in `grad`.
+    """
+    refuse_gradients(fn)
+    if mode not in MODES:
+        raise UsageError(f"mode={mode!r}", code="SG205", help=f"modes: {', '.join(MODES)}")
+
+    @functools.wraps(fn)
+    @shortened
+    def of(*args: Any, **keywords: Any) -> Any:
+        bound = bind(fn, args, keywords)
+        refuse_specs(bound)
+        names = _real(bound, resolve_wrt(fn, bound, wrt))
+        values = tuple(bound.values.values())
+        out, pullback = vjp(fn, *values, wrt=names, output=output, source=source)
+        if isinstance(out, (tuple, list, dict)) or np.asarray(out).dtype.kind != "f":
+            raise UsageError("the output is not one real array", code="SG205", help="name one with output=")
+        inputs = sum(np.size(bound.leaves[n]) for n in names)
+        if mode == "forward" or (mode == "auto" and inputs <= np.size(out)):
+            tangents = (jvp(fn, values, given, output=output, source=source)[1] for _, given in _units(bound, names))
+            found = _by_columns(bound, names, list(tangents), np.shape(out))
+        else:
+            found = _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
+        return one_or_all(found, bound, isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1))
+
+    return of
+
+
+def _curvature(fn: Callable[..., Any], bound: Bound, request: Request, along: tuple[str, ...],
+               source: str | None) -> Pushforward:
+    made: Pushforward = once(fn, ("hvp", bound.signature, along, repr(request)),
+                             lambda: curvature(fn, bound, request, along, source or ""))
+    return made
+
+
+def _real(bound: Bound, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if np.asarray(bound.leaves[name]).dtype.kind == "c":
+            raise UsageError(f"argument {name!r} is complex: its derivative is no matrix of numbers", code="SG205",
+                             help="sdfgad.hvp, jvp and vjp take complex numbers")
+    return names
+
+
+def _units(bound: Bound, names: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Each element of the arguments in turn: which one it belongs to, and its tangents."""
+    for name in names:
+        for k in range(np.size(bound.leaves[name])):
+            given = {n: np.zeros_like(np.asarray(bound.leaves[n])) for n in names}
+            given[name].flat[k] = 1.0
+            yield name, given
+
+
+def _seeds(out: Any) -> Iterator[np.ndarray]:
+    for k in range(np.size(out)):
+        seed = np.zeros_like(np.asarray(out))
+        seed.flat[k] = 1.0
+        yield seed
+
+
+def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> np.ndarray:
+    shape = np.shape(bound.leaves[of])
+    made = np.stack([np.asarray(c) for c in columns], axis=-1) if columns else np.zeros((*shape, 0))
+    return made.reshape(*shape, *np.shape(bound.leaves[along]))
+
+
+def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    found, at = {}, 0
+    for name in names:
+        here = columns[at:at + np.size(bound.leaves[name])]
+        made = np.stack([np.asarray(c) for c in here], axis=-1) if here else np.zeros((*shape, 0))
+        found[name] = made.reshape(*shape, *np.shape(bound.leaves[name]))
+        at += len(here)
+    return found
+
+
+def _by_rows(bound: Bound, names: Sequence[str], rows: Sequence[Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    found = {}
+    for name in names:
+        own = np.shape(bound.leaves[name])
+        made = np.stack([np.asarray(row[name]) for row in rows]) if rows else np.zeros((0, *own))
+        found[name] = made.reshape(*shape, *own)
+    return found

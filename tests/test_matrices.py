@@ -1,0 +1,186 @@
+"""Second derivatives and Jacobians: against differences of gradients, symmetric, and what is refused."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+
+
+def coupled(x):
+    """Tapes, updates in place, and neighbours."""
+    for _ in range(3):
+        x[1:] = x[1:] * x[:-1] + np.sin(x[1:])
+    return np.sum(x * x)
+
+
+def with_products(x):
+    y = np.outer(x, x) @ np.exp(x)
+    return np.sum(y * y)
+
+
+def with_branches(x):
+    s = 0.0
+    for i in range(x.size):
+        if x[i] > 0.5:
+            s = s + x[i] ** 3 * s
+        else:
+            s = s * np.cos(x[i]) + x[i] ** 2
+    return s
+
+
+def until_small(x):
+    """A tape that grows."""
+    y = x * 1.0
+    while np.sum(y * y) > 0.1:
+        y[1:] = y[1:] * y[:-1] * 0.9
+        y[0] = y[0] * 0.7
+    return np.sum(np.exp(y))
+
+
+def newton(x):
+    """A loop that carries its slope along, which has a slope itself."""
+    y = 0.5 * (x + 1.0)
+    for _ in range(5):
+        y = 0.5 * (y + x / y)
+    return np.sum(y * x)
+
+
+def solved(x):
+    a = np.eye(x.size) * 3.0 + np.outer(x, x)
+    return np.sum(np.linalg.solve(a, x * x))
+
+
+def extremes(x):
+    return np.max(x) ** 3 + np.sum(np.maximum(x, 0.5) ** 2) + np.sum(np.where(x > 0.4, x**3, 0.0))
+
+
+PROGRAMS = (coupled, with_products, with_branches, until_small, newton, solved, extremes)
+POINT = np.array([0.9, 0.3, 0.75, 0.45, 0.62])
+
+
+def differences(fn: Callable[..., Any], x: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    gradient = sdfgad.grad(fn)
+    rows = []
+    for k in range(x.size):
+        e = np.zeros_like(x)
+        e[k] = step
+        rows.append((gradient(x + e) - gradient(x - e)) / (2 * step))
+    return np.stack(rows, axis=-1)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_hessians(fn):
+    found = sdfgad.hessian(fn)(POINT)
+    size = np.max(np.abs(found))
+    np.testing.assert_allclose(found, found.T, rtol=0, atol=1e-12 * size)
+    np.testing.assert_allclose(found, differences(fn, POINT), rtol=0, atol=1e-7 * size)
+    along = np.linspace(-1.0, 1.0, POINT.size)
+    np.testing.assert_allclose(sdfgad.hvp(fn, (POINT,), (along,)), found @ along, rtol=0, atol=1e-13 * size)
+
+
+def two(x, a, n):
+    return np.sum(np.sin(a[:, None] * x) ** n)
+
+
+def test_blocks_of_several_arguments():
+    x, a = np.array([0.3, 0.5, 0.9]), np.array([1.1, 0.7])
+    found = sdfgad.hessian(two)(x, a, 3)
+    assert found.x.a.shape == (3, 2) and found.a.a.shape == (2, 2) and found.x.x.shape == (3, 3)
+    np.testing.assert_allclose(found.x.a, found.a.x.T, rtol=1e-13)
+    along = np.array([0.2, -0.4])
+    np.testing.assert_allclose(sdfgad.hvp(two, (x, a, 3), {"a": along}, wrt="x"), found.x.a @ along, rtol=1e-12)
+    both = sdfgad.hvp(two, (x, a, 3), {"x": np.ones(3), "a": along})
+    np.testing.assert_allclose(both.a, found.a.x @ np.ones(3) + found.a.a @ along, rtol=1e-12)
+    np.testing.assert_allclose(sdfgad.hessian(two, wrt="a")(x, a, n=3), found.a.a, rtol=1e-13)
+
+
+def test_matrices_as_arguments():
+    def energy(w):
+        return np.sum(np.tanh(w @ w.T))
+
+    w = np.array([[0.3, -0.2, 0.5], [0.1, 0.8, -0.6]])
+    found = sdfgad.hessian(energy)(w)
+    assert found.shape == (2, 3, 2, 3)
+    np.testing.assert_allclose(found.reshape(6, 6), differences(lambda v: energy(v.reshape(2, 3)), w.ravel()),
+                               rtol=0, atol=1e-7)
+
+
+def test_complex_arguments_have_products():
+    def energy(z):
+        return np.sum(np.abs(z * z * z) ** 2)
+
+    z, dz, step = np.array([0.5 + 0.2j, 0.1 - 0.7j]), np.array([0.3 - 1j, 0.8 + 0.4j]), 1e-6
+    gradient = sdfgad.grad(energy)
+    expected = (gradient(z + step * dz) - gradient(z - step * dz)) / (2 * step)
+    np.testing.assert_allclose(sdfgad.hvp(energy, (z,), (dz,)), expected, rtol=1e-7)
+    with pytest.raises(sdfgad.UsageError, match="'z' is complex"):
+        sdfgad.hessian(energy)(z)
+
+
+def test_numbers_and_linear_functions():
+    assert sdfgad.hessian(lambda x: x**3)(2.0) == pytest.approx(12.0)
+    assert not np.any(sdfgad.hessian(lambda x: np.sum(3.0 * x))(POINT))
+
+
+def test_arguments_are_left_alone_and_the_program_is_made_once():
+    x = POINT.copy()
+    first = sdfgad.hvp(coupled, (x,), (np.ones(5),))
+    np.testing.assert_array_equal(x, POINT)
+    np.testing.assert_array_equal(sdfgad.hvp(coupled, (x,), (np.ones(5),)), first)
+
+
+def mapped(x, a):
+    y = np.zeros((2, 3))
+    for i in range(3):
+        y[0, i] = x[i] * x[i + 1] * a
+        y[1, i] = np.sin(x[i + 1])
+    return y
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobians(mode):
+    x = POINT[:4]
+    found = sdfgad.jacobian(mapped, wrt="x", mode=mode)(x, 2.0)
+    assert found.shape == (2, 3, 4)
+    expected = np.zeros((2, 3, 4))
+    for i in range(3):
+        expected[0, i, i], expected[0, i, i + 1], expected[1, i, i + 1] = 2 * x[i + 1], 2 * x[i], np.cos(x[i + 1])
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    several = sdfgad.jacobian(mapped, wrt=("x", "a"), mode=mode)(x, 2.0)
+    np.testing.assert_allclose(several.a, mapped(x, 2.0) / 2.0 * [[1], [0]], rtol=1e-14)
+    np.testing.assert_allclose(several.x, expected, rtol=1e-14)
+
+
+def test_the_jacobian_of_an_argument_that_is_updated():
+    def step(u):
+        u[1:] = u[1:] * u[:-1]
+
+    found = sdfgad.jacobian(step, output="u")(POINT[:3])
+    a, b, c = POINT[:3]
+    np.testing.assert_allclose(found, [[1, 0, 0], [b, a, 0], [0, c, b]], rtol=1e-14)
+
+
+def pair(x):
+    return x * 2.0, x * x
+
+
+@pytest.mark.parametrize("ask, message", [
+    (lambda: sdfgad.jacobian(pair)(POINT), "not one real array"),
+    (lambda: sdfgad.jacobian(mapped, mode="sideways"), "mode='sideways'"),
+    (lambda: sdfgad.hessian(sdfgad.grad(coupled)), "derivative of a derivative"),
+    (lambda: sdfgad.hvp(coupled, (POINT,), (np.ones(3),)), "shape"),
+    (lambda: sdfgad.hvp(coupled, (sdfgad.spec(5),), (np.ones(5),)), "spec"),
+    (lambda: sdfgad.hessian(pair)(POINT), "one real scalar"),
+])
+def test_what_is_refused(ask, message):
+    with pytest.raises(sdfgad.SdfgadError, match=message):
+        ask()
+
+
+def test_an_output_may_be_named():
+    np.testing.assert_allclose(sdfgad.jacobian(pair, output=1)(POINT), np.diag(2 * POINT), rtol=1e-15)
+    np.testing.assert_allclose(sdfgad.hessian(pair, output=1, reduce="sum")(POINT), 2 * np.eye(5), rtol=1e-15)

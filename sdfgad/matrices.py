@@ -137,7 +137,7 @@ def _seeds(out: Any) -> Iterator[np.ndarray]:
 def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> np.ndarray:
     shape = np.shape(bound.leaves[of])
     made = np.stack([np.asarray(c) for c in columns], axis=-1) if columns else np.zeros((*shape, 0))
-    return made.reshape(*shape, *np.shape(bound.leaves[along]))
+    return made.reshape((*shape, *np.shape(bound.leaves[along])))
 
 
 def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any], shape: tuple[int, ...]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any], shap
     for name in names:
         here = columns[at:at + np.size(bound.leaves[name])]
         made = np.stack([np.asarray(c) for c in here], axis=-1) if here else np.zeros((*shape, 0))
-        found[name] = made.reshape(*shape, *np.shape(bound.leaves[name]))
+        found[name] = made.reshape((*shape, *np.shape(bound.leaves[name])))
         at += len(here)
     return found
 
@@ -155,5 +155,5 @@ def _by_rows(bound: Bound, names: Sequence[str], rows: Sequence[Any], shape: tup
     for name in names:
         own = np.shape(bound.leaves[name])
         made = np.stack([np.asarray(row[name]) for row in rows]) if rows else np.zeros((0, *own))
-        found[name] = made.reshape(*shape, *own)
+        found[name] = made.reshape((*shape, *own))
     return found

@@ -37,8 +37,9 @@ from sdfgad.plans.planning import Choice, Emission, Finished
 from sdfgad.plans.progress import progress
 from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
 from sdfgad.plans.request import Request, is_number, resolve_outputs
-from sdfgad.reverse.forward_mode import tangent
+from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.rules.linear import strong_products_kept
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.stages import prepare_program
 from sdfgad.trees import contents, mapped
@@ -361,10 +362,12 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
     It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
     """
     found = derive(fn, bound, request, source)
-    arrays, traced = found.made.program.arrays, found.parsed.traced
-    made = ((n, found.made.gradients[traced[n]]) for n in request.wrt)
-    grads = tuple(np.zeros(np.shape(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in made)
-    program = found.made.program.but(returns=grads)
+    with strong_products_kept():
+        made = found.choice.emit(found.plan.recomputed, found.plan.modes, found.plan.undone).made
+    arrays, traced = made.program.arrays, found.parsed.traced
+    gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
+    program = made_again(made.program).but(returns=tuple(
+        np.zeros(np.shape(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
     along = tuple(traced[n] for n in directions)
     whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
                                          program.constants)

@@ -50,15 +50,41 @@ def newton(x):
 
 
 def solved(x):
-    a = np.eye(x.size) * 3.0 + np.outer(x, x)
-    return np.sum(np.linalg.solve(a, x * x))
+    a = np.eye(x.size) * 3.0 + np.outer(x, np.sin(x[::-1]))
+    return np.sum(np.linalg.solve(a, x * x)) + np.sum(np.linalg.inv(a) ** 2) + np.linalg.det(a)
+
+
+def decomposed(x):
+    a = np.outer(x, x) + np.diag(np.exp(x))
+    w, v = np.linalg.eigh(a)
+    return np.sum(w**3) + np.sum(np.linalg.svd(np.outer(x, np.cos(x)) + np.diag(1.0 + x), compute_uv=False))
+
+
+def transformed(x):
+    z = np.fft.fft(x * x)
+    return np.sum(np.abs(np.fft.ifft(z * z * np.exp(1j * x))) ** 2)
+
+
+def factorised(x):
+    """In place, and with scalars that are replaced."""
+    a = np.outer(x, x) + np.diag(2.0 + x)
+    for i in range(x.size):
+        for j in range(i):
+            for k in range(j):
+                a[i, j] -= a[i, k] * a[j, k]
+            a[i, j] /= a[j, j]
+        for k in range(i):
+            a[i, i] -= a[i, k] * a[i, k]
+        a[i, i] = np.sqrt(a[i, i])
+    return np.sum(np.tril(a))
 
 
 def extremes(x):
     return np.max(x) ** 3 + np.sum(np.maximum(x, 0.5) ** 2) + np.sum(np.where(x > 0.4, x**3, 0.0))
 
 
-PROGRAMS = (coupled, with_products, with_branches, until_small, newton, solved, extremes)
+PROGRAMS = (coupled, with_products, with_branches, until_small, newton, solved, decomposed, transformed, factorised,
+            extremes)
 POINT = np.array([0.9, 0.3, 0.75, 0.45, 0.62])
 
 
@@ -80,6 +106,26 @@ def test_hessians(fn):
     np.testing.assert_allclose(found, differences(fn, POINT), rtol=0, atol=1e-7 * size)
     along = np.linspace(-1.0, 1.0, POINT.size)
     np.testing.assert_allclose(sdfgad.hvp(fn, (POINT,), (along,)), found @ along, rtol=0, atol=1e-13 * size)
+
+
+def with_logarithms(x):
+    return np.sum(np.log(x) ** 2) + np.log(x[0]) * np.sqrt(x[1])
+
+
+def guarded(x):
+    return np.sum(np.where(x > 0.0, np.sqrt(x), 0.0) * x[::-1])
+
+
+def test_cotangents_that_are_zero_change_nevertheless():
+    """A partial that may be infinite takes no part where its cotangent is zero, but the cotangent moves."""
+    found = sdfgad.hessian(with_logarithms)(np.array([1.0, 2.0]))
+    cross, last = 0.5 / np.sqrt(2.0), (1.0 - np.log(2.0)) / 2.0
+    np.testing.assert_allclose(found, [[2.0 - np.sqrt(2.0), cross], [cross, last]], rtol=1e-14)
+
+
+def test_branches_that_are_not_taken_take_no_part():
+    found = sdfgad.hessian(guarded)(np.array([4.0, 0.0]))
+    np.testing.assert_allclose(found, [[0.0, 0.25], [0.25, 0.0]], rtol=1e-14)
 
 
 def two(x, a, n):
@@ -121,8 +167,25 @@ def test_complex_arguments_have_products():
         sdfgad.hessian(energy)(z)
 
 
+def test_a_complex_system():
+    def energy(x, a, b):
+        y = np.linalg.solve(a * x[0] + 1j * x[1], b * x[2])
+        return np.sum(np.abs(np.linalg.inv(a + x[1] * 1j) @ y) ** 2)
+
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3)) + 3.0 * np.eye(3)
+    b = rng.standard_normal((3, 2)) + 1j * rng.standard_normal((3, 2))
+    found = sdfgad.hessian(lambda x: energy(x, a, b))(POINT[:3])
+    np.testing.assert_allclose(found, found.T, rtol=1e-11)
+    np.testing.assert_allclose(found, differences(lambda x: energy(x, a, b), POINT[:3]), rtol=1e-6)
+
+
+def cube(x):
+    return x**3
+
+
 def test_numbers_and_linear_functions():
-    assert sdfgad.hessian(lambda x: x**3)(2.0) == pytest.approx(12.0)
+    assert sdfgad.hessian(cube)(2.0) == pytest.approx(12.0)
     assert not np.any(sdfgad.hessian(lambda x: np.sum(3.0 * x))(POINT))
 
 

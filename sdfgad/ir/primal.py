@@ -31,6 +31,8 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "stop_gradient": operator.pos, "decimal": _decimal,
     # For the derivative alone: a value that is not active; a value, its partial derivative by a number, and the number.
     "passive": operator.pos, "with_partial": lambda y, partial, x: y,
+    # p * t, and zero where t is, whatever p: in gradient programs that are differentiated once more.
+    "scale": lambda p, t: np.where(t == 0, 0, p * t),
 })
 
 ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(

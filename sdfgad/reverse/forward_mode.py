@@ -1,12 +1,17 @@
 """Forward mode: each statement is preceded (or, when it reads its own answer, followed) by its linear program."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from sdfgad.analysis.reversal.activity import varied_arrays
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, View, While
-from sdfgad.ir.walk import writes
+from sdfgad.errors import unsupported
+from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
+from sdfgad.ir.walk import expr_reads, rebuild, writes
+from sdfgad.names import fresh
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
@@ -44,6 +49,65 @@ def tangent(program: Program, wrt: tuple[str, ...]) -> Tangent:
     return Tangent(whole, arguments, names.active)
 
 
+def made_again(program: Program) -> Program:
+    """A gradient program as one to be differentiated once more.
+
+    map i: { let v = x[i] ; x[i] = f(v) ; y[i] += g(v) }
+    ->   map i: v[i] = x[i] ; map i: x[i] = f(v[i]) ; map i: y[i] += g(v[i])
+
+    For statements that read what they have just written, or names of what they replace. No iteration looks at what
+    another one writes, so all of them may do the first part first. And a derivative takes the vectors of a
+    decomposition even where the function itself looks at its values alone.
+    """
+    arrays = dict(program.arrays)
+
+    def change(stmt: Stmt) -> Block:
+        if isinstance(stmt, Lib) and "vectors" in stmt.attrs:
+            attrs = {name: value for name, value in stmt.attrs.items() if name != "vectors"}
+            return (replace(stmt, attrs=MappingProxyType(attrs)),)
+        return tuple(_parts(stmt, arrays)) if isinstance(stmt, Map) and _reads_itself(stmt) else (stmt,)
+
+    body = rebuild(program.body, change)
+    return program.but(body=body, arrays=arrays) if body != program.body else program
+
+
+def _reads_itself(stmt: Map) -> bool:
+    """Whether what an earlier store of a body has written is read by a later one, or by a name that it uses."""
+    written: set[str] = set()
+    named: dict[str, set[str]] = {}
+    for part in stmt.body:
+        found = expr_reads(part.expr).union(*(named.get(n.name, ()) for n in walk(part.expr) if isinstance(n, Local)))
+        if isinstance(part, Let):
+            named[part.name] = found
+        elif written & found:
+            return True
+        else:
+            written.add(part.array)
+    return False
+
+
+def _parts(stmt: Map, arrays: dict[str, Array]) -> Iterator[Map]:
+    """A statement for each part of the body. Names become arrays, which `arrays` gets."""
+    extents = [r.trips for r in stmt.domain]
+    place = tuple((ix(r.var) - r.start) // r.step for r in stmt.domain)
+    known: dict[str, Load] = {}
+
+    def read(n: Expr) -> Expr | None:
+        return known[n.name] if isinstance(n, Local) else None
+
+    for part in stmt.body:
+        expr = rewrite(part.expr, read)
+        if isinstance(part, Store):
+            yield replace(stmt, body=(replace(part, expr=expr),))
+            continue
+        if None in extents:
+            raise unsupported(stmt.source, "a statement that reads what it has just written", "split it", "SG190")
+        name = fresh(part.name, arrays)
+        arrays[name] = Array(name, tuple(n or 0 for n in extents), expr.dtype)
+        known[part.name] = Load(name, place, expr.dtype)
+        yield replace(stmt, body=(Store(name, place, expr),))
+
+
 def _block(block: Block, names: Names) -> Block:
     return tuple(s for stmt in block for s in _statement(stmt, names))
 
@@ -56,7 +120,8 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
     if isinstance(stmt, (Push, Pop)) and names.tangent(stmt.tape):
         return [replace(stmt, tape="tan_" + stmt.tape), stmt]
     if not isinstance(stmt, (Map, Lib)) or not any(names.tangent(n) for n in writes(stmt)):
-        return [stmt]
+        return [finish_stmt(stmt)]
     lin = linearise(stmt, names.tangents(), answer=False)
     ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]
+    stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]

@@ -5,7 +5,9 @@ Complex cotangents are steepest ascent (dL/dx + i dL/dy), so a complex product t
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import MappingProxyType
 
 import numpy as np
@@ -55,9 +57,28 @@ def transposed_complex(g: Expr) -> tuple[Expr, Expr]:
     return Call("real", (g,), real), Call("imag", (g,), real)
 
 
+_as_functions: ContextVar[bool] = ContextVar("as_functions", default=False)
+
+
+@contextmanager
+def strong_products_kept() -> Iterator[None]:
+    """Within, strong products stay functions, which have a derivative of their own where the second factor is zero."""
+    token = _as_functions.set(True)
+    try:
+        yield
+    finally:
+        _as_functions.reset(token)
+
+
 def strong_product(p: Expr, g: Expr) -> Expr:
     """`p * g`, but exactly 0 where g is 0 even if p is infinite or NaN."""
     if isinstance(p, Const):
         return algebra.mul(p, g)
-    dead = Call("eq", (g, algebra.zero(g.dtype)), np.dtype(bool))
-    return algebra.select(dead, algebra.zero(g.dtype), algebra.mul(p, g))
+    if _as_functions.get():
+        return Call("scale", (p, g), g.dtype)
+    return algebra.select(is_zero(g), algebra.zero(g.dtype), algebra.mul(p, g))
+
+
+def is_zero(g: Expr) -> Expr:
+    """Whether nothing of a number is there."""
+    return Call("eq", (g, algebra.zero(g.dtype)), np.dtype(bool))

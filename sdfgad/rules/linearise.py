@@ -248,6 +248,18 @@ class _Differential:
         t = self.of(x)
         return None if t is None else product(partial, t, singular=True)
 
+    def scale(self, e: Call, answer: Expr | None) -> Expr | None:
+        """Of a strong product in a gradient program. Where the second factor is zero, the first one may be infinite,
+        and how it changes is of no consequence."""
+        p, t = e.args
+        dp, dt = self.of(p), self.of(t)
+        total = None if dt is None else product(p, dt, singular=True)
+        if dp is not None:
+            zero = algebra.zero(e.dtype)
+            other = algebra.select(linear_rules.is_zero(t), zero, Call("times", (t, dp), e.dtype))
+            total = other if total is None else algebra.add(total, other)
+        return total
+
     def abs(self, e: Call, answer: Expr | None) -> Expr | None:
         x = e.args[0]
         t = self.of(x)
@@ -264,7 +276,8 @@ class _Differential:
 
 _SPECIAL: Mapping[str, Callable[[_Differential, Call, Expr | None], Expr | None]] = MappingProxyType({
     "add": _Differential.add, "sub": _Differential.sub, "select": _Differential.select,
-    "complex": _Differential.complex_, "abs": _Differential.abs, "with_partial": _Differential.with_partial})
+    "complex": _Differential.complex_, "abs": _Differential.abs, "with_partial": _Differential.with_partial,
+    "scale": _Differential.scale})
 
 
 def product(p: Expr, t: Expr, singular: bool) -> Expr | None:

@@ -141,10 +141,14 @@ def lu(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, A
 
 @node_rule("solve", _sample_system)
 def solve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
-    """A X = B with A as factors F, p:  X' = A^-1 (B' - F' X), F' being A'"""
+    """A X = B with A as factors F, p:  X' = A^-1 (B' - F' X), F' being A'; the same with A^H for the adjoint"""
     factors, pivots, b = ins
-    _solved(c, out, tangent, c.tangent_of(b), c.tangent_of(factors),
-            lambda rhs: c.lib("solve", tangent, factors, pivots, rhs))
+    adjoint = bool(attrs.get("adjoint"))
+    tf, how = c.tangent_of(factors), {}
+    if adjoint and tf is not None:
+        tf, how = transposed(tf), {"conj_a": True} if tf.dtype.kind == "c" else {}
+    _solved(c, out, tangent, c.tangent_of(b), tf,
+            lambda rhs: c.lib("solve", tangent, factors, pivots, rhs, **({"adjoint": True} if adjoint else {})), **how)
 
 
 @node_rule("det", _sample_factors)
@@ -202,8 +206,8 @@ def trsolve(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[s
 
 
 def _solved(c: Linearisation, x: View, tangent: View, tb: View | None, ta: View | None,
-            finish: Callable[[View], View]) -> None:
-    product = None if ta is None else c.lib("matmul", c.scratch(x), ta, x)
+            finish: Callable[[View], View], **how: bool) -> None:
+    product = None if ta is None else c.lib("matmul", c.scratch(x), ta, x, **how)
     finish(c.minus(c.scratch(x), tb, product))
 
 

@@ -390,7 +390,8 @@ def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
     if contents(tree) is not None:
         return mapped(lambda t: _tangent_tree(t, view), tree)
     if not isinstance(tree, View):
-        return 0.0 if is_number(tree) else None
+        return np.zeros_like(tree) if isinstance(tree, np.ndarray) and tree.dtype.kind in "fc" else \
+            0.0 if is_number(tree) else None
     found = view(tree)
     shape = tuple(n.const or 0 for n in tree.shape)
     return np.zeros(shape, tree.dtype) if found is None else found

@@ -144,6 +144,17 @@ def test_blocks_of_several_arguments():
     np.testing.assert_allclose(sdfgad.hessian(two, wrt="a")(x, a, n=3), found.a.a, rtol=1e-13)
 
 
+def test_arguments_without_effect():
+    def one(x, a, n):
+        return np.sum(x**n)
+
+    with pytest.warns(sdfgad.UnusedArgumentWarning):
+        sdfgad.grad(one)(POINT, POINT, 3)
+    found = sdfgad.hessian(one)(POINT, POINT[:2], 3)
+    np.testing.assert_allclose(found.x.x, np.diag(6 * POINT), rtol=1e-14)
+    assert found.a.x.shape == (2, 5) and not np.any(found.a.x) and not np.any(found.x.a)
+
+
 def test_matrices_as_arguments():
     def energy(w):
         return np.sum(np.tanh(w @ w.T))

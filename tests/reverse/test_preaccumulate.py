@@ -140,7 +140,8 @@ def within_others(x):
     return np.sum(s)
 
 
-CARRIED = (one_after_the_other, in_branches, polynomial, logistic, square_root, orbit, stepped, kepler, one_parameter, scalars, chosen, gathered, within_others)
+CARRIED = (one_after_the_other, in_branches, polynomial, logistic, square_root, orbit, stepped, kepler,
+           one_parameter, scalars, chosen, gathered, within_others)
 
 
 def two_numbers(x):

@@ -10,6 +10,7 @@ import numpy as np
 from sdfgad.frontend.elementwise import UFUNCS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
 from sdfgad.frontend.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
+from sdfgad.ir.primal import UNFINISHED
 from sdfgad.rules import linearise, registry  # noqa: F401  (linearise fills the registry)
 from sdfgad.rules.linear import UNARY
 
@@ -118,7 +119,7 @@ def page() -> str:
         ("Functions of other packages", listed(f"{package} {name}" for package, name in (*OUTSIDE, *OUTSIDE_BODIES))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),
-        ("Scalar functions without one", listed(n for n in registry.without_gradient() if n != "passive")),
+        ("Scalar functions without one", listed(set(registry.without_gradient()) - UNFINISHED)),
         ("Library operations with a derivative", listed(r.op for r in registry.node_rules())),
     ]
     return HEAD + "\n\n".join(f"## {title}\n\n{text}" for title, text in sections) + "\n"

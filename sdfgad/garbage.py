@@ -34,5 +34,6 @@ class collecting_rarely(ContextDecorator):
         kind = type(self)
         with _lock:
             kind._inside -= 1
-            if not kind._inside:
+            # Who has set it since keeps what was set.
+            if not kind._inside and gc.get_threshold()[0] == _AFTER:
                 gc.set_threshold(*kind._before)

@@ -56,11 +56,8 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, redu
     @functools.wraps(fn)
     @shortened
     def of(*args: Any, **keywords: Any) -> Any:
-        bound = bind(fn, args, keywords)
-        refuse_specs(bound)
-        names = _real(bound, resolve_wrt(fn, bound, wrt))
+        bound, names, single = _asked(fn, args, keywords, wrt)
         code = _curvature(fn, bound, Request(names, output, reduce), names, source)
-        single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
         columns = [(along, code.run(bound, given)[1]) for along, given in _units(bound, names)]
         blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
                   for k, a in enumerate(names)}
@@ -85,20 +82,17 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, mod
     @functools.wraps(fn)
     @shortened
     def of(*args: Any, **keywords: Any) -> Any:
-        bound = bind(fn, args, keywords)
-        refuse_specs(bound)
-        names = _real(bound, resolve_wrt(fn, bound, wrt))
-        values = tuple(bound.values.values())
+        bound, names, single = _asked(fn, args, keywords, wrt)
+        values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
+        if mode == "forward" and inputs:
+            return one_or_all(_by_columns(bound, names, _pushed(fn, bound, names, output, source)), bound, single)
         out, pullback = vjp(fn, *values, wrt=names, output=output, source=source)
-        if isinstance(out, (tuple, list, dict)) or np.asarray(out).dtype.kind != "f":
-            raise UsageError("the output is not one real array", code="SG205", help="name one with output=")
-        inputs = sum(np.size(bound.leaves[n]) for n in names)
-        if mode == "forward" or (mode == "auto" and inputs <= np.size(out)):
-            tangents = (jvp(fn, values, given, output=output, source=source)[1] for _, given in _units(bound, names))
-            found = _by_columns(bound, names, list(tangents), np.shape(out))
+        _one_real(out)
+        if mode == "auto" and 0 < inputs <= np.size(out):
+            found = _by_columns(bound, names, _pushed(fn, bound, names, output, source))
         else:
             found = _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
-        return one_or_all(found, bound, isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1))
+        return one_or_all(found, bound, single)
 
     return of
 
@@ -110,12 +104,32 @@ def _curvature(fn: Callable[..., Any], bound: Bound, request: Request, along: tu
     return made
 
 
-def _real(bound: Bound, names: tuple[str, ...]) -> tuple[str, ...]:
+def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],
+           wrt: Any) -> tuple[Bound, tuple[str, ...], bool]:
+    """The arguments of a call, the real ones that are asked for, and whether that is a single one."""
+    bound = bind(fn, args, keywords)
+    refuse_specs(bound)
+    names = resolve_wrt(fn, bound, wrt)
     for name in names:
         if np.asarray(bound.leaves[name]).dtype.kind == "c":
             raise UsageError(f"argument {name!r} is complex: its derivative is no matrix of numbers", code="SG205",
                              help="sdfgad.hvp, jvp and vjp take complex numbers")
-    return names
+    return bound, names, isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
+
+
+def _one_real(out: Any) -> None:
+    if isinstance(out, (tuple, list, dict)) or np.asarray(out).dtype.kind != "f":
+        raise UsageError("the output is not one real array", code="SG205", help="name one with output=")
+
+
+def _pushed(fn: Callable[..., Any], bound: Bound, names: Sequence[str], output: Any, source: str | None) -> list[Any]:
+    """The tangent of the output along each element of the arguments."""
+    values, made = tuple(bound.values.values()), []
+    for _, given in _units(bound, names):
+        out, tangent = jvp(fn, values, given, output=output, source=source)
+        _one_real(out)
+        made.append(tangent)
+    return made
 
 
 def _units(bound: Bound, names: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
@@ -140,8 +154,8 @@ def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> np.nd
     return made.reshape((*shape, *np.shape(bound.leaves[along])))
 
 
-def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any], shape: tuple[int, ...]) -> dict[str, Any]:
-    found, at = {}, 0
+def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any]) -> dict[str, Any]:
+    found, at, shape = {}, 0, np.shape(columns[0])
     for name in names:
         here = columns[at:at + np.size(bound.leaves[name])]
         made = np.stack([np.asarray(c) for c in here], axis=-1) if here else np.zeros((*shape, 0))

@@ -18,13 +18,12 @@ from sdfgad.calls.buffers import room
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
 from sdfgad.calls.measure import Usage, check_peak, usage_of
 from sdfgad.calls.results import extract, fill
-from sdfgad.checkpoint.modes import Mode
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
-from sdfgad.errors import MemoryLimitError, PlanNotExecutable, UnusedArgumentWarning
+from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View, view_of
@@ -33,10 +32,11 @@ from sdfgad.ir.verify import DERIVED, SOURCE
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
-from sdfgad.plans.planning import Choice, Emission, Finished
+from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
 from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
 from sdfgad.plans.request import Request, is_number, resolve_outputs
+from sdfgad.plans.search import planned
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.rules.linear import strong_products_kept
@@ -220,34 +220,9 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
     with progress(f"planning the gradient of {called(fn)}"):
         parsed = _parsed(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
-        recipe = Recipe(parsed, outputs, request)
-        choice = recipe.choice()
-        asked = request.plan
-        found, plan = _searched(recipe, choice) if asked is None else _replayed(choice, asked, recipe.code)
+        choice, found, plan = planned(Recipe(parsed, outputs, request))
         plan = told(plan, choice, found, about(fn, bound, request.wrt))
-    return Derivative(parsed, found, recipe.outputs, plan, request, choice)
-
-
-def _searched(recipe: Recipe, choice: Choice) -> tuple[Emission, Plan]:
-    """The best program and its plan, found now or by an earlier process."""
-    def search() -> Found[tuple[Gradient, dict[str, Mode], Finished, Plan]]:
-        best, plan = choice.best()
-        return Found((best.made, dict(best.modes), best.finished, plan), timed="machine" in vars(choice))
-
-    made, modes, finished, plan = recalled("gradient", recipe.everything, search, recipe.parsed.program.constants)
-    return Emission(made, modes, lambda _: finished), plan
-
-
-def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
-    """The program a plan asks for, to the letter."""
-    if plan.problem.code != code:
-        raise PlanNotExecutable(f"this is a plan for {plan.problem.target} with other shapes, types or code",
-                                help="make the plan anew with the arguments of the call")
-    found = choice.emit(plan.recomputed, plan.modes, plan.undone)
-    if choice.limit is not None and found.peak > choice.limit:
-        raise MemoryLimitError(f"the plan needs {format_bytes(found.peak)}, the limit is {format_bytes(choice.limit)}",
-                               minimum_bytes=found.peak, limit_bytes=choice.limit)
-    return found, plan
+    return Derivative(parsed, found, outputs, plan, request, choice)
 
 
 @collecting_rarely()
@@ -334,7 +309,9 @@ class Pushforward:
                 a = self.program.arrays[name]
                 memory[name] = as_input(given[leaf], a, room().empty(a.shape, a.dtype))
         _execute(self.code, memory)
-        return fill(self.program.returns, memory), fill(self.returns, memory)
+        # Zeros that nothing depends on are the caller's own, too.
+        tangents = mapped(lambda t: t.copy() if isinstance(t, np.ndarray) else t, self.returns)
+        return fill(self.program.returns, memory), fill(tangents, memory)
 
 
 @collecting_rarely()
@@ -367,7 +344,7 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
     arrays, traced = made.program.arrays, found.parsed.traced
     gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
     program = made_again(made.program).but(returns=tuple(
-        np.zeros(np.shape(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
+        np.zeros_like(np.asarray(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
     along = tuple(traced[n] for n in directions)
     whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
                                          program.constants)

@@ -53,6 +53,12 @@ def test_who_collects_never_goes_on_so(before: tuple[int, int, int]) -> None:
         assert gc.get_threshold()[0] == 0
 
 
+def test_what_others_set_meanwhile_stays(before: tuple[int, int, int]) -> None:
+    with collecting_rarely():
+        gc.set_threshold(900, 5, 5)
+    assert gc.get_threshold() == (900, 5, 5)
+
+
 def test_a_gradient_is_made_so(before: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     seen, parse = [], pipeline.parse
 

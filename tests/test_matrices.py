@@ -155,6 +155,17 @@ def test_arguments_without_effect():
     assert found.a.x.shape == (2, 5) and not np.any(found.a.x) and not np.any(found.x.a)
 
 
+def test_zeros_are_the_callers_own():
+    for _ in range(2):
+        found = sdfgad.hvp(one_linear, (POINT, POINT), {"x": POINT, "a": POINT})
+        assert not np.any(found.x) and not np.any(found.a)
+        found.x[:], found.a[:] = 1.0, 1.0
+
+
+def one_linear(x, a):
+    return np.sum(3.0 * x)
+
+
 def test_matrices_as_arguments():
     def energy(w):
         return np.sum(np.tanh(w @ w.T))
@@ -258,3 +269,37 @@ def test_what_is_refused(ask, message):
 def test_an_output_may_be_named():
     np.testing.assert_allclose(sdfgad.jacobian(pair, output=1)(POINT), np.diag(2 * POINT), rtol=1e-15)
     np.testing.assert_allclose(sdfgad.hessian(pair, output=1, reduce="sum")(POINT), 2 * np.eye(5), rtol=1e-15)
+
+
+SYSTEM = np.random.default_rng(0).standard_normal((5, 5))
+RULES = {
+    "qr": lambda x: sum(np.sum(m**3) for m in np.linalg.qr(np.outer(x, np.sin(x)) + np.diag(1 + x))),
+    "pinv": lambda x: np.sum(np.linalg.pinv(np.outer(x, x[:3]) + SYSTEM[:, :3]) ** 2),
+    "slogdet": lambda x: np.linalg.slogdet(np.outer(x, np.sin(x)) + np.diag(1 + x))[1] ** 2,
+    "eigh": lambda x: np.sum(np.linalg.eigh(np.outer(x, x) + np.diag(np.exp(x)))[1] ** 4),
+    "norm": lambda x: np.linalg.norm(x) ** 3 + np.linalg.norm(np.outer(x, x)),
+    "sort": lambda x: np.sum(np.sort(x * x) * np.arange(5.0) * np.sort(x)),
+    "cumsum": lambda x: np.sum(np.cumsum(x * x) ** 2),
+    "cumprod": lambda x: np.sum(np.cumprod(x) ** 2),
+    "prod": lambda x: np.prod(x) ** 2,
+    "convolve": lambda x: np.sum(np.convolve(x, x * x) ** 2),
+    "std": lambda x: np.std(x) * np.var(x * x),
+    "einsum": lambda x: np.einsum("i,ij,j->", x, SYSTEM, np.exp(x)) ** 2,
+    "abs": lambda x: np.sum(np.abs(x - 0.5) ** 3) + np.sum(np.hypot(x, x[::-1])),
+    "pow": lambda x: np.sum(x**x) + np.sum(np.arctan2(x, x[::-1])),
+    "rfft": lambda x: np.sum(np.abs(np.fft.rfft(x * x)) ** 2 * np.arange(3.0)),
+    "gather": lambda x: np.sum(x[np.array([0, 0, 3, 2])] ** 3 * x[1:]),
+    "roll": lambda x: np.sum(np.roll(x, 1) * x**2 * np.roll(x, -2)),
+    "trace": lambda x: np.trace(np.outer(x, x) @ np.outer(x, x) @ SYSTEM),
+    "div": lambda x: np.sum(1 / x) + np.sum(x / (1 + x * x[::-1])),
+    "floor": lambda x: np.sum(np.floor(x * 3) * x * x) + np.sum((x % 0.4) ** 2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RULES)
+def test_every_kind_of_rule_has_a_second_derivative(name):
+    found = sdfgad.hessian(RULES[name])(POINT)
+    size = np.max(np.abs(found))
+    np.testing.assert_allclose(found, found.T, rtol=0, atol=1e-12 * size)
+    np.testing.assert_allclose(found, differences(RULES[name], POINT), rtol=0, atol=1e-6 * size)

@@ -5,7 +5,7 @@ again is for a plan to say.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -15,7 +15,7 @@ from sdfgad.analysis.block_local import BlockLocal, blocks
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
-from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
+from sdfgad.ir.walk import children, expr_reads, map_exprs, reads, statements, within, writes
 from sdfgad.rules import registry
 from sdfgad.rules.linearise import Linearised, inline_lets
 from sdfgad.thresholds import thresholds
@@ -222,11 +222,11 @@ class Again:
         """The linear program of a statement with expressions in place of loads of chosen values."""
         if id(stmt) in self.bits:
             table = self.bits[id(stmt)]
-            lin = replace(lin, linear=tuple(_map_exprs(s, lambda e: rewrite(e, table.get)) for s in lin.linear))
+            lin = replace(lin, linear=tuple(map_exprs(s, lambda e: rewrite(e, table.get)) for s in lin.linear))
         if self.chosen.isdisjoint(n for s in (*lin.prep, *lin.linear) for n in reads(s)):
             return lin
         spoilt = writes(stmt) if lin.after else frozenset()
-        prep, linear = (tuple(_map_exprs(s, lambda e: self._expr(e, stmt, spoilt, self.chosen)) for s in part)
+        prep, linear = (tuple(map_exprs(s, lambda e: self._expr(e, stmt, spoilt, self.chosen)) for s in part)
                         for part in (lin.prep, lin.linear))
         wanted = sorted(n for s in (*prep, *linear) for n in reads(s))
         return replace(lin, prep=(*self._makers(wanted, stmt, spoilt), *prep), linear=linear)
@@ -239,7 +239,7 @@ class Again:
             if name in out or not isinstance(made, Remake):
                 continue
             if id(reader) in made.still and made.inputs.isdisjoint(spoilt):
-                makers = tuple(_map_exprs(m, lambda e: self._expr(e, reader, spoilt, self.known)) for m in made.makers)
+                makers = tuple(map_exprs(m, lambda e: self._expr(e, reader, spoilt, self.known)) for m in made.makers)
                 deeper = self._makers(sorted(n for m in makers for n in reads(m)), reader, spoilt)
                 out[name] = (*deeper, *(replace(m) for m in makers))
         return tuple(s for made in out.values() for s in made)
@@ -281,12 +281,6 @@ class Again:
 
         whole = rewrite(formula.store.expr, deeper)
         return whole if cheap(whole, frozenset(formula.place)) else formula.store.expr
-
-
-def _map_exprs(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    if not isinstance(stmt, Map):
-        return stmt
-    return replace(stmt, body=tuple(replace(p, expr=change(p.expr)) for p in stmt.body))
 
 
 NOTHING = Again(MappingProxyType({}), frozenset(), MappingProxyType({}))

@@ -35,5 +35,8 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "scale": lambda p, t: np.where(t == 0, 0, p * t),
 })
 
+UNFINISHED = frozenset(("passive", "with_partial", "scale"))
+"""Those that are there for derivatives to come; no program that runs has them."""
+
 ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum})

@@ -32,11 +32,14 @@ from sdfgad.transform.stages import TRIM, prepare_program
 @dataclass(frozen=True)
 class Recipe:
     """A translated function, the outputs to differentiate, and what is asked. Nothing is computed before it is needed.
+
+    slopes: whether loops may carry their derivatives along. Who says what is stored gets loops as they are written.
     """
 
     parsed: Parsed
     outputs: tuple[View, ...]
     request: Request
+    slopes: bool = True
 
     @cached_property
     def reverse_request(self) -> ReverseRequest:
@@ -53,7 +56,8 @@ class Recipe:
         reduced = self.request.reduce or self.request.output is not None
         program = program.but(returns=tuple(self.outputs)) if reduced else program
         program = program.but(live_out=frozenset(seen(program, self.outputs)))
-        program = applied(preaccumulate, program, self.reverse_request)
+        if self.slopes and not self.request.pins:
+            program = applied(preaccumulate, program, self.reverse_request)
         return applied(record_copies, program, self.reverse_request)
 
     @cached_property
@@ -66,7 +70,7 @@ class Recipe:
         """All that decides what the search for the best program finds, this package and the machine aside."""
         request = self.request
         return (self.parsed.program, self.reverse_request, request.reduce, request.output is not None, request.limit,
-                dict(sorted(request.pins.items())), workers())
+                dict(sorted(request.pins.items())), workers(), self.slopes)
 
     def choice(self) -> Choice:
         """The search for the best of these programs."""

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from sdfgad.analysis.reversal.activity import varied_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
-from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
 from sdfgad.reverse.naming import Names
+from sdfgad.reverse.shared_terms import position
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
 
@@ -89,7 +89,7 @@ def _reads_itself(stmt: Map) -> bool:
 def _parts(stmt: Map, arrays: dict[str, Array]) -> Iterator[Map]:
     """A statement for each part of the body. Names become arrays, which `arrays` gets."""
     extents = [r.trips for r in stmt.domain]
-    place = tuple((ix(r.var) - r.start) // r.step for r in stmt.domain)
+    place = position(stmt)
     known: dict[str, Load] = {}
 
     def read(n: Expr) -> Expr | None:

@@ -222,7 +222,8 @@ class _Carried:
     def is_possible(self) -> bool:
         """Whether `x` is the same in all iterations, and its derivative a number."""
         parts = self.x.dtype.kind == "c" and any(map(_parts, self.tangents))
-        return not parts and (self.x.array in self.starts or self.chain.takes(self.x))
+        own = self.x == self.chain.places.get(self.x.array)
+        return not parts and (own or self.chain.takes(self.x))
 
     def begin(self) -> Iterator[Stmt]:
         for name, tangent in self.starts.items():

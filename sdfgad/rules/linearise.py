@@ -323,11 +323,7 @@ def finish(e: Expr) -> Expr:
 
 def finish_stmt(stmt: Stmt) -> Stmt:
     """A linear statement ready to run."""
-    if not isinstance(stmt, Map):
-        return stmt
-    body = tuple(Store(s.array, s.index, finish(s.expr), s.op) if isinstance(s, Store) else Let(s.name, finish(s.expr))
-                 for s in stmt.body)
-    return Map(stmt.domain, body, stmt.source)
+    return map_exprs(stmt, finish) if isinstance(stmt, Map) else stmt
 
 
 def without_partials(block: Block) -> Block:

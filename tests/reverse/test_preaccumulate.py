@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sdfgad
+from npbench_suite.applications import load as load_application
 from sdfgad.calls.arguments import bind
 from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.testing import check_grads
@@ -130,7 +131,7 @@ def gathered(x):
 
 
 def within_others(x):
-    """A polynomial in each of several steps, whose slopes are kept."""
+    """A polynomial in each of several steps."""
     s = np.zeros(x.shape)
     for t in range(3):
         y = np.zeros(x.shape)
@@ -274,7 +275,44 @@ def test_it_takes_room_for_the_slope_in_place_of_a_tape():
     assert derive(long, bound, Request(("x",))).measured(bound).peak_bytes < 8 * x.nbytes
 
 
-def test_second_run_of_a_program_with_a_limit():
-    x = np.full(1000, 0.3)
-    free = sdfgad.grad(within_others)(x.copy())
-    np.testing.assert_array_equal(sdfgad.grad(within_others, memory_limit="60kB")(x.copy()), free)
+def states_of_each_other(x):
+    """What the second state begins with is the first one, seen from the other end, which holds nothing active then."""
+    y = np.zeros(x.shape)
+    z = y[::-1] * 2.0 + 0.1
+    for _ in range(4):
+        y = y * z + 0.3
+        z = z * y
+    return np.sum(y * z) + np.sum(x)
+
+
+def test_a_state_seen_from_elsewhere_is_no_number_of_the_point():
+    check_grads(states_of_each_other, point())
+
+
+@pytest.fixture
+def lookups() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    application = load_application("rsbench")
+    return application.program, tuple(application.arguments(**application.sizes["usual"]).values())
+
+
+WRT = ("energies", "densities", "fits", "radii")
+
+
+def test_where_slopes_do_not_fit_loops_are_recorded(lookups):
+    """Both ways give the same gradient, the limit holds, and the plan is followed again."""
+    program, args = lookups
+    free = sdfgad.grad(program, wrt=WRT)
+    with leaving_out("preaccumulate"):
+        least = sdfgad.plan(program, *args, wrt=WRT).predicted.peak_bytes
+    assert free.plan(*args).predicted.peak_bytes > least
+    small = sdfgad.grad(program, wrt=WRT, memory_limit=least)
+    plan = small.plan(*args)
+    assert plan.predicted.peak_bytes <= least
+    assert sdfgad.plan(program, *args, wrt=WRT, plan=plan).predicted == plan.predicted
+    for one, other in zip(small(*args), free(*args), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-13)
+
+
+def test_who_says_what_is_stored_gets_loops_as_they_are_written():
+    plan = sdfgad.plan(orbit, point(), store="q")
+    assert {i.array for i in plan.problem.items} >= {"q"} and not plan.recomputed

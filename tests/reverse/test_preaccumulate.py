@@ -10,6 +10,9 @@ import pytest
 import sdfgad
 from npbench_suite.applications import load as load_application
 from sdfgad.calls.arguments import bind
+from sdfgad.ir.expr import Call, loads
+from sdfgad.ir.program import Map, Store
+from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.testing import check_grads
 from sdfgad.transform.passes import leaving_out
@@ -275,18 +278,29 @@ def test_it_takes_room_for_the_slope_in_place_of_a_tape():
     assert derive(long, bound, Request(("x",))).measured(bound).peak_bytes < 8 * x.nbytes
 
 
-def states_of_each_other(x):
+def states_of_each_other(x, c):
     """What the second state begins with is the first one, seen from the other end, which holds nothing active then."""
     y = np.zeros(x.shape)
-    z = y[::-1] * 2.0 + 0.1
-    for _ in range(4):
-        y = y * z + 0.3
-        z = z * y
-    return np.sum(y * z) + np.sum(x)
+    z = np.zeros(x.shape)
+    s = np.sum(x)
+    for _ in range(3):
+        y[:] = c
+        z[:] = y[::-1] * 2.0
+        for _ in range(4):
+            y[:] = y * z + 0.3
+            z[:] = z * y * 0.5
+        s = s + np.sum(y * z * x)
+        y[:] = x * s
+    return s + np.sum(y)
 
 
 def test_a_state_seen_from_elsewhere_is_no_number_of_the_point():
-    check_grads(states_of_each_other, point())
+    args = (point(), point() / 2.0)
+    found = derive(states_of_each_other, bind(states_of_each_other, args, {}), Request(("x",)))
+    ends = [p for s in statements(found.made.swept.body) if isinstance(s, Map) for p in s.body
+            if isinstance(p, Store) and isinstance(p.expr, Call) and p.expr.fn == "with_partial"]
+    assert ends and all(n.index == p.index for p in ends for n in loads(p.expr) if n.array == p.array)
+    check_grads(states_of_each_other, *args, wrt="x")
 
 
 @pytest.fixture

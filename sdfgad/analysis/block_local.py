@@ -5,7 +5,7 @@ Such an array may get a version per iteration of the loops around its block, or 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -14,7 +14,7 @@ from sdfgad.analysis.elements.boxes import Box, covered, hull_of
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, While
-from sdfgad.ir.walk import children, reads, statements, within, writes
+from sdfgad.ir.walk import children, reads, statements, writes
 
 _ANYWHERE = Site((), 0, 0)
 
@@ -38,23 +38,21 @@ class BlockLocal:
 
 def block_locals(program: Program, place: Mapping[int, Site], seen: Iterable[str]) -> dict[str, BlockLocal]:
     """Every transient array that lives within one run of a block, by name; `seen` ones are looked at afterwards."""
-    touches: dict[str, int] = dict.fromkeys([*seen, *_named_by_loops(program.body)], 1)
+    outside = {*seen, *_named_by_loops(program.body)}
+    touching: dict[str, list[Stmt]] = {}
     for stmt in statements(program.body):
         for name in reads(stmt) | writes(stmt):
-            touches[name] = touches.get(name, 0) + 1
+            touching.setdefault(name, []).append(stmt)
     found: dict[str, BlockLocal] = {}
     for block in blocks(program.body):
-        tops: dict[str, list[Stmt]] = {}
-        for top in block:
-            for name in within(top)[0] | within(top)[1]:
-                tops.setdefault(name, []).append(top)
-        for name in sorted({n for s in block for n in writes(s)} - set(found)):
-            array = program.arrays[name]
-            if array.role != "transient":
+        tops = {id(s) for s in block}
+        inside = {id(s) for s in statements(block)}
+        for name in sorted({n for s in block for n in writes(s)} - found.keys() - outside):
+            array, here = program.arrays[name], touching[name]
+            if array.role != "transient" or not inside.issuperset(map(id, here)):
                 continue
-            here = [s for s in statements(tuple(tops[name])) if name in reads(s) or name in writes(s)]
             makers = tuple(s for s in here if name in writes(s))
-            first = _afresh(array, here, len(makers), block) if len(here) == touches[name] else ()
+            first = _afresh(array, here, len(makers), tops)
             if first:
                 found[name] = BlockLocal(name, id(block[0]), place[id(block[0])].path, makers, first)
     return found
@@ -77,10 +75,10 @@ def blocks(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _afresh(array: Array, here: Sequence[Stmt], count: int, block: Block) -> tuple[Stmt, ...]:
-    """The first of the statements that touch the array, where they stand in the block itself and write the same
-    elements each time: all of them, unless they are all that write any, `count` in number."""
-    first = tuple(takewhile(lambda s: any(s is top for top in block) and _writes_alike(s, array.name), here))
+def _afresh(array: Array, here: Sequence[Stmt], count: int, tops: Collection[int]) -> tuple[Stmt, ...]:
+    """The first of the statements that touch the array, where they stand in the block itself (`tops`, by `id`) and
+    write the same elements each time: all of them, unless they are all that write any, `count` in number."""
+    first = tuple(takewhile(lambda s: id(s) in tops and _writes_alike(s, array.name), here))
     whole = len(first) == count or any(array.name in replaced(s, {array.name: array}) for s in first) or \
         _together(first, array)
     return first if whole else ()

@@ -5,6 +5,7 @@ again is for a plan to say.
 """
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from math import prod
 from types import MappingProxyType
 
 from sdfgad.analysis.block_local import BlockLocal, blocks
-from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, map_indices, rewrite, walk
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import children, expr_reads, map_exprs, reads, statements, within, writes
@@ -32,15 +33,29 @@ _PRODUCTS = frozenset({"mul", "pow"})
 
 
 @dataclass(frozen=True)
+class Span:
+    """Neighbours in a block, and what they hold: from the `first` place to before the `end`. places: in the block, by
+    the `id` of a statement."""
+
+    places: Mapping[int, int]
+    first: int
+    end: int
+
+    def __contains__(self, stmt: Stmt) -> bool:
+        place = self.places.get(id(stmt))
+        return place is not None and self.first <= place < self.end
+
+
+@dataclass(frozen=True)
 class Formula:
     """`store` says what each element of an array is; `place`: which dimension each variable decides, from where.
 
-    still: statements (by `id`) that run while all it reads is as it was, their own writes aside.
+    still: the statements that run while all it reads is as it was, their own writes aside.
     """
 
     store: Store
     place: Mapping[str, tuple[int, Ix]]
-    still: frozenset[int]
+    still: Span
 
     @cached_property
     def inputs(self) -> frozenset[str]:
@@ -48,8 +63,7 @@ class Formula:
 
     def at(self, use: Load, e: Expr) -> Expr:
         """The element that `use` loads, by an expression like the formula's own."""
-        moved = {var: use.index[k] - offset for var, (k, offset) in self.place.items()}
-        return map_indices(e, lambda i: i.subs(moved))
+        return moved(e, {var: use.index[k] - offset for var, (k, offset) in self.place.items()})
 
     @property
     def cheap(self) -> bool:
@@ -65,7 +79,7 @@ class Remake:
 
     makers: tuple[Map, ...]
     inputs: frozenset[str]
-    still: frozenset[int]
+    still: Span
 
 
 def formulas(program: Program, local: Mapping[str, BlockLocal],
@@ -75,25 +89,65 @@ def formulas(program: Program, local: Mapping[str, BlockLocal],
     wanted: arrays for which it was decided that making them is cheap, before others that they are made of were given
     a place for every version.
     """
-    by_first = {id(block[0]): block for block in blocks(program.body)}
+    by_first = {id(block[0]): _Order(block) for block in blocks(program.body)}
     found: dict[str, Formula | Remake] = {}
     for name, where in local.items():
-        maker, block = where.makers[0], by_first[where.block]
+        maker, order = where.makers[0], by_first[where.block]
         made: Formula | Remake | None = None
         if len(where.makers) > 1:
-            made = _remake(where.makers, program.arrays[name], block, name in wanted)
+            made = _remake(where.makers, program.arrays[name], order, name in wanted)
         elif isinstance(maker, Map):
-            made = _formula(maker, name, block)
+            made = _formula(maker, name, order)
         if isinstance(made, Remake) or made is not None and (made.cheap or name in wanted):
             found[name] = made
     return found
 
 
-def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) -> Remake | None:
-    own = {id(m) for m in makers}
-    places = [k for k, s in enumerate(block) if id(s) in own]
+class _Order:
+    """What stands where in a block, and where arrays are read and written."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.own = {id(s): k for k, s in enumerate(block)}
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Of the statements of the block, and of those that they hold."""
+        return {id(inner): k for k, s in enumerate(self.block) for inner in statements((s,))}
+
+    @cached_property
+    def readers(self) -> dict[str, int]:
+        """The first that reads an array."""
+        found: dict[str, int] = {}
+        for k, stmt in enumerate(self.block):
+            for name in within(stmt)[0]:
+                found.setdefault(name, k)
+        return found
+
+    @cached_property
+    def writers(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for k, stmt in enumerate(self.block):
+            for name in within(stmt)[1]:
+                found.setdefault(name, []).append(k)
+        return found
+
+    def undisturbed(self, first: int, inputs: Iterable[str]) -> Span:
+        """From a place on, before anything of `inputs` is overwritten. A loop may come back to its first statement."""
+        end = len(self.block)
+        for name in inputs:
+            places = self.writers.get(name, [])
+            k = bisect_left(places, first)
+            end = min(end, places[k]) if k < len(places) else end
+        if end < len(self.block) and not children(self.block[end]):
+            end += 1
+        return Span(self.places, first, end)
+
+
+def _remake(makers: tuple[Stmt, ...], array: Array, order: _Order, wanted: bool) -> Remake | None:
+    places = sorted(order.own[id(m)] for m in makers if id(m) in order.own)
     maps = tuple(m for m in makers if isinstance(m, Map) and _simple(m, wanted))
-    reader = next((k for k, s in enumerate(block) if array.name in within(s)[0]), None)
+    reader = order.readers.get(array.name)
     if len(maps) < len(makers) or len(places) < len(makers) or reader is None or reader < places[-1]:
         return None
     elements = [[r.trips for r in m.domain] for m in maps]
@@ -101,8 +155,7 @@ def _remake(makers: tuple[Stmt, ...], array: Array, block: Block, wanted: bool) 
             sum(prod(n or 0 for n in e) for e in elements) > thresholds().remade_copies * prod(array.shape):
         return None
     inputs = frozenset(n for m in maps for n in reads(m))
-    still = frozenset(_undisturbed(block[places[0]:], set(inputs)))
-    return Remake(maps, inputs, still)
+    return Remake(maps, inputs, order.undisturbed(places[0], inputs))
 
 
 def _simple(maker: Map, wanted: bool) -> bool:
@@ -112,26 +165,16 @@ def _simple(maker: Map, wanted: bool) -> bool:
         (wanted or cheap(part.expr, frozenset(r.var for r in maker.domain)))
 
 
-def _formula(maker: Map, name: str, block: Block) -> Formula | None:
+def _formula(maker: Map, name: str, order: _Order) -> Formula | None:
     if sum(isinstance(p, Store) for p in maker.body) != 1:
         return None
     store = inline_lets(maker)[0]
     place = inverse(maker, store)
-    position = next((k for k, s in enumerate(block) if s is maker), None)
+    position = order.own.get(id(maker))
     inputs = expr_reads(store.expr)
     if store.op is not None or place is None or position is None or name in inputs:
         return None
-    return Formula(store, place, frozenset(_undisturbed(block[position:], inputs)))
-
-
-def _undisturbed(rest: Block, inputs: set[str]) -> Iterable[int]:
-    """The statements that run before anything of `inputs` is overwritten. A loop may come back to its first one."""
-    for stmt in rest:
-        changed = not inputs.isdisjoint(within(stmt)[1])
-        if not changed or not children(stmt):
-            yield from (id(s) for s in statements((stmt,)))
-        if changed:
-            return
+    return Formula(store, place, order.undisturbed(position, inputs))
 
 
 def inverse(maker: Map, store: Store) -> dict[str, tuple[int, Ix]] | None:
@@ -238,7 +281,7 @@ class Again:
             made = self.known[name] if name in self.chosen else None
             if name in out or not isinstance(made, Remake):
                 continue
-            if id(reader) in made.still and made.inputs.isdisjoint(spoilt):
+            if reader in made.still and made.inputs.isdisjoint(spoilt):
                 makers = tuple(map_exprs(m, lambda e: self._expr(e, reader, spoilt, self.known)) for m in made.makers)
                 deeper = self._makers(sorted(n for m in makers for n in reads(m)), reader, spoilt)
                 out[name] = (*deeper, *(replace(m) for m in makers))
@@ -272,7 +315,7 @@ class Again:
         return self._wholes[key]
 
     def _written_out(self, formula: Formula, reader: Stmt, spoilt: frozenset[str]) -> Expr | None:
-        if id(reader) not in formula.still or not formula.inputs.isdisjoint(spoilt):
+        if reader not in formula.still or not formula.inputs.isdisjoint(spoilt):
             return None
 
         def deeper(n: Expr) -> Expr | None:

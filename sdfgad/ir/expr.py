@@ -1,114 +1,60 @@
 """Scalar expressions: what one element of a statement computes. Immutable, hashed, shared freely."""
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import is_
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from sdfgad.ir.index import Elem, Ix
+from sdfgad.ir.interned import Table
 
 DType: TypeAlias = np.dtype
-_DIGEST = 16
-"""Bytes that stand for the structure of a node: two structures share them once in 2**64 programs of 2**32 nodes."""
 
 
 class _Node:
-    """Its hash is made with the node, from those of its operands: no question about a node ever goes down its tree."""
+    """There is one node for each content: equal nodes are the same object."""
 
     __match_args__: ClassVar[tuple[str, ...]]
-    _hash: int
     dtype: DType
     size = 1
     """How many nodes it has when it is written out, shared ones as often as they are used."""
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._hash == other._hash and self._same(other))
-
-    def _same(self, other: Any) -> bool:
-        """Whether another node of the same class and hash is equal."""
-        raise NotImplementedError
-
     def __reduce__(self) -> tuple[object, ...]:
-        """By what it is made of: hashes of texts are good in one process only."""
+        """By what it is made of, so that what is read back is the node that is there."""
         return type(self), tuple(getattr(self, name) for name in self.__match_args__)
 
-    @property
-    def digest(self) -> bytes:
-        """What nodes of one structure share and others do not, in any process."""
-        found: bytes | None = self.__dict__.get("_digest")
-        return _digest_of(self) if found is None else found
 
-    def _own_digest(self) -> bytes:
-        """The digest, when those of the operands are there."""
-        raise NotImplementedError
+_CONSTS, _INDICES, _LOADS, _LOCALS, _CALLS = Table(), Table(), Table(), Table(), Table()
 
 
-def _digest_of(root: _Node) -> bytes:
-    """Merkle: A digital signature based on a conventional encryption function (CRYPTO 1987). What is shared is looked
-    at once, and nothing recurses: expressions may be deep."""
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        missing = [a for a in node.args if "_digest" not in a.__dict__] if isinstance(node, Call) else []
-        if missing:
-            stack += missing
-        elif "_digest" not in stack.pop().__dict__:
-            node.__dict__["_digest"] = node._own_digest()
-    return root.digest
-
-
-def _hashed(*parts: str | bytes) -> bytes:
-    made = hashlib.blake2b(digest_size=_DIGEST)
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        made.update(len(data).to_bytes(4, "little"))
-        made.update(data)
-    return made.digest()
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Const(_Node):
     """A number known when the program is compiled (Python bool, int, float or complex)."""
 
     value: bool | int | float | complex
     dtype: DType
 
-    def __post_init__(self) -> None:
-        self.__dict__["_hash"] = hash(("const", repr(self.value), self.dtype))
-
-    def _same(self, other: Any) -> bool:
-        return bool(self.dtype == other.dtype and repr(self.value) == repr(other.value))
-
-    def _own_digest(self) -> bytes:
-        return _hashed("const", repr(self.value), self.dtype.str)
+    def __new__(cls, value: bool | int | float | complex, dtype: DType) -> Const:
+        # Texts tell 1 from True and 0.0 from -0.0, and find NaN again.
+        key = (repr(value), dtype)
+        return _CONSTS.get(key) or _CONSTS.add(key, _made(cls, value=value, dtype=dtype))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Index(_Node):
     """The value of an index expression, as a number."""
 
     ix: Ix
     dtype: DType
 
-    def __post_init__(self) -> None:
-        self.__dict__["_hash"] = hash(("index", self.ix, self.dtype))
-
-    def _same(self, other: Any) -> bool:
-        return bool(self.dtype == other.dtype and self.ix == other.ix)
-
-    def _own_digest(self) -> bytes:
-        return _hashed("index", str(self.ix), self.dtype.str)
+    def __new__(cls, ix: Ix, dtype: DType) -> Index:
+        key = (ix, dtype)
+        return _INDICES.get(key) or _INDICES.add(key, _made(cls, ix=ix, dtype=dtype))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Load(_Node):
     """One element of an array, as it is when the statement runs."""
 
@@ -116,34 +62,24 @@ class Load(_Node):
     index: tuple[Ix, ...]
     dtype: DType
 
-    def __post_init__(self) -> None:
-        self.__dict__["_hash"] = hash((self.array, self.index, self.dtype))
-
-    def _same(self, other: Any) -> bool:
-        return bool(self.array == other.array and self.dtype == other.dtype and self.index == other.index)
-
-    def _own_digest(self) -> bytes:
-        return _hashed("load", self.array, self.dtype.str, *map(str, self.index))
+    def __new__(cls, array: str, index: tuple[Ix, ...], dtype: DType) -> Load:
+        key = (array, index, dtype)
+        return _LOADS.get(key) or _LOADS.add(key, _made(cls, array=array, index=index, dtype=dtype))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Local(_Node):
     """A value bound by a `Let` earlier in the same map body."""
 
     name: str
     dtype: DType
 
-    def __post_init__(self) -> None:
-        self.__dict__["_hash"] = hash((self.name, self.dtype))
-
-    def _same(self, other: Any) -> bool:
-        return bool(self.name == other.name and self.dtype == other.dtype)
-
-    def _own_digest(self) -> bytes:
-        return _hashed("local", self.name, self.dtype.str)
+    def __new__(cls, name: str, dtype: DType) -> Local:
+        key = (name, dtype)
+        return _LOCALS.get(key) or _LOCALS.add(key, _made(cls, name=name, dtype=dtype))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Call(_Node):
     """A scalar function of the rule book applied to arguments. `select(c, a, b)` evaluates only the branch taken."""
 
@@ -151,17 +87,16 @@ class Call(_Node):
     args: tuple[Expr, ...]
     dtype: DType
 
-    def __post_init__(self) -> None:
-        self.__dict__["_hash"] = hash((self.fn, self.args, self.dtype))
-        self.__dict__["size"] = 1 + sum([a.size for a in self.args])
+    def __new__(cls, fn: str, args: tuple[Expr, ...], dtype: DType) -> Call:
+        key = (fn, args, dtype)
+        return _CALLS.get(key) or _CALLS.add(
+            key, _made(cls, fn=fn, args=args, dtype=dtype, size=1 + sum([a.size for a in args])))
 
-    def _same(self, other: Any) -> bool:
-        if self.fn != other.fn or self.dtype != other.dtype or len(self.args) != len(other.args):
-            return False
-        return all(map(is_, self.args, other.args)) or self.digest == other.digest
 
-    def _own_digest(self) -> bytes:
-        return _hashed("call", self.fn, self.dtype.str, *(a.digest for a in self.args))
+def _made(form: type[Any], **parts: Any) -> Any:
+    made = object.__new__(form)
+    made.__dict__.update(parts)
+    return made
 
 
 Expr: TypeAlias = Const | Index | Load | Local | Call
@@ -206,7 +141,7 @@ def _in_order(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]]) -> Iterable
     stack = [expr]
     while stack:
         node = stack[-1]
-        missing = [] if node in found else [p for p in parts(node) if p not in found]
+        missing = [p for p in parts(node) if p not in found] if type(node) is Call and node not in found else None
         if missing:
             stack += reversed(missing)
         else:
@@ -217,30 +152,49 @@ def _in_order(expr: Expr, parts: Callable[[Expr], tuple[Expr, ...]]) -> Iterable
 def rewrite(expr: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
     """Rebuild bottom up; `replace` sees each node after its operands and returns None to keep it."""
     memo: dict[Expr, Expr] = {}
-    for node in walk(expr):
-        new = node
-        if isinstance(node, Call):
-            args = tuple([memo[a] for a in node.args])
-            if not all(map(is_, args, node.args)):
-                new = Call(node.fn, args, node.dtype)
+    for node in _nodes(expr):
+        new = _around(node, memo) if type(node) is Call else node
         replaced = replace(new)
         memo[node] = new if replaced is None else replaced
     return memo[expr]
 
 
+def put(expr: Expr, table: Mapping[Expr, Expr]) -> Expr:
+    """The expression with other operands in place of some of those that have none themselves."""
+    memo: dict[Expr, Expr] = {}
+    for node in _nodes(expr):
+        memo[node] = _around(node, memo) if type(node) is Call else table.get(node, node)
+    return memo[expr]
+
+
+def _around(node: Call, memo: Mapping[Expr, Expr]) -> Call:
+    """The node with what its operands have become."""
+    args = tuple([memo[a] for a in node.args])
+    return node if args == node.args else Call(node.fn, args, node.dtype)
+
+
 def map_indices(expr: Expr, change: Callable[[Ix], Ix]) -> Expr:
     """Apply `change` to every index expression inside."""
-
-    def one(node: Expr) -> Expr | None:
-        if isinstance(node, Load):
+    table: dict[Expr, Expr] = {}
+    for node in _nodes(expr):
+        if type(node) is Load:
             index = tuple([change(i) for i in node.index])
-            return None if all(map(is_, index, node.index)) else Load(node.array, index, node.dtype)
-        if isinstance(node, Index):
+            if index != node.index:
+                table[node] = Load(node.array, index, node.dtype)
+        elif type(node) is Index:
             place = change(node.ix)
-            return None if place is node.ix else Index(place, node.dtype)
-        return None
+            if place is not node.ix:
+                table[node] = Index(place, node.dtype)
+    return put(expr, table) if table else expr
 
-    return rewrite(expr, one)
+
+def moved(expr: Expr, places: Mapping[str, Ix]) -> Expr:
+    """The expression with other indices in place of symbols; kept with it, as the same is asked again and again."""
+    known: dict[tuple[tuple[str, Ix], ...], Expr] = expr.__dict__.setdefault("_moved", {})
+    key = tuple(places.items())
+    if key not in known:
+        known[key] = map_indices(expr, lambda i: i.subs(places))
+    return known[key]
 
 
 def loads(expr: Expr) -> list[Load]:
@@ -254,7 +208,7 @@ def symbols_of(expr: Expr) -> frozenset[str]:
     if found is None:
         places = (n.index if isinstance(n, Load) else (n.ix,) for n in walk(expr) if isinstance(n, (Load, Index)))
         found = frozenset().union(*(i.symbols for index in places for i in index))
-        object.__setattr__(expr, "_symbols", found)
+        expr.__dict__["_symbols"] = found
     return found
 
 
@@ -264,17 +218,15 @@ def index_elems(expr: Expr) -> list[Elem]:
 
 
 def _known(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
-    """Kept with the object, so that mostly nothing has to be compared; and by value, for equal objects."""
+    """Loads, and elements read by indices; kept with the expression: every pass asks for them."""
     found: tuple[tuple[Load, ...], tuple[Elem, ...]] | None = expr.__dict__.get("_known")
     if found is None:
         found = _looked_up(expr)
-        object.__setattr__(expr, "_known", found)
+        expr.__dict__["_known"] = found
     return found
 
 
-@lru_cache(maxsize=1 << 13)
 def _looked_up(expr: Expr) -> tuple[tuple[Load, ...], tuple[Elem, ...]]:
-    """Loads, and elements read by indices: every pass asks for those of the same expressions."""
     found: list[Load] = []
     elems: dict[Elem, None] = {}
     for node in walk(expr):

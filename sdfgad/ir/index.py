@@ -12,6 +12,7 @@ from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import TypeAlias, Union
 
+from sdfgad.ir.interned import Table
 from sdfgad.ir.intervals import Bounds as Bounds
 from sdfgad.ir.intervals import known_of, product
 
@@ -20,30 +21,26 @@ LONGEST_TEXT = 1 << 12
 """Characters. Indices that share parts may be exponentially longer than what is stored: a digest stands for those."""
 
 
-@dataclass(frozen=True, eq=False)
+_KNOWN = Table()
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class Ix:
-    """An integer expression: sum of coefficient times product of atoms. Build with `ix`, never directly."""
+    """An integer expression: sum of coefficient times product of atoms. Build with `ix`, never directly. There is one
+    object for each: equal indices are the same."""
 
     terms: tuple[tuple[tuple[Atom, ...], int], ...]
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.terms)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Ix) and self._hash == other._hash and (
-            self.terms == other.terms if self._plain else self._text == other._text))
+    def __new__(cls, terms: tuple[tuple[tuple[Atom, ...], int], ...]) -> Ix:
+        found: Ix | None = _KNOWN.get(terms)
+        if found is None:
+            made = object.__new__(cls)
+            made.__dict__["terms"] = terms
+            found = _KNOWN.add(terms, made)
+        return found
 
     def __reduce__(self) -> tuple[object, ...]:
         return Ix, (self.terms,)
-
-    @cached_property
-    def _plain(self) -> bool:
-        """Whether there are only symbols in it: what is inside other atoms may be shared, and is compared once."""
-        return all(isinstance(a, str) for m, _ in self.terms for a in m)
 
     @cached_property
     def const(self) -> int | None:
@@ -53,7 +50,20 @@ class Ix:
         return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
 
     def __add__(self, other: Like) -> Ix:
-        return _collect([*self.terms, *ix(other).terms])
+        terms = ix(other).terms
+        if not terms:
+            return self
+        if len(terms) == 1 and not terms[0][0]:
+            return self._more(terms[0][1])
+        return _collect([*self.terms, *terms])
+
+    def _more(self, number: int) -> Ix:
+        """So much more; a constant is the last term."""
+        rest = self.terms
+        if rest and not rest[-1][0]:
+            number += rest[-1][1]
+            rest = rest[:-1]
+        return Ix((*rest, ((), number)) if number else rest)
 
     def __sub__(self, other: Like) -> Ix:
         return self + -ix(other)
@@ -126,18 +136,22 @@ class Ix:
         """Replace symbols simultaneously."""
         if not mapping or self.symbols.isdisjoint(mapping):
             return self
-        return self.rebuild(lambda a: ix(mapping[a]) if isinstance(a, str) and a in mapping else None)
+        def put(atom: Atom) -> Ix | None:
+            return ix(mapping[atom]) if isinstance(atom, str) and atom in mapping else None
+
+        total: list[tuple[tuple[Atom, ...], int]] = []
+        for m, c in self.terms:
+            if len(m) != 1 or type(m[0]) is not str:
+                total += _rebuilt(m, c, put)
+            elif m[0] in mapping:
+                total += [(n, c * d) for n, d in ix(mapping[m[0]]).terms]
+            else:
+                total.append((m, c))
+        return _collect(total)
 
     def rebuild(self, replace: Callable[[Atom], Ix | None]) -> Ix:
         """Rewrite atoms bottom up; `replace` returns None to keep an atom (its parts are rewritten all the same)."""
-        total: list[tuple[tuple[Atom, ...], int]] = []
-        for m, c in self.terms:
-            product: list[tuple[tuple[Atom, ...], int]] = [((), c)]
-            for atom in m:
-                new = _rebuild_atom(atom, replace).terms
-                product = [(_monomial(a + b), d * e) for a, d in product for b, e in new]
-            total += product
-        return _collect(total)
+        return _collect([term for m, c in self.terms for term in _rebuilt(m, c, replace)])
 
     def bounds(self, env: Mapping[str, Bounds]) -> Bounds:
         """Smallest and largest value when each symbol lies in its (inclusive) interval; None is unbounded."""
@@ -311,8 +325,14 @@ def _collect(terms: list[tuple[tuple[Atom, ...], int]]) -> Ix:
         total[m] = total.get(m, 0) + c
     kept = [(m, c) for m, c in total.items() if c]
     if len(kept) > 1:
-        kept.sort(key=lambda t: (len(t[0]) == 0, len(t[0]), [str(a) for a in t[0]]))
+        kept.sort(key=_order)
     return Ix(tuple(kept)) if kept else ZERO
+
+
+def _order(term: tuple[tuple[Atom, ...], int]) -> tuple[bool, int, list[str]]:
+    """By which the terms of an index are sorted, constants last."""
+    monomial = term[0]
+    return not monomial, len(monomial), [a if type(a) is str else str(a) for a in monomial]
 
 
 def _monomial(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -340,6 +360,16 @@ def _atom_symbols(atom: Atom) -> Iterator[str]:
         return
     for part in atom.parts:
         yield from part.symbols
+
+
+def _rebuilt(monomial: tuple[Atom, ...], factor: int,
+             replace: Callable[[Atom], Ix | None]) -> list[tuple[tuple[Atom, ...], int]]:
+    """The terms that a term becomes when its atoms are rewritten."""
+    product: list[tuple[tuple[Atom, ...], int]] = [((), factor)]
+    for atom in monomial:
+        new = _rebuild_atom(atom, replace).terms
+        product = [(_monomial(a + b), d * e) for a, d in product for b, e in new]
+    return product
 
 
 def _rebuild_atom(atom: Atom, replace: Callable[[Atom], Ix | None]) -> Ix:

@@ -36,7 +36,7 @@ def inline_masks(program: Program) -> Program:
 
 
 def _may_compute(stmt: Stmt, name: str, formula: Formula) -> bool:
-    if not isinstance(stmt, Map) or id(stmt) not in formula.still or not _undisturbed(stmt, name, formula):
+    if not isinstance(stmt, Map) or stmt not in formula.still or not _undisturbed(stmt, name, formula):
         return False
     elems = [e for p in stmt.body for e in index_elems(p.expr)]
     elems += [e for p in stmt.body if isinstance(p, Store) for i in p.index for e in i.elems]

@@ -281,6 +281,8 @@ def test_no_vague_names() -> None:
 
 
 def _is_vague(name: str) -> bool:
+    if name.startswith("__"):  # Python's own
+        return False
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
     return bool(words & VAGUE_WORDS) or (name.endswith("2") and name.strip("_").lower() not in NUMPY_NAMES)
 
@@ -292,7 +294,7 @@ def test_no_two_classes_of_one_name() -> None:
 
 @pytest.mark.parametrize("name, vague", [
     ("grad2", True), ("new_plan", True), ("PlanManager", True), ("news", False), ("log2", False), ("utils", True),
-    ("renewed", False),
+    ("renewed", False), ("__new__", False), ("_new", True),
 ])
 def test_what_counts_as_vague(name: str, vague: bool) -> None:
     assert _is_vague(name) is vague

@@ -12,6 +12,12 @@ from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import TypeAlias, Union
 
+from sdfgad.ir.atoms import Atom as Atom
+from sdfgad.ir.atoms import Elem as Elem
+from sdfgad.ir.atoms import FloorDiv as FloorDiv
+from sdfgad.ir.atoms import Max as Max
+from sdfgad.ir.atoms import Min as Min
+from sdfgad.ir.atoms import Mod as Mod
 from sdfgad.ir.interned import Table
 from sdfgad.ir.intervals import Bounds as Bounds
 from sdfgad.ir.intervals import known_of, product
@@ -124,6 +130,8 @@ class Ix:
 
     def coefficient(self, symbol: str) -> int | None:
         """The integer factor of `symbol`, or None when the index is not linear in it."""
+        if self.affine is not None:
+            return self.affine[0].get(symbol, 0)
         factor = 0
         for m, c in self.terms:
             if m == (symbol,):
@@ -194,77 +202,6 @@ class Ix:
         return self._text
 
     __repr__ = __str__
-
-
-@dataclass(frozen=True)
-class FloorDiv:
-    """`a // b`, rounding down as Python does."""
-
-    parts: tuple[Ix, ...]
-
-    def value(self, v: list[int], read: object) -> int:
-        return v[0] // v[1]
-
-    def __str__(self) -> str:
-        return f"floor({self.parts[0]}, {self.parts[1]})"
-
-
-@dataclass(frozen=True)
-class Mod:
-    """`a % b`, with the sign of `b` as in Python."""
-
-    parts: tuple[Ix, ...]
-
-    def value(self, v: list[int], read: object) -> int:
-        return v[0] % v[1]
-
-    def __str__(self) -> str:
-        return f"mod({self.parts[0]}, {self.parts[1]})"
-
-
-@dataclass(frozen=True)
-class Min:
-    """The smaller of two."""
-
-    parts: tuple[Ix, ...]
-
-    def value(self, v: list[int], read: object) -> int:
-        return min(v)
-
-    def __str__(self) -> str:
-        return f"min({', '.join(map(str, self.parts))})"
-
-
-@dataclass(frozen=True)
-class Max:
-    """The larger of two."""
-
-    parts: tuple[Ix, ...]
-
-    def value(self, v: list[int], read: object) -> int:
-        return max(v)
-
-    def __str__(self) -> str:
-        return f"max({', '.join(map(str, self.parts))})"
-
-
-@dataclass(frozen=True)
-class Elem:
-    """The current value of one element of an integer array."""
-
-    array: str
-    parts: tuple[Ix, ...]
-
-    def value(self, v: list[int], read: Callable[[str, tuple[int, ...]], int] | None) -> int:
-        if read is None:
-            raise LookupError(f"no reader for {self}")
-        return int(read(self.array, tuple(v)))
-
-    def __str__(self) -> str:
-        return f"{self.array}[{', '.join(map(str, self.parts))}]"
-
-
-Atom: TypeAlias = str | FloorDiv | Mod | Min | Max | Elem
 
 
 def ix(value: Like) -> Ix:

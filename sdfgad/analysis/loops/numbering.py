@@ -9,7 +9,7 @@ from sdfgad.analysis.loops.rows import RowNumbering, RowTouch, distance, maps_of
 from sdfgad.ir.program import Block, Map
 
 
-class Rows:
+class Numberings:
     """What all numberings of the rows of one block have in common."""
 
     def __init__(self, block: Block) -> None:
@@ -39,7 +39,7 @@ class Rows:
 
 def number_rows(block: Block, array: str, dim: int) -> RowNumbering:
     """The numbering of the rows of a block that makes dimension `dim` of `array` count them."""
-    return Rows(block).numbered(array, dim)
+    return Numberings(block).numbered(array, dim)
 
 
 class _Walk:
@@ -47,7 +47,7 @@ class _Walk:
     maps that have a turn touch. news: maps of which an array has got its place since they were tried; unplaced: maps
     that have not placed what they write, and all they touch."""
 
-    def __init__(self, rows: Rows, array: str, dim: int, written: set[str]) -> None:
+    def __init__(self, rows: Numberings, array: str, dim: int, written: set[str]) -> None:
         self.rows, self.written = rows, written
         self.places: dict[str, tuple[int, int]] = {array: (dim, 0)}
         self.turns: dict[int, tuple[str, int]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.afresh import begins_afresh
-from sdfgad.analysis.loops.numbering import Rows, number_rows
+from sdfgad.analysis.loops.numbering import Numberings, number_rows
 from sdfgad.analysis.loops.rows import (
     RowNumbering,
     footprint,
@@ -325,7 +325,7 @@ class _Splitter:
 def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[RowNumbering]:
     """The ways to number rows, each once: what a numbering has reached would reach the same from there."""
     known: set[tuple[str, int]] = set()
-    numbering = Rows(block)
+    numbering = Numberings(block)
     for name, dim in seeds(block, arrays):
         if (name, dim) not in known:
             rows = numbering.numbered(name, dim)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sdfgad.analysis.loops.numbering import Rows
+from sdfgad.analysis.loops.numbering import Numberings
 from sdfgad.analysis.loops.rows import RowNumbering, distance, maps_of, reach, seeds, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, loads
@@ -45,7 +45,7 @@ def rows_in_turn(run: Block, arrays: Mapping[str, Array]) -> Iterator[InTurn]:
     before, body = _hoisted(rebuild_blocks(run, lambda b: _scattered(b, met, written)), met)
     if not _only_sums(body, met):
         return
-    numbering = Rows(body)
+    numbering = Numberings(body)
     for name, dim in seeds(body, arrays):
         if name in met:
             continue

@@ -10,7 +10,7 @@ from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import (
     children,
     conflicts,
@@ -113,6 +113,8 @@ class _Joiner:
     def _alike(self, first: Map, second: Map) -> Map | None:
         """The second map in terms of the first, where they agree on the points and the order of loops and share data.
         """
+        if not _as_many(first.domain, second.domain):
+            return None
         moved = second if first.domain == second.domain else _in_terms_of(first.domain, second)
         if moved is None or not _shares(first, moved, self.readers):
             return None
@@ -144,6 +146,14 @@ class _Joiner:
 
 # Programs that are compared while planning differ in a few statements: the same questions come again and again.
 _in_terms_of = lru_cache(maxsize=1 << 12)(in_terms_of)
+
+
+def _as_many(domain: tuple[Range, ...], other: tuple[Range, ...]) -> bool:
+    """Whether domains may have as many points in each direction, as far as numbers tell."""
+    if len(domain) != len(other):
+        return False
+    return all(a.step == b.step and (a.trips == b.trips or a.trips is None or b.trips is None)
+               for a, b in zip(domain, other, strict=True))
 
 
 def _decided(stmt: Map) -> bool:

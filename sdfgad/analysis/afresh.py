@@ -1,7 +1,7 @@
 """Arrays of which a run of statements makes whatever it looks at: nobody sees what was in them before."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from sdfgad.analysis.elements.access import BEFORE, Access, Site, reads_of
@@ -22,7 +22,27 @@ def begins_afresh(array: Array, block: Block) -> bool:
     it. Whoever looks at the array later does so at elements of the box: at those of the same iteration, where both are
     in one loop.
     """
-    users = list(_users(array.name, block, ()))
+    return _made_first(array, list(_users(array.name, block, ())))
+
+
+def looked_at_before_made(arrays: Collection[Array], block: Block) -> frozenset[str]:
+    """Those of the arrays that do not begin afresh."""
+    users: dict[str, list[_Held]] = {a.name: [] for a in arrays}
+    _enter(users, block, ())
+    return frozenset(a.name for a in arrays if not _made_first(a, users[a.name]))
+
+
+def _enter(users: Mapping[str, list[_Held]], block: Block, around: tuple[Stmt, ...]) -> None:
+    """Add the statements of a block that touch arrays."""
+    for stmt in block:
+        for name in (reads(stmt) | writes(stmt)) & users.keys():
+            users[name].append((stmt, around))
+        for inner in children(stmt):
+            _enter(users, inner, (*around, stmt))
+
+
+def _made_first(array: Array, users: Sequence[_Held]) -> bool:
+    """Whether nobody among the users of an array looks at what none of them has made."""
     if not users:
         return True
     (maker, around), others = users[0], users[1:]

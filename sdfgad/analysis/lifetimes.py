@@ -63,9 +63,13 @@ class Lifetimes:
     def moments(self) -> Mapping[str, int]:
         """For each array the steps at which it is in use, as the bits of a number."""
         found: dict[str, int] = {}
-        for k, names in enumerate(self.used):
-            for name in names:
-                found[name] = found.get(name, 0) | 1 << k
+        since: dict[str, int] = {}
+        before = NOTHING
+        for k, names in enumerate((*self.used, NOTHING)):
+            since.update(dict.fromkeys(names - before, k))
+            for name in before - names:
+                found[name] = found.get(name, 0) | (1 << k) - (1 << since[name])
+            before = names
         return found
 
     def fullest(self, sizes: Mapping[str, int], steps: Sequence[int] | None = None) -> frozenset[str]:

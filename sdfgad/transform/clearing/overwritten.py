@@ -1,6 +1,7 @@
 """Drop what is stored where something else is stored before anybody looks."""
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ def eliminate_dead_stores(program: Program) -> Program:
 def _kept(work: Sequence[Stmt], arrays: Mapping[str, Array]) -> Block:
     """The rule inside one block, from its end on: what is dropped looks at nothing."""
     kept: list[Stmt] = []
-    later: dict[str, list[Stmt]] = {}
+    later: dict[str, deque[Stmt]] = {}
     for stmt in reversed(work):
         left: Stmt | None = stmt
         if isinstance(stmt, Map):
@@ -35,7 +36,7 @@ def _kept(work: Sequence[Stmt], arrays: Mapping[str, Array]) -> Block:
             continue
         kept.append(left)
         for name in all_reads((left,)) | all_writes((left,)):
-            later[name] = [left, *later.get(name, ())]
+            later.setdefault(name, deque()).appendleft(left)
     return tuple(reversed(kept))
 
 
@@ -75,7 +76,9 @@ def _replaced(ranges: Sequence[Range], store: Store, later: Sequence[Stmt], arra
 def _looked_at(stmt: Map, place: int) -> bool:
     """Whether the map itself reads what one of its parts stores: a later part does, for no other point may."""
     store = stmt.body[place]
-    return isinstance(store, Store) and store.array in reads(replace(stmt, domain=(), body=stmt.body[place + 1:]))
+    if not isinstance(store, Store) or store.array not in reads(stmt):
+        return False  # what the whole map does not read, no part of it does
+    return store.array in reads(replace(stmt, domain=(), body=stmt.body[place + 1:]))
 
 
 def _overwritten(stmt: Map, store: Store, later: Sequence[Stmt], arrays: Mapping[str, Array]) -> bool:

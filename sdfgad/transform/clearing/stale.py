@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sdfgad.analysis.elements.access import Site, interval_env, reads_of
 from sdfgad.analysis.elements.cover import replaced
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Range, Stmt, Store
 from sdfgad.ir.walk import all_reads, reads, writes
 from sdfgad.thresholds import thresholds
@@ -103,8 +103,10 @@ def _places(stmt: Map) -> Mapping[str, _StalePlaces]:
     known: dict[str, _StalePlaces] | None = stmt.__dict__.get("_places")
     if known is None:
         known = {n: _StalePlaces([], []) for n in reads(stmt) | writes(stmt)}
+        # Bounds look at the ranges before them alone.
+        envs = {k: interval_env(stmt.domain[:k]) for k in range(len(stmt.domain) + 1)}
         for access in dict.fromkeys(reads_of(stmt, _NOWHERE)):
-            known[access.array].looks.append(hull(access.index, access.domain))
+            known[access.array].looks.append(_hull(access.index, envs[len(access.domain)]))
         for part in stmt.body:
             box = stored_box(stmt, part) if isinstance(part, Store) and not part.op else None
             if isinstance(part, Store) and box is not None:
@@ -123,6 +125,9 @@ def without(boxes: Boxes, gone: Sequence[Box]) -> Boxes:
 
 def hull(index: Sequence[Ix], domain: Sequence[Range]) -> Box:
     """A box that holds all elements an index may mean."""
-    env = interval_env(domain)
+    return _hull(index, interval_env(domain))
+
+
+def _hull(index: Sequence[Ix], env: Mapping[str, Bounds]) -> Box:
     ends = [i.bounds(env) for i in index]
     return tuple((0 if low is None else low, _FAR if high is None else high + 1) for low, high in ends)

@@ -86,13 +86,19 @@ def _small(copy: KeptCopy, path: Sequence[Range], arrays: Mapping[str, Array]) -
 def _reading(loop: Loop, k: int, copy: KeptCopy, path: Sequence[Range]) -> Block | None:
     """The body with loads from the source in place of all loads of the copy; None where some has to stay."""
     name = copy.target.array
-    users = [s for j, s in enumerate(loop.body) if j != k and any(name in n for n in within(s))]
-    first = next((s for s in loop.body if any(name in n for n in within(s))), None)
-    if first is not loop.body[k] or not users or copy.source.array in all_writes(loop.body) \
-            or name in all_writes(tuple(users)) or {name, copy.source.array} & {*loop.private}:
+    if any(_touches(s, name) for s in loop.body[:k]):
         return None
-    changed = [_from_source(s, copy, path) if s in users else s for s in loop.body]
+    users = tuple(s for s in loop.body[k + 1:] if _touches(s, name))
+    if not users or copy.source.array in all_writes(loop.body) \
+            or name in all_writes(users) or {name, copy.source.array} & {*loop.private}:
+        return None
+    changed = [_from_source(s, copy, path) if j > k and _touches(s, name) else s for j, s in enumerate(loop.body)]
     return None if None in changed else tuple(s for s in changed if s is not None)
+
+
+def _touches(stmt: Stmt, name: str) -> bool:
+    read, written = within(stmt)
+    return name in read or name in written
 
 
 def _from_source(stmt: Stmt, copy: KeptCopy, path: Sequence[Range]) -> Stmt | None:

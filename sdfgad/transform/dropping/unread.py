@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdfgad.analysis.afresh import begins_afresh
+from sdfgad.analysis.afresh import looked_at_before_made
 from sdfgad.analysis.elements.access import DURING, Access, meets_later, overlap_in, reads_of, sites
 from sdfgad.analysis.reversal.restart import exposed
 from sdfgad.ir.expr import Load, Local, loads
@@ -122,6 +122,6 @@ class _Looks:
         """Arrays of which an iteration may look at what was there before it."""
         if loop not in self.passed_on:
             body = self.bodies[loop]
-            self.passed_on[loop] = frozenset(n for n in exposed(body, self.arrays)
-                                             if not begins_afresh(self.arrays[n], body))
+            found = [self.arrays[n] for n in exposed(body, self.arrays)]
+            self.passed_on[loop] = looked_at_before_made(found, body)
         return self.passed_on[loop]

@@ -10,7 +10,7 @@ from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, Store
+from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import (
     children,
     conflicts,
@@ -18,6 +18,7 @@ from sdfgad.ir.walk import (
     in_terms_of,
     range_elems,
     with_children,
+    within,
 )
 from sdfgad.thresholds import JoinLimits, thresholds
 from sdfgad.transform.dropping.dead import without_dead_code
@@ -81,10 +82,12 @@ class _Joiner:
     def _partner(self, done: Sequence[Stmt], stmt: Map, parallel: bool) -> tuple[int, _Between, Block] | None:
         """The nearest earlier map to run this one with, what then comes before and after, and both together."""
         up = True
+        mine = touched(stmt)[0]
         for k in range(len(done) - 1, max(-1, len(done) - 1 - self.limits.far), -1):
             first = done[k]
             # Whether they may stand side by side takes longest to say, by far.
-            if isinstance(first, Map) and self._fits(first) and \
+            # Those that share no array share no work either, which is made of what they read.
+            if isinstance(first, Map) and not mine.isdisjoint(touched(first)[0]) and self._fits(first) and \
                     (moved := self._alike(first, stmt)) is not None and \
                     (between := ([], done[k + 1:]) if up else _parted(first, done[k + 1:], stmt)) is not None and \
                     (joined := self._joined(first, moved, parallel)) is not None:
@@ -110,8 +113,8 @@ class _Joiner:
     def _alike(self, first: Map, second: Map) -> Map | None:
         """The second map in terms of the first, where they agree on the points and the order of loops and share data.
         """
-        if touched(first)[0].isdisjoint(touched(second)[0]):
-            return None  # nor do they share work, which is made of what they read
+        if not _as_many(first.domain, second.domain):
+            return None
         moved = second if first.domain == second.domain else _in_terms_of(first.domain, second)
         if moved is None or not _shares(first, moved, self.readers):
             return None
@@ -143,6 +146,14 @@ class _Joiner:
 
 # Programs that are compared while planning differ in a few statements: the same questions come again and again.
 _in_terms_of = lru_cache(maxsize=1 << 12)(in_terms_of)
+
+
+def _as_many(domain: tuple[Range, ...], other: tuple[Range, ...]) -> bool:
+    """Whether domains may have as many points in each direction, as far as numbers tell."""
+    if len(domain) != len(other):
+        return False
+    return all(a.step == b.step and (a.trips == b.trips or a.trips is None or b.trips is None)
+               for a, b in zip(domain, other, strict=True))
 
 
 def _decided(stmt: Map) -> bool:
@@ -262,11 +273,24 @@ def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | No
 
 def may_change_places(first: Stmt, other: Stmt) -> bool:
     """Whether two statements may change places: additions to one array may."""
+    (read, written), (others_read, others) = within(first), within(other)
+    if written.isdisjoint(others) and written.isdisjoint(others_read) and others.isdisjoint(read):
+        return True
     return all(adds_to(first, n) and adds_to(other, n) for n in conflicts(first, other))
 
 
 def adds_to(stmt: Stmt, name: str) -> bool:
-    """Whether a statement does nothing with an array but add to it."""
+    """Whether a statement does nothing with an array but add to it; kept with the statement."""
+    known: dict[str, bool] | None = stmt.__dict__.get("_added")
+    if known is None:
+        known = {}
+        object.__setattr__(stmt, "_added", known)
+    if name not in known:
+        known[name] = _adds_to(stmt, name)
+    return known[name]
+
+
+def _adds_to(stmt: Stmt, name: str) -> bool:
     if not isinstance(stmt, Map) or any(e.array == name for r in stmt.domain for e in range_elems(r)):
         return False
     return all(name not in expr_reads(p.expr) and not (isinstance(p, Store) and _moves(p, name)) for p in stmt.body)

@@ -103,8 +103,9 @@ class _Numbering:
         fresh = replaced(stmt, self.arrays) - reads(stmt)
         found = tuple((self.arrays[n].shape, self.arrays[n].dtype.str, -1 if n in fresh else self.numbers[n])
                       for n in order)
+        made = self.number((key, found))
         for name in written:
-            self.note(name, (key, found, order[name]))
+            self.note(name, (made, order[name]))
         return None
 
 

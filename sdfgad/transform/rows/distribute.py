@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from sdfgad.analysis.elements.dependence import Edge, edges
-from sdfgad.analysis.loops.rows import RowNumbering, number_rows, points, reach, seeds, touches, trips
+from sdfgad.analysis.loops.numbering import Numberings
+from sdfgad.analysis.loops.rows import RowNumbering, points, reach, seeds, touches, trips
 from sdfgad.ir.program import Block, Let, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, range_elems, with_children, writes
 from sdfgad.thresholds import thresholds
@@ -63,7 +64,8 @@ def _one_store_each(stmt: Map) -> list[Map]:
 
 def _best_rows(program: Program, maps: tuple[Map, ...], written: Container[str]) -> RowNumbering | None:
     """The numbering under which the most statements keep to their rows; None when the loop as a whole does."""
-    found = [number_rows(maps, name, dim) for name, dim in seeds(maps, program.arrays)]
+    rows = Numberings(maps)
+    found = [rows.numbered(name, dim) for name, dim in seeds(maps, program.arrays)]
     return max(found, key=lambda rows: sum(_stays(written, m, rows) for m in maps), default=None)
 
 

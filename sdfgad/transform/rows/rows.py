@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.afresh import begins_afresh
+from sdfgad.analysis.loops.numbering import Numberings, number_rows
 from sdfgad.analysis.loops.rows import (
     RowNumbering,
     footprint,
     maps_of,
-    number_rows,
     reach,
     runs,
     seeds,
@@ -325,9 +325,10 @@ class _Splitter:
 def _numberings(block: Block, arrays: Mapping[str, Array]) -> Iterator[RowNumbering]:
     """The ways to number rows, each once: what a numbering has reached would reach the same from there."""
     known: set[tuple[str, int]] = set()
+    numbering = Numberings(block)
     for name, dim in seeds(block, arrays):
         if (name, dim) not in known:
-            rows = number_rows(block, name, dim)
+            rows = numbering.numbered(name, dim)
             known |= {(other, at) for other, (at, _) in rows.places.items()}
             yield rows
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sdfgad.analysis.loops.rows import RowNumbering, distance, maps_of, number_rows, reach, seeds, touches
+from sdfgad.analysis.loops.numbering import Numberings
+from sdfgad.analysis.loops.rows import RowNumbering, distance, maps_of, reach, seeds, touches
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, loads
 from sdfgad.ir.index import Ix, ix
@@ -44,10 +45,11 @@ def rows_in_turn(run: Block, arrays: Mapping[str, Array]) -> Iterator[InTurn]:
     before, body = _hoisted(rebuild_blocks(run, lambda b: _scattered(b, met, written)), met)
     if not _only_sums(body, met):
         return
+    numbering = Numberings(body)
     for name, dim in seeds(body, arrays):
         if name in met:
             continue
-        rows = number_rows(body, name, dim, skip=met)
+        rows = numbering.numbered(name, dim, met)
         parts = [reach(s, rows) for s in body]
         if all(p is not None and p.stray.isdisjoint(written - met) for p in parts):
             yield InTurn(before, body, rows, met)

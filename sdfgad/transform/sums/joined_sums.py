@@ -23,7 +23,7 @@ def _block(block: Block) -> Block:
     done: list[Stmt] = []
     for stmt in block:
         stmt = with_children(stmt, [_block(b) for b in children(stmt)]) if children(stmt) else stmt
-        found = _partner(done, stmt) if isinstance(stmt, Map) else None
+        found = _partner(done, stmt) if isinstance(stmt, Map) and _sum(stmt) is not None else None
         if found is not None:
             place, stmt = found
             del done[place]
@@ -44,8 +44,9 @@ def _partner(done: Sequence[Stmt], stmt: Map) -> tuple[int, Map] | None:
 
 
 def _moved(first: Map, second: Map) -> Map | None:
-    """The second map in terms of the first, if both add what they compute of the same data, each to one element."""
-    if _sum(first) is None or _sum(second) is None or not first.domain[0].trips:
+    """The second map, a sum, in terms of the first, if both add what they compute of the same data, each to one
+    element."""
+    if _sum(first) is None or not first.domain[0].trips:
         return None
     moved = in_terms_of(first.domain, second)
     return None if moved is None or _data(first).isdisjoint(_data(moved)) else moved

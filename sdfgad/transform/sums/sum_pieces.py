@@ -42,7 +42,8 @@ def _block(work: list[Stmt]) -> Block:
         whole = sums[k]  # as it is by now: with what was added to it
         if size(whole.box) < thresholds().sum_piece or not _plain(whole):
             continue
-        places = [p for p in range(len(work)) if abs(p - k) <= thresholds().sum_pieces_apart and p not in gone]
+        far = thresholds().sum_pieces_apart
+        places = [p for p in range(max(0, k - far), min(len(work), k + far + 1)) if p not in gone]
         found = _pieces(work, sums, k, [p for p in places if p > k]) or \
             _pieces(work, sums, k, [p for p in places[::-1] if p < k])
         for place in found:

@@ -151,6 +151,8 @@ class _BandRun:
     joints: frozenset[int] = frozenset()
     """Rows that stay with the one before them."""
     row: str = ""
+    asked: tuple[_BandPiece, dict[str, tuple[int, int]], Rowed | None] | None = None
+    """The rows of the piece that was asked for last."""
 
     def takes(self, piece: _BandPiece) -> bool:
         """Add a piece if it can go with what is here, and need not come after what waits."""
@@ -193,7 +195,10 @@ class _BandRun:
 
     def _placed(self, piece: _BandPiece) -> Rowed | None:
         self.row = self.row or self.fresh("row")
-        return in_rows(piece.stmt, self.frame, self.origins, self.row, isinstance(piece.item, Kernel))
+        if self.asked is None or self.asked[0] is not piece or self.asked[1] is not self.origins:
+            made = in_rows(piece.stmt, self.frame, self.origins, self.row, isinstance(piece.item, Kernel))
+            self.asked = piece, self.origins, made
+        return self.asked[2]
 
     def _ahead(self, piece: _BandPiece) -> bool:
         if not self.taken or any(conflicts(p.stmt, piece.stmt) for _, p in self.taken):
@@ -205,10 +210,13 @@ class _BandRun:
         made = self._placed(piece)
         if made is None or not _even([*(m for m, _ in self.taken), made]):
             return False
-        joints = [tied(before, made) for before, _ in self.taken if conflicts(before.stmt, made.stmt)]
-        if None in joints:
-            return False
-        self.joints |= {r for part in joints for r in part or ()}
+        joints: set[int] = set()
+        for before, _ in self.taken:
+            rows = tied(before, made)
+            if rows is None:
+                return False
+            joints.update(rows)
+        self.joints |= joints
         self.taken.append((made, piece))
         self.origins = origins_of(made, self.origins)
         return True

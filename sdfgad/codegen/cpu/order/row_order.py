@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
+from typing import TypeAlias
 
 from sdfgad.analysis.loops.rows import touches
 from sdfgad.codegen.cpp import Frame
@@ -15,7 +16,7 @@ from sdfgad.codegen.cpu.nests.nest_order import order_loops
 from sdfgad.ir.expr import index_elems
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Map, Range, Store
-from sdfgad.ir.walk import range_elems, rename_symbols
+from sdfgad.ir.walk import conflicts, range_elems, rename_symbols
 
 MOST_GLUED = 4
 """So many rows that depend on each other are kept together; more are too few blocks."""
@@ -29,6 +30,9 @@ class Place:
 
     bounds: Bounds
     ahead: Ix | None
+
+
+_Places: TypeAlias = tuple[tuple[tuple[Place, ...], bool], ...]
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,17 @@ class Rowed:
         return map_work(self.stmt, self.bounds)
 
     @cached_property
-    def places(self) -> Mapping[str, tuple[tuple[tuple[Place, ...], bool], ...]]:
-        """By array the elements touched, each with whether it is written."""
-        found: dict[str, dict[tuple[tuple[Place, ...], bool], None]] = {}
-        for a in touches(self.stmt):
-            places = tuple(Place(i.bounds(self.bounds), self._ahead(i)) for i in a.index)
-            found.setdefault(a.array, {})[places, a.written] = None
-        return {n: tuple(parts) for n, parts in found.items()}
+    def known_places(self) -> dict[str, _Places]:
+        """What has been found out about the elements touched."""
+        return {}
+
+    def places(self, array: str) -> _Places:
+        """The elements of an array that are touched, each with whether it is written."""
+        if array not in self.known_places:
+            found = ((tuple(Place(i.bounds(self.bounds), self._ahead(i)) for i in a.index), a.written)
+                     for a in touches(self.stmt) if a.array == array)
+            self.known_places[array] = tuple(dict.fromkeys(found))
+        return self.known_places[array]
 
     def _ahead(self, place: Ix) -> Ix | None:
         """In a map of one row any number is ahead of it by another one."""
@@ -181,9 +189,9 @@ def tied(first: Rowed, second: Rowed) -> range | None:
 
 def _pairs(first: Rowed, second: Rowed) -> Iterator[tuple[tuple[Place, ...], tuple[Place, ...]]]:
     """Elements of the same array, of which one map writes at least one."""
-    for name, mine in first.places.items():
-        for one, written in mine:
-            yield from ((one, other) for other, also in second.places.get(name, ()) if written or also)
+    for name in sorted(conflicts(first.stmt, second.stmt)):
+        for one, written in first.places(name):
+            yield from ((one, other) for other, also in second.places(name) if written or also)
 
 
 def _tied_by(mine: range, others: range, one: tuple[Place, ...], other: tuple[Place, ...]) -> range | None:

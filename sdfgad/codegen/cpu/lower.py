@@ -247,12 +247,13 @@ class _KernelBuilder:
         if leave is not None and not outputs:
             state.add_nedge(node, leave, dace.Memlet())
         inner, outer = ([x] if x is not None else [] for x in (entry, leave))
+        # What is whole inside a map is whole around it: to find that out takes DaCe as long as all the rest.
         for name in inputs:
             state.add_memlet_path(state.add_read(container(name)), *inner, node, dst_conn=pointer(name),
-                                  memlet=self.whole(name))
+                                  memlet=self.whole(name), propagate=False)
         for name in outputs:
             state.add_memlet_path(node, *outer, state.add_write(container(name)), src_conn=pointer(name),
-                                  memlet=self.whole(name))
+                                  memlet=self.whole(name), propagate=False)
 
     def pointer_type(self, name: str) -> dtypes.pointer:
         return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)

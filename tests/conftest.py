@@ -11,6 +11,7 @@ import pytest
 from sdfgad import pipeline
 from sdfgad.codegen import build, program
 from sdfgad.codegen.workspaces import Workspace, Workspaces
+from sdfgad.plans import search
 
 # As many threads as a test asks for, whatever else the machine does: fewer would find no race.
 os.environ.setdefault("SDFGAD_THREAD_GUARD", "0")
@@ -49,7 +50,8 @@ def searching(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Every test makes its programs anew: many change a constant of a pass, which what is kept on disk knows nothing
     of."""
     if request.node.get_closest_marker("recalls") is None:
-        monkeypatch.setattr(pipeline, "recalled", lambda what, parts, search, outside: search().value)
+        for module in (pipeline, search):
+            monkeypatch.setattr(module, "recalled", lambda what, parts, found, outside: found().value)
     else:
         monkeypatch.setenv("SDFGAD_VERIFY", "0")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import dace
 from dace import dtypes
 from dace.properties import CodeBlock
+from dace.sdfg.graph import MultiConnectorEdge
 from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdfgad.codegen.cpp import (
@@ -247,13 +248,20 @@ class _KernelBuilder:
         if leave is not None and not outputs:
             state.add_nedge(node, leave, dace.Memlet())
         inner, outer = ([x] if x is not None else [] for x in (entry, leave))
-        # What is whole inside a map is whole around it: to find that out takes DaCe as long as all the rest.
         for name in inputs:
-            state.add_memlet_path(state.add_read(container(name)), *inner, node, dst_conn=pointer(name),
-                                  memlet=self.whole(name), propagate=False)
+            read = state.add_read(container(name))
+            state.add_memlet_path(read, *inner, node, dst_conn=pointer(name), memlet=self.whole(name), propagate=False)
+            self.wholly(name, state, state.out_edges(read)[0])
         for name in outputs:
-            state.add_memlet_path(node, *outer, state.add_write(container(name)), src_conn=pointer(name),
-                                  memlet=self.whole(name), propagate=False)
+            write = state.add_write(container(name))
+            state.add_memlet_path(node, *outer, write, src_conn=pointer(name), memlet=self.whole(name), propagate=False)
+            self.wholly(name, state, state.in_edges(write)[0])
+
+    def wholly(self, name: str, state: SDFGState, edge: MultiConnectorEdge) -> None:
+        """Say that all of a container goes along an edge. What is whole inside a map is whole around it: to find that
+        out by propagation takes DaCe as long as all the rest."""
+        edge.data = self.whole(name)
+        edge.data.try_initialize(self.sdfg, state, edge)
 
     def pointer_type(self, name: str) -> dtypes.pointer:
         return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)

@@ -22,7 +22,7 @@ from sdfgad.codegen.cpp import (
     symbol,
     tape_number,
 )
-from sdfgad.codegen.cpu.arena import Arena
+from sdfgad.codegen.arena import Arena
 from sdfgad.codegen.cpu.footprint import footprint_of, scheduled
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
 from sdfgad.codegen.cpu.order.reciprocals import Reciprocals

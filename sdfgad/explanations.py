@@ -241,8 +241,8 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return np.sum(x[places])
         sdfgad.grad(loss)(np.ones(3), np.array([0, 2]))"""),
     "SG210": _page(
-        "Programs are to run on a graphics processor, and this machine has none, no driver, or no nvcc. Plans can be made "
-        "all the same: sdfgad.plan runs nothing.", """
+        "Programs are to run on a graphics processor, and this machine has none, no driver, or no nvcc. Plans can be "
+        "made all the same: sdfgad.plan runs nothing.", """
         SDFGAD_DEVICE=gpu python model.py""", """
         SDFGAD_DEVICE=cpu python model.py""", runs=False),
     "SG301": _page(

@@ -18,12 +18,12 @@ from sdfgad.codegen.cpp import Frame, Writer, container, identifier, index_text,
 from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.text import kernel_text
-from sdfgad.codegen.cuda.work import BLOCK, HostControl, DeviceItems, DeviceKernel, PointWork
+from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, PointWork
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, index_elems, loads
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, If, Lib, Loop, Store, While
+from sdfgad.ir.program import Array, Lib, Loop, Store, While
 
 _DEVICE = dtypes.StorageType.GPU_Global
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -83,11 +83,9 @@ class GraphBuilder:
             self.number(loop, loop.nodes()[-1], Load(stmt.flag, (), _BOOL), frame, flag)
             return loop
         end, flag = self.number(parent, end, stmt.cond, frame)
-        return self.follow(parent, end, self.choice(stmt, flag, item.parts, frame))
-
-    def choice(self, stmt: If, flag: str, parts: tuple[DeviceItems, ...], frame: Frame) -> ConditionalBlock:
         block = ConditionalBlock(self.label("if"))
-        for text, part in zip((flag, None), parts, strict=True):
+        self.follow(parent, end, block)
+        for text, part in zip((flag, None), item.parts, strict=True):
             if text or part:
                 branch = ControlFlowRegion(self.label("branch"), self.sdfg)
                 block.add_branch(CodeBlock(text) if text else None, branch)
@@ -157,7 +155,8 @@ class GraphBuilder:
         node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
         node.side_effects = True
         if output:
-            state.add_edge(node, "out", state.add_write(output), None, dace.Memlet(data=output, subset="0", dynamic=True))
+            state.add_edge(node, "out", state.add_write(output), None,
+                           dace.Memlet(data=output, subset="0", dynamic=True))
         if origin:
             state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
 

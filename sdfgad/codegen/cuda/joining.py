@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from sdfgad.codegen.cuda.work import DeviceKernel, Part, ThreadLoop, Side, PointWork, coordinate, size, works
+from sdfgad.codegen.cuda.work import (
+    DeviceItem,
+    DeviceKernel,
+    Part,
+    PointWork,
+    Side,
+    ThreadLoop,
+    coordinate,
+    size,
+    works,
+)
 from sdfgad.ir.expr import index_elems, loads
 from sdfgad.ir.index import Elem, Ix, ix
 from sdfgad.ir.program import Loop, Range, Store
@@ -109,7 +119,7 @@ def _around(first: tuple[Side, ...], other: tuple[Side, ...]) -> tuple[Side, ...
     return tuple(sides)
 
 
-def add(items: list[DeviceKernel | object], kernel: DeviceKernel) -> None:
+def add(items: list[DeviceItem], kernel: DeviceKernel) -> None:
     """Put a kernel behind items: into the last one that it fits, past kernels that it has nothing to do with."""
     for back in range(1, 1 + min(len(items), thresholds().device.apart)):
         before = items[-back]

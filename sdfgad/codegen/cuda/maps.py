@@ -1,9 +1,9 @@
 """A map as kernels: who computes which terms of which sum.
 
-A point of its own for whatever can be told apart, with the rest of the iterations as loops of its thread: sums of fixed
-place are gathered in a register (no atomics, the same digits in every run). Where that leaves few points and long sums,
-the threads of a block share the terms of one; the sum of a whole array goes in two stages. Where elements cannot be told
-apart beforehand, every iteration is a point, and sums are atomic.
+A point of its own for whatever can be told apart, with the rest of the iterations as loops of its thread: sums of
+fixed place are gathered in a register (no atomics, the same digits in every run). Where that leaves few points and long
+sums, the threads of a block share the terms of one; the sum of a whole array goes in two stages. Where elements cannot
+be told apart beforehand, every iteration is a point, and sums are atomic.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, Side, PointWork, size
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, PointWork, Side, size
 from sdfgad.ir.expr import Expr, Load, Local, walk
 from sdfgad.ir.index import ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
@@ -138,7 +138,8 @@ def apart(stmt: Map) -> list[Map]:
 
 def _needed(stmt: Map, store: Store) -> list[Let]:
     """The values that a store is made of."""
-    wanted, kept = _locals(store.expr), []
+    wanted = _locals(store.expr)
+    kept: list[Let] = []
     for part in reversed(stmt.body):
         if isinstance(part, Let) and part.name in wanted:
             kept.insert(0, part)

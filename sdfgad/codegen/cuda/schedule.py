@@ -12,7 +12,7 @@ from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
-from sdfgad.codegen.cuda.work import HostControl, DeviceItem, DeviceItems, DeviceKernel
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl
 from sdfgad.codegen.library_forms import product_loops
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, While
 from sdfgad.ir.walk import all_variables, children

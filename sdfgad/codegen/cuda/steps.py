@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
 from sdfgad.codegen.cuda.joining import accesses
-from sdfgad.codegen.cuda.work import HostControl, DeviceItem, DeviceItems, DeviceKernel, works
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, works
 from sdfgad.ir.program import If, Loop, Store
 from sdfgad.ir.walk import reads, writes
 

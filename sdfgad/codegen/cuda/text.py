@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, Part, ThreadLoop, Side, PointWork
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, Part, PointWork, Side, ThreadLoop
 from sdfgad.codegen.expressions import Values, combine, count_uses
 from sdfgad.ir.expr import Local
 from sdfgad.ir.program import Let, Range, Store
@@ -109,8 +109,8 @@ class _KernelText:
         """Both ends are looked at once, as Python does."""
         var, end = symbol(r.var), self.writer.fresh("end")
         self.writer.line(f"const int64_t {end} = {index_text(frame, r.stop)};")
-        self.writer.open(f"for (int64_t {var} = {index_text(frame, r.start)}; {var} {'<' if r.step > 0 else '>'} {end}; "
-                         f"{var} += {r.step})")
+        start, sign = index_text(frame, r.start), "<" if r.step > 0 else ">"
+        self.writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
 
     def body(self, work: PointWork, frame: Frame, names: Mapping[int, str]) -> None:
         values = Values(self.writer, frame, count_uses(p.expr for p in work.body))

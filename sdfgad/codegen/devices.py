@@ -1,16 +1,19 @@
-"""The graphics processor at hand, as CUDA's driver library tells: asked without a toolkit and without a context."""
+"""The graphics processor at hand, as CUDA's driver library tells, and the compiler for it: asked without a context."""
 from __future__ import annotations
 
 import ctypes
+import os
+import shutil
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from sdfgad.errors import UsageError
 
 _LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76
 """Numbers of the attributes that make up what a device can do."""
-_INSTEAD = 'install NVIDIA\'s driver, or run on the processor: device="cpu"; plans need no device'
+_INSTEAD = 'or run on the processor: device="cpu"; plans need neither driver nor compiler'
 
 
 @dataclass(frozen=True)
@@ -45,5 +48,15 @@ def _attribute(driver: ctypes.CDLL, number: int, device: ctypes.c_int) -> int:
     return value.value
 
 
-def _missing(what: str) -> UsageError:
-    return UsageError(f"programs cannot run on a graphics processor here: {what}", code="SG210", help=_INSTEAD)
+def find_nvcc() -> str:
+    """The CUDA compiler on the PATH, or in the folder that CUDA_HOME names; raises UsageError where there is none."""
+    home = os.environ.get("CUDA_HOME", "")
+    found = shutil.which("nvcc") or (shutil.which("nvcc", path=str(Path(home, "bin"))) if home else None)
+    if found is None:
+        raise _missing("nvcc is neither on the PATH nor in $CUDA_HOME/bin", "install the CUDA toolkit")
+    return found
+
+
+def _missing(what: str, instead: str = "install NVIDIA's driver") -> UsageError:
+    return UsageError(f"programs cannot run on a graphics processor here: {what}", code="SG210",
+                      help=f"{instead}, {_INSTEAD}")

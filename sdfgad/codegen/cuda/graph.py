@@ -14,7 +14,17 @@ from dace import dtypes
 from dace.properties import CodeBlock
 from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
-from sdfgad.codegen.cpp import Frame, Writer, container, identifier, index_text, pointer, symbol
+from sdfgad.codegen.cpp import (
+    Frame,
+    Writer,
+    container,
+    ctype,
+    identifier,
+    index_text,
+    pointer,
+    strides,
+    symbol,
+)
 from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.text import kernel_text
@@ -22,9 +32,11 @@ from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostContr
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, index_elems, loads
-from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Array, Lib, Loop, Store, While
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
 
+TAPES = "sg_tapes"
+"""The member of the state of a program that has its tapes."""
 _DEVICE = dtypes.StorageType.GPU_Global
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -42,6 +54,7 @@ class GraphBuilder:
     def __init__(self, made: DeviceProgram) -> None:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
+        self.tapes, self.declared = made.tapes, False
         self.count = 0
         for name in sorted(made.touched):
             self.declare(self.arrays[name])
@@ -63,6 +76,9 @@ class GraphBuilder:
             elif isinstance(item, Lib):
                 end = self.follow(parent, end, SDFGState(self.label("fail")))
                 self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+            elif isinstance(item, (Push, Pop)):
+                end = self.follow(parent, end, SDFGState(self.label("tape")))
+                self.tape(end, item, frame)
             else:
                 end = self.control(parent, end, item, frame)
 
@@ -154,11 +170,26 @@ class GraphBuilder:
         inputs = {pointer(origin): self.pointed(origin)} if origin else {}
         node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
         node.side_effects = True
+        if TAPES in text and not self.declared:
+            self.declared, node.state_fields = True, [f"sg::DeviceTapes {TAPES};"]
         if output:
             state.add_edge(node, "out", state.add_write(output), None,
                            dace.Memlet(data=output, subset="0", dynamic=True))
         if origin:
             state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
+
+    def tape(self, state: object, stmt: Push | Pop, frame: Frame) -> None:
+        """Another entry is shown. How long one is that data decide is not asked: it takes the whole array."""
+        array, number, place = self.arrays[stmt.tape], self.tapes.index(stmt.tape), pointer(stmt.tape)
+        if isinstance(stmt, Pop):
+            text = f"__state->{TAPES}.pop({number}, const_cast<{ctype(array.dtype)} *>({place}));"
+        elif any(n.elems for n in stmt.shape):
+            text = f"__state->{TAPES}.push({number}, {place}, {array.bytes});"
+        else:
+            steps = zip(stmt.shape, strides(array.shape), strict=True)
+            count = index_text(frame, sum(((n - 1) * step for n, step in steps), ix(1)))
+            text = f"__state->{TAPES}.push({number}, {place}, sg::greatest(0L, {count}) * {array.dtype.itemsize});"
+        self.host(state, text, "", stmt.tape)
 
     def pointed(self, name: str) -> dtypes.typeclass:
         return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)

@@ -14,7 +14,7 @@ from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl
 from sdfgad.codegen.library_forms import product_loops
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, While
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
 from sdfgad.names import fresh
 from sdfgad.thresholds import Thresholds, thresholds
@@ -33,6 +33,11 @@ class DeviceProgram:
     def touched(self) -> frozenset[str]:
         """Arrays that a call looks at."""
         return frozenset(n for step in self.lives.steps for n in step.touches)
+
+    @cached_property
+    def tapes(self) -> tuple[str, ...]:
+        """Stacks that grow, in the order of their numbers."""
+        return tuple(n for n in sorted(self.touched) if self.arrays[n].role == "tape")
 
     def passed(self, results: Iterable[str]) -> tuple[str, ...]:
         """Arrays of the caller, in the order of a call."""
@@ -94,6 +99,8 @@ class _Builder:
             return list(MapLowering(frame, self.arrays, self.fresh).lower(stmt))
         if isinstance(stmt, Lib):
             return [stmt] if stmt.op == "fail" else list(self.block(frame, tuple(product_loops(stmt))))
+        if isinstance(stmt, (Push, Pop)):
+            return [stmt]
         if isinstance(stmt, Loop):
             return [self.loop(frame, stmt)]
         if isinstance(stmt, (If, While)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sdfgad.codegen.arena import pack
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
-from sdfgad.codegen.cuda.graph import GraphBuilder, graph_of
+from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.dace_text import device_text
 from sdfgad.ir.walk import all_writes
@@ -15,6 +15,7 @@ _ENTRY = """
 struct sg_Handle {{
     {name}_state_t *state;
     const char *said = "";
+    int64_t tape_peak = 0, tape_needed = 0;
 }};
 extern "C" void sg_attach(const void *) {{}}
 extern "C" void *sg_open() {{ return new sg_Handle{{__dace_init_{name}()}}; }}
@@ -23,19 +24,24 @@ extern "C" void sg_close(void *handle) {{
     if (own->state) __dace_exit_{name}(own->state);
     delete own;
 }}
-extern "C" int sg_call(void *handle, void **args, int, int64_t) {{
+extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
     sg_Handle &own = *static_cast<sg_Handle *>(handle);
     args[{room} + 2] = nullptr;
     int status = 0;
+    (void)limit;
     try {{
         if (!own.state) throw sg::DeviceError{{cudaErrorNoDevice}};
         sg::Room room({bytes});
         {to_device}
+        {begin}
         try {{
             __program_{name}(own.state{arguments});
         }} catch (const sg::Failed &failed) {{
             status = {first_failure} + failed.which;
+        }} catch (const sg::Overflow &) {{
+            status = 1;
         }}
+        {end}
         sg::must(cudaDeviceSynchronize());
         sg::must(cudaError_t(__dace_gpu_last_error(own.state)));
         {to_host}
@@ -48,9 +54,9 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t) {{
     }}
     return status;
 }}
-extern "C" int64_t sg_tape_peak(void *) {{ return 0; }}
-extern "C" int64_t sg_tape_needed(void *) {{ return 0; }}
-extern "C" int64_t sg_peak_bytes(void *) {{ return {own}; }}
+extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_peak; }}
+extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_needed; }}
+extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle); }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle *>(handle)->said; }}
 """
 
@@ -69,6 +75,7 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     written = all_writes(program.body)
     given = [n for n in passed if n in program.arguments or n in program.constants]
     wanted = [n for n in passed if n in results or n in program.arguments and n in written]
+    tapes = f"own.state->{TAPES}"
     bytes = {n: graph.arrays[n].bytes for n in passed}
     into = [f"sg::must(cudaMemcpy(room.at<char>({places[n]}), args[{passed.index(n)}], {bytes[n]}, "
             "cudaMemcpyHostToDevice));" for n in given if bytes[n]]
@@ -77,7 +84,9 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     arguments = "".join(f", room.at<{ctype(graph.arrays[names[n]].dtype)}>({places[names[n]]})"
                         for n in graph.sdfg.arglist())
     return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, arguments=arguments,
-                         to_device="\n        ".join(into), to_host="\n        ".join(out),
+                         begin=f"{tapes}.peak = 0, {tapes}.clear(limit);" if made.tapes else "",
+                         end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0);"
+                         if made.tapes else "", to_device="\n        ".join(into), to_host="\n        ".join(out),
                          first_failure=FIRST_FAILURE)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir.expr import Call, walk
-from sdfgad.ir.program import Array, If, Lib, Map, Pop, Program, Push, Stmt
+from sdfgad.ir.program import Array, If, Lib, Map, Program, Stmt
 from sdfgad.ir.walk import reads, statements, writes
 
 OPERATIONS = ("matmul", "fail")
@@ -20,8 +20,6 @@ def check_supported(program: Program) -> None:
 
 
 def _missing(stmt: Stmt, program: Program) -> Iterator[str]:
-    if isinstance(stmt, (Push, Pop)):
-        yield "a tape of a loop with an unknown number of iterations"
     if isinstance(stmt, Lib) and stmt.op not in OPERATIONS:
         yield f"the library operation {stmt.op}"
     for name in sorted(reads(stmt) | writes(stmt)):

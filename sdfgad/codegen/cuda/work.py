@@ -7,7 +7,7 @@ from math import prod
 from typing import TypeAlias
 
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import If, Let, Lib, Loop, Range, Store, While
+from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
 
 BLOCK = 256
 """Threads of a block."""
@@ -86,7 +86,7 @@ class HostControl:
     parts: tuple[DeviceItems, ...]
 
 
-DeviceItem: TypeAlias = DeviceKernel | HostControl | Lib
+DeviceItem: TypeAlias = DeviceKernel | HostControl | Lib | Push | Pop
 DeviceItems: TypeAlias = tuple[DeviceItem, ...]
 
 

@@ -9,8 +9,8 @@
 #include "sdfgad_scalars.h"
 
 #include <cstdio>
-#include <cstring>
 #include <new>
+#include <vector>
 
 namespace sg {
 
@@ -109,6 +109,69 @@ struct Room {
     Room(const Room &) = delete;
     ~Room() { cudaFree(start); }
     template <class T> T *at(int64_t offset) const { return reinterpret_cast<T *>(start + offset); }
+};
+
+// The tapes outgrew their limit.
+struct Overflow {};
+
+// Stacks of entries on the device, one for each tape. The array of a tape shows one entry: the last one pushed, which is
+// on top until it is popped, or the last one popped. What is on top is kept here once another one is pushed over it.
+class DeviceTapes {
+public:
+    int64_t limit = 0, peak = 0, needed = 0;
+
+    ~DeviceTapes() { clear(0); }
+    // A call begins, or has ended: all entries are gone.
+    void clear(int64_t most) {
+        for (Stack &stack : stacks_)
+            for (char *entry : stack.kept) (void)cudaFreeAsync(entry, nullptr);
+        stacks_.clear();
+        limit = most, held_ = 0;
+    }
+    // The array `here` shows a new entry from now on; so many bytes of it will be used.
+    void push(size_t tape, const void *here, int64_t bytes) {
+        if (stacks_.size() <= tape) stacks_.resize(tape + 1);
+        Stack &stack = stacks_[tape];
+        if (held_ + bytes > limit) {
+            needed = held_ + bytes;
+            throw Overflow{};
+        }
+        if (stack.shown) {
+            char *entry = nullptr;
+            const int64_t size = stack.sizes.back();
+            if (cudaMallocAsync(reinterpret_cast<void **>(&entry), size ? size : 1, nullptr) != cudaSuccess) {
+                (void)cudaGetLastError();
+                throw std::bad_alloc();
+            }
+            stack.kept.push_back(entry);
+            must(cudaMemcpyAsync(entry, here, size, cudaMemcpyDeviceToDevice, nullptr));
+        }
+        stack.sizes.push_back(bytes);
+        stack.shown = true;
+        held_ += bytes;
+        peak = held_ > peak ? held_ : peak;
+    }
+    // The array `here` shows the entry on top, which is taken off.
+    void pop(size_t tape, void *here) {
+        Stack &stack = stacks_[tape];
+        if (!stack.shown) {
+            must(cudaMemcpyAsync(here, stack.kept.back(), stack.sizes.back(), cudaMemcpyDeviceToDevice, nullptr));
+            must(cudaFreeAsync(stack.kept.back(), nullptr));
+            stack.kept.pop_back();
+        }
+        held_ -= stack.sizes.back();
+        stack.sizes.pop_back();
+        stack.shown = false;
+    }
+
+private:
+    struct Stack {
+        std::vector<char *> kept;
+        std::vector<int64_t> sizes;
+        bool shown = false;  // whether the array shows what is on top
+    };
+    std::vector<Stack> stacks_;
+    int64_t held_ = 0;
 };
 
 }  // namespace sg

@@ -36,14 +36,20 @@ def rows(x: np.ndarray, w: np.ndarray) -> float:
 
 
 def triangle(a: np.ndarray, b: np.ndarray) -> float:
-    """Rows of changing length, and steps of two."""
+    """Rows of changing length, steps of two, and sums of pairs that go to both."""
     total = 0.0
+    f = np.zeros_like(b)
+    for i in range(b.shape[0]):
+        for j in range(b.shape[0]):
+            d = np.tanh(b[i] - 0.5 * b[j])
+            f[i] += d * b[j]
+            f[j] -= d
     for i in range(a.shape[0]):
         for j in range(i + 1):
             total += a[i, j] * b[j] * b[i]
     for i in range(a.shape[0] - 1, 0, -1):
         b[i] = b[i] * a[i, i] + np.sum(a[i, :i] * b[:i])
-    return total + np.sum(b[1::2] * b[0:-1:2])
+    return total + np.sum(b[1::2] * b[0:-1:2]) + np.sum(f * f)
 
 
 def sums(x: np.ndarray, y: np.ndarray) -> float:
@@ -80,17 +86,15 @@ def decisions(x: np.ndarray, y: np.ndarray) -> float:
 def halving(x: np.ndarray) -> float:
     """A loop of unknown length, whose derivative would keep one entry for each iteration."""
     while np.sum(x * x) > 1.0:
-        x[:] = 0.5 * np.sin(x)
+        x[:] = 0.9 * np.sin(x) * np.cos(x)
     return np.sum(x)
 
 
-def product(a: np.ndarray, b: np.ndarray, v: np.ndarray) -> float:
-    return np.sum((a @ b.T) ** 2 * (a @ v)[:, np.newaxis]) + v @ (b[0] * 2.0)
-
-
-def softmax(x: np.ndarray, w: np.ndarray) -> float:
-    shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    return np.sum(w * shifted / np.sum(shifted, axis=-1, keepdims=True))
+def attention(a: np.ndarray, b: np.ndarray, v: np.ndarray) -> float:
+    """Products, and the largest and the sum of rows."""
+    scores = a @ b.T
+    near = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return np.sum((near / np.sum(near, axis=-1, keepdims=True)) @ v * (a @ v[0, :, np.newaxis])) + v[0] @ v[1]
 
 
 def bodies(position: np.ndarray, velocity: np.ndarray, mass: np.ndarray) -> float:
@@ -101,16 +105,6 @@ def bodies(position: np.ndarray, velocity: np.ndarray, mass: np.ndarray) -> floa
         velocity += 0.01 * np.sum(gap * near[:, :, np.newaxis] * mass[np.newaxis, :, np.newaxis], axis=1)
         position += 0.01 * velocity
     return np.sum(position * velocity)
-
-
-def pairs(x: np.ndarray) -> float:
-    f = np.zeros(x.shape[0])
-    for i in range(x.shape[0]):
-        for j in range(x.shape[0]):
-            d = np.tanh(x[i] - 0.5 * x[j])
-            f[i] += d * x[j]
-            f[j] -= d
-    return np.sum(f * f)
 
 
 def convolution(image: np.ndarray, kernel: np.ndarray) -> float:
@@ -138,10 +132,8 @@ def _cases() -> dict[str, DeviceCase]:
         "sums": DeviceCase(sums, (rng.random(17_000), rng.random((6, 40)))),
         "places": DeviceCase(places, (rng.random(40), at, np.array([0, 3, 3, 40, 90]))),
         "decisions": DeviceCase(decisions, (rng.random(30), rng.random(30))),
-        "product": DeviceCase(product, (rng.random((9, 40)), rng.random((7, 40)), rng.random(40))),
-        "softmax": DeviceCase(softmax, (rng.random((2, 3, 50)), rng.random((2, 3, 50)))),
+        "attention": DeviceCase(attention, (rng.random((9, 40)), rng.random((40, 40)), rng.random((40, 40)))),
         "bodies": DeviceCase(bodies, (rng.random((12, 3)), rng.random((12, 3)), rng.random(12))),
-        "pairs": DeviceCase(pairs, (rng.random(45),)),
         "convolution": DeviceCase(convolution, (rng.random((9, 8)), rng.random((3, 3, 5)))),
         "short": DeviceCase(short, (rng.random(600, dtype=np.float32), rng.integers(-2, 5, 600))),
     }

@@ -3,15 +3,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.calls.arguments import bind
 from sdfgad.codegen.cuda import joining
+from sdfgad.codegen.program import Executable
+from sdfgad.codegen.target import Code
 from sdfgad.errors import ToolchainError
+from sdfgad.ir.program import Program
+from sdfgad.pipeline import Request, derive
 from tests.codegen.cuda.device_programs import CASES
-from tests.support.on_cpu import in_order, on_cpu, running_here
+from tests.support.on_cpu import ON_CPU, compile_here, in_order, on_cpu, running_here
 
 
 def settle(x: np.ndarray) -> float:
@@ -27,19 +35,50 @@ def settle(x: np.ndarray) -> float:
 X = np.linspace(0.1, 1.0, 300)
 
 
-def _found(change: Callable[[str], str], seed: int = 1) -> np.ndarray:
-    """The gradient by a changed text; the change must be one."""
-    def made(text: str) -> str:
-        changed = change(text)
-        assert changed != text
-        return changed
+@dataclass(frozen=True)
+class Sound:
+    """A gradient program without a fault, and its code."""
 
-    with running_here(on_cpu(made)), in_order(seed):
-        return np.asarray(sdfgad.grad(settle)(X))
+    program: Program
+    result: str
+    code: Code
+    folder: Path
+
+    def found(self, change: Callable[[str], str]) -> np.ndarray:
+        """The gradient by a changed text."""
+        folder = Path(mkdtemp(dir=self.folder))
+        compile_here(folder, replace(self.code, text=change(self.code.text)))
+        run = Executable(self.program, folder)
+        arrays = {n: np.empty(self.program.arrays[n].shape) for n in run.arguments}
+        arrays.update(dict.fromkeys(self.program.arguments, X.copy()))
+        with in_order(1):
+            run(arrays)
+        return arrays[self.result]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    with running_here():
+        bound = bind(settle, (X,), {})
+        made = derive(settle, bound, Request(("x",), None, None, False))
+        code = ON_CPU.generate(made.program, made.keep, ())
+    gradient = made.made.gradients[made.parsed.traced["x"]]
+    assert gradient is not None and made.program.arguments == ("x",)
+    return Sound(made.program, gradient, code, tmp_path_factory.mktemp("faults"))
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray:
+    return np.asarray(sdfgad.grad(settle)(X))
 
 
 def _without(pattern: str, becomes: str = "") -> Callable[[str], str]:
-    return lambda text: re.sub(pattern, becomes, text)
+    def changed(text: str) -> str:
+        found = re.sub(pattern, becomes, text)
+        assert found != text
+        return found
+
+    return changed
 
 
 @pytest.mark.parametrize("change, message", [
@@ -50,9 +89,9 @@ def _without(pattern: str, becomes: str = "") -> Callable[[str], str]:
      "a place of the wrong kind"),
     (_without(r"sum(\d+) = sg::together", r"if (threadIdx.x < 9) sum\1 = sg::together"), "left its block before"),
 ], ids=["host pointer", "behind the end", "before the start", "wrong copy", "divergent barrier"])
-def test_reported(change: Callable[[str], str], message: str) -> None:
+def test_reported(sound: Sound, change: Callable[[str], str], message: str) -> None:
     with pytest.raises(ToolchainError, match=f"SG508.*{message}"):
-        _found(change)
+        sound.found(change)
 
 
 @pytest.mark.parametrize("change", [
@@ -60,14 +99,13 @@ def test_reported(change: Callable[[str], str], message: str) -> None:
              r"cudaMemcpyAsync(out, \1, sizeof(*out), cudaMemcpyDeviceToHost)"),
     _without(r"sg::must\(cudaMemcpy\(room\.at<char>\(\d+\), args\[0\], \d+, cudaMemcpyHostToDevice\)\);"),
 ], ids=["no wait", "nothing written"])
-def test_wrong_numbers(change: Callable[[str], str]) -> None:
+def test_wrong_numbers(sound: Sound, expected: np.ndarray, change: Callable[[str], str]) -> None:
     """A branch that looks too early, and memory that nobody has filled."""
-    expected = sdfgad.grad(settle)(X)
-    assert not np.allclose(_found(change), expected)
+    assert not np.allclose(sound.found(change), expected)
 
 
-def test_it_is_right_without_a_fault() -> None:
-    np.testing.assert_allclose(_found(lambda text: text + "\n"), sdfgad.grad(settle)(X), rtol=1e-12)
+def test_it_is_right_without_a_fault(sound: Sound, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(sound.found(lambda text: text), expected, rtol=1e-12)
 
 
 def test_threads_that_look_at_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaErrorNoDevice = 100, cudaErrorIllegalAddress = 700
 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 namespace cuda_on_cpu {
@@ -237,8 +237,10 @@ inline const char *cudaGetErrorString(cudaError_t status) {
 inline cudaError_t cudaMalloc(void **place, size_t bytes) {
     constexpr size_t ALIGNED = 64, FENCE = 1 << 20;
     auto &all = cuda_on_cpu::device();
-    const char *seed = std::getenv("CUDA_ON_CPU_SEED");
-    all.random.seed(seed ? unsigned(std::atoi(seed)) : 1);
+    if (all.memory.empty()) {
+        const char *seed = std::getenv("CUDA_ON_CPU_SEED");
+        all.random.seed(seed ? unsigned(std::atoi(seed)) : 1);
+    }
     const size_t page = size_t(sysconf(_SC_PAGESIZE)), room = (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
     const size_t inner = (room + page - 1) / page * page, mapped = inner + 2 * FENCE;
     void *pages = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -263,6 +265,11 @@ inline cudaError_t cudaFree(void *place) {
     all.memory.erase(found);
     return cudaSuccess;
 }
+inline cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
+inline cudaError_t cudaFreeAsync(void *place, cudaStream_t stream) {
+    cuda_stream(stream).tasks.push_back([=] { cudaFree(place); });
+    return cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     cuda_on_cpu::device().waits++;
     cuda_on_cpu::finish(cuda_stream(stream));
@@ -271,8 +278,8 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 inline cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream = nullptr) {
-    const bool up = kind == cudaMemcpyHostToDevice;
-    if (!cuda_on_cpu::block_of(up ? to : from, bytes) || cuda_on_cpu::block_of(up ? from : to))
+    const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
+    if (to_device != !!cuda_on_cpu::block_of(to, bytes) || from_device != !!cuda_on_cpu::block_of(from, bytes))
         return cuda_on_cpu::report("a copy from or to a place of the wrong kind");
     cuda_stream(stream).tasks.push_back([=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;

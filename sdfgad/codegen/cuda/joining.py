@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from sdfgad.codegen.cuda.work import (
+    BLOCK,
     DeviceItem,
     DeviceKernel,
     Part,
@@ -27,8 +28,8 @@ from sdfgad.ir.walk import range_elems
 from sdfgad.thresholds import thresholds
 
 SPARE = 1.5
-"""So many times the points of the larger one a kernel made of two may have: the others only ask whether they are meant.
-"""
+"""So many times the points of the larger one, and a block, a kernel made of two may have: the others only ask whether
+they are meant."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def join(first: DeviceKernel, other: DeviceKernel) -> DeviceKernel | None:
     if len(first.box) != len(other.box) or not (_takes_company(first) and _takes_company(other)):
         return None
     box = _around(first.box, other.box)
-    if box is None or size(box) > SPARE * max(first.points, other.points):
+    if box is None or size(box) > SPARE * max(first.points, other.points) + BLOCK:
         return None
     if not at_own_points(first.parts, other.parts, len(box)):
         return None

@@ -86,7 +86,7 @@ def decisions(x: np.ndarray, y: np.ndarray) -> float:
 def halving(x: np.ndarray) -> float:
     """A loop of unknown length, whose derivative would keep one entry for each iteration."""
     while np.sum(x * x) > 1.0:
-        x[:] = 0.9 * np.sin(x) * np.cos(x)
+        x[:] = 0.9 * np.sin(x[::-1]) * np.cos(x)
     return np.sum(x)
 
 

@@ -23,7 +23,16 @@ FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SO
 DIGEST = hashlib.sha256((HEADERS / "cuda_runtime.h").read_bytes()).hexdigest()[:12]
 SEED = "CUDA_ON_CPU_SEED"
 _KERNEL = re.compile(r"^__global__ void +__launch_bounds__\(\d+\) (\w+)\(", re.MULTILINE)
+_POINTER = re.compile(r"^( *)(\w+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
+_ATOMIC = re.compile(r"(?<=\(&)(p_\w+)")
 _WAITS = ("sg::together", "__syncthreads")
+
+
+def watched(text: str) -> str:
+    """The text with pointers of kernels that note who touches what of the arrays that are written; atomic sums aside."""
+    before, *kernels = re.split(r"^(?=__global__ )", text, flags=re.MULTILINE)
+    kernels = [_ATOMIC.sub(r"\1.plain", _POINTER.sub(r"\1cuda_on_cpu::Watched<\2> \3(\4);", k)) for k in kernels]
+    return "".join([before, *kernels])
 
 
 def announced(text: str) -> str:
@@ -38,7 +47,7 @@ def announced(text: str) -> str:
 def compile_here(folder: Path, code: Code) -> None:
     """A library for this processor."""
     source = folder / "program_on_cpu.cpp"
-    source.write_text(announced(code.text))
+    source.write_text(announced(watched(code.text)))
     write_meta(folder, code.meta)
     header = precompiled_header(FLAGS, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
     run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), "-o",

@@ -12,7 +12,7 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.cuda import joining
+from sdfgad.codegen.cuda import joining, points
 from sdfgad.codegen.program import Executable
 from sdfgad.codegen.target import Code
 from sdfgad.errors import ToolchainError
@@ -87,8 +87,9 @@ def _without(pattern: str, becomes: str = "") -> Callable[[str], str]:
     (_without(r"(const int64_t at = [^;]+);", r"\1 - (1 << 20);"), "outside of the device's memory"),
     (_without(r"sg::must\(cudaMemcpy\(room\.at<char>\((\d+)\), args\[0\]", r"sg::must(cudaMemcpy(args[0], args[0]"),
      "a place of the wrong kind"),
+    (_without(r"p_y\[(s_point[^\]]+)\] = ", r"p_y[(\1) / 2] = "), "two threads touch"),
     (_without(r"sum(\d+) = sg::together", r"if (threadIdx.x < 9) sum\1 = sg::together"), "left its block before"),
-], ids=["host pointer", "behind the end", "before the start", "wrong copy", "divergent barrier"])
+], ids=["host pointer", "behind the end", "before the start", "wrong copy", "race", "divergent barrier"])
 def test_reported(sound: Sound, change: Callable[[str], str], message: str) -> None:
     with pytest.raises(ToolchainError, match=f"SG508.*{message}"):
         sound.found(change)
@@ -96,7 +97,7 @@ def test_reported(sound: Sound, change: Callable[[str], str], message: str) -> N
 
 @pytest.mark.parametrize("change", [
     _without(r"DACE_GPU_CHECK\(sg::fetch\(out, (\w+)\)\)",
-             r"cudaMemcpyAsync(out, \1, sizeof(*out), cudaMemcpyDeviceToHost)"),
+             r"*out = false; cudaMemcpyAsync(out, \1, sizeof(*out), cudaMemcpyDeviceToHost)"),
     _without(r"sg::must\(cudaMemcpy\(room\.at<char>\(\d+\), args\[0\], \d+, cudaMemcpyHostToDevice\)\);"),
 ], ids=["no wait", "nothing written"])
 def test_wrong_numbers(sound: Sound, expected: np.ndarray, change: Callable[[str], str]) -> None:
@@ -109,10 +110,16 @@ def test_it_is_right_without_a_fault(sound: Sound, expected: np.ndarray) -> None
 
 
 def test_threads_that_look_at_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Maps of a stencil in one kernel: some order of threads shows it."""
+    """Maps of a stencil in one kernel."""
     case = CASES["stencil"]
-    expected = sdfgad.grad(case.function, wrt=(0, 1))(*case.own())
     monkeypatch.setattr(joining, "at_own_points", lambda parts, others, count: True)
-    with running_here(on_cpu(lambda text: text + "\n// all in one\n")), in_order(1):
-        found = sdfgad.grad(case.function, wrt=(0, 1))(*case.own())
-    assert not np.allclose(found["a"], expected["a"])
+    with running_here(on_cpu(lambda text: text + "\n// all in one\n")), pytest.raises(ToolchainError, match="threads"):
+        sdfgad.grad(case.function)(*case.own())
+
+
+def test_sums_that_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements that data name as if they were told apart."""
+    case = CASES["places"]
+    monkeypatch.setattr(points, "_shared_place", lambda stmt, stores, var: True)
+    with running_here(on_cpu(lambda text: text + "\n// no atomics\n")), pytest.raises(ToolchainError, match="threads"):
+        sdfgad.grad(case.function)(*case.own())

@@ -3,6 +3,8 @@
 //  - copies and kernels are done when somebody waits for them, and not before;
 //  - blocks, and the threads of a block between two barriers, run in an order drawn at random (CUDA_ON_CPU_SEED);
 //  - memory of the device holds NaN at first, and lies between pages that nobody may touch: who steps outside is reported;
+//  - two threads that touch one element which one of them changes are reported, where pointers are `Watched`: threads
+//    between two barriers run one after the other here, so that a lost sum would not show otherwise;
 //  - a kernel that is given a pointer to anything else is reported, a barrier that not all threads reach is, too.
 // What is reported is the status of every later call, and the text of `cudaGetErrorString`.
 // CUDA_ON_CPU_KERNEL(name, barriers) behind the definition of a kernel says that there is one, and whether it has any.
@@ -24,6 +26,7 @@
 #include <random>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -96,6 +99,37 @@ inline const Block *block_of(const void *address, size_t bytes = 1) {
     const auto &[start, block] = *--after;
     return static_cast<const char *>(address) + bytes <= start + block.bytes ? &block : nullptr;
 }
+
+// Who has touched an element in the kernel that runs, and what was there before.
+struct Touched {
+    int64_t thread;
+    bool several;
+    size_t bytes;
+    char before[8];
+};
+inline std::unordered_map<const char *, Touched> touched;
+inline void note(const void *place, size_t bytes) {
+    const int64_t thread = int64_t(block_index.x) * 1024 + thread_index.x;
+    const char *at = static_cast<const char *>(place);
+    if (!block_of(at, bytes)) report("access outside of the device's memory");
+    auto [found, first] = touched.try_emplace(at, Touched{thread, false, bytes, {}});
+    if (first) std::memcpy(found->second.before, at, bytes);
+    else found->second.several |= found->second.thread != thread;
+}
+inline void look_for_races() {
+    for (const auto &[at, one] : touched)
+        if (one.several && std::memcmp(at, one.before, one.bytes))
+            report("two threads touch an element that one of them changes");
+    touched.clear();
+}
+template <class T> struct Watched {
+    T *plain;
+    explicit Watched(T *here) : plain(here) {}
+    T &operator[](int64_t k) const {
+        note(plain + k, sizeof(T));
+        return plain[k];
+    }
+};
 
 // Threads of a block that wait for each other: each has a stack of its own.
 struct Fiber {
@@ -180,6 +214,7 @@ inline void run_grid(const Task &body, bool barriers, dim3 grid, dim3 threads) {
     }
     in_kernel = false;
     team().now = nullptr;
+    look_for_races();
     sigaction(SIGSEGV, &segv, nullptr);
     sigaction(SIGBUS, &bus, nullptr);
 }

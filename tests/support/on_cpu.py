@@ -29,7 +29,7 @@ _WAITS = ("sg::together", "__syncthreads")
 
 
 def watched(text: str) -> str:
-    """The text with pointers of kernels that note who touches what of the arrays that are written; atomic sums aside."""
+    """The text with pointers of kernels that note who touches what of arrays that are written; atomic sums aside."""
     before, *kernels = re.split(r"^(?=__global__ )", text, flags=re.MULTILINE)
     kernels = [_ATOMIC.sub(r"\1.plain", _POINTER.sub(r"\1cuda_on_cpu::Watched<\2> \3(\4);", k)) for k in kernels]
     return "".join([before, *kernels])

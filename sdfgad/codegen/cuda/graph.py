@@ -31,9 +31,10 @@ from sdfgad.codegen.cuda.text import kernel_text
 from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, PointWork
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
-from sdfgad.ir.expr import Expr, Index, Load, index_elems, loads
+from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
+from sdfgad.names import fresh
 
 TAPES = "sg_tapes"
 """The member of the state of a program that has its tapes."""
@@ -45,6 +46,9 @@ def graph_of(made: DeviceProgram) -> GraphBuilder:
     """The SDFG of a program, and the numbers that it has added."""
     builder = GraphBuilder(made)
     builder.sequence(builder.sdfg, made.items, Frame(builder.arrays))
+    if not builder.kernels:
+        # Without a kernel DaCe would leave out what opens and closes the device.
+        builder.computed(builder.sdfg, builder.sdfg.nodes()[-1], const(0, _INT), Frame(builder.arrays))
     return builder
 
 
@@ -55,7 +59,7 @@ class GraphBuilder:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
         self.tapes, self.declared = made.tapes, False
-        self.count = 0
+        self.count = self.kernels = 0
         for name in sorted(made.touched):
             self.declare(self.arrays[name])
 
@@ -152,15 +156,20 @@ class GraphBuilder:
             return state, name
         origin = value.array if isinstance(value, Load) and not value.index else None
         if origin is None:
-            array = Array(self.label("asked"), (), value.dtype)
-            self.arrays[array.name], origin = array, array.name
-            self.declare(array)
-            end = self.follow(parent, end, SDFGState(self.label("kernel")))
-            work = PointWork((), (Store(array.name, (), value),))
-            self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
+            end, origin = self.computed(parent, end, value, frame)
         state = self.follow(parent, end, SDFGState(self.label("fetch")))
         self.host(state, f"DACE_GPU_CHECK(sg::fetch(out, {pointer(origin)}));", name, origin)
         return state, name
+
+    def computed(self, parent: ControlFlowRegion, end: object, value: Expr, frame: Frame) -> tuple[object, str]:
+        """A number of the device with the value of an expression, and what it is there behind."""
+        array = Array(fresh("asked", self.arrays), (), value.dtype)
+        self.arrays[array.name] = array
+        self.declare(array)
+        end = self.follow(parent, end, SDFGState(self.label("kernel")))
+        work = PointWork((), (Store(array.name, (), value),))
+        self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
+        return end, array.name
 
     def host(self, state: object, text: str, output: str = "", origin: str = "") -> None:
         """C++ of the host, that gives a number and looks at one of the device."""
@@ -202,6 +211,7 @@ class GraphBuilder:
         """A map over the threads of whole blocks."""
         if not isinstance(state, SDFGState):
             raise InvariantError("a kernel stands in a state")
+        self.kernels += 1
         text = kernel_text(item, frame)
         every, written = touched(item)
         ranges = {"thread": f"0:{item.threads}", **self.here(text, frame.bounds)}

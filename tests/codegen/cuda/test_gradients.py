@@ -98,6 +98,14 @@ def test_exceptions_of_the_program() -> None:
         np.testing.assert_allclose(gradient(np.array([1.0, 4.0])), [0.5, 0.25], rtol=1e-15)
 
 
+def test_nothing_to_do() -> None:
+    """No kernel at all, and arrays without elements."""
+    with running_here():
+        assert sdfgad.forward(lambda x: x)(np.ones(3)).sum() == 3.0
+        value, gradient = sdfgad.value_and_grad(lambda x: np.sum(x * x))(np.ones((0, 3)))
+    assert value == 0.0 and gradient.shape == (0, 3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n != "mandelbrot2"])
 @pytest.mark.parametrize("least", [False, True], ids=["usual", "shared"])

@@ -33,7 +33,7 @@ they are meant."""
 
 
 @dataclass(frozen=True)
-class Touch:
+class Look:
     """One look at an array, or one store."""
 
     array: str
@@ -41,7 +41,7 @@ class Touch:
     written: bool = False
 
 
-def accesses(parts: Iterable[Part]) -> Iterator[Touch]:
+def accesses(parts: Iterable[Part]) -> Iterator[Look]:
     """Everything that parts touch, elements in indices and bounds too."""
     for part in parts:
         if isinstance(part, ThreadLoop):
@@ -51,19 +51,19 @@ def accesses(parts: Iterable[Part]) -> Iterator[Touch]:
             yield from _of_work(part)
 
 
-def _of_work(work: PointWork) -> Iterator[Touch]:
+def _of_work(work: PointWork) -> Iterator[Look]:
     for r in work.domain:
         yield from _looked_up(range_elems(r))
     for part in work.body:
-        yield from (Touch(n.array, n.index) for n in loads(part.expr))
+        yield from (Look(n.array, n.index) for n in loads(part.expr))
         yield from _looked_up(index_elems(part.expr))
         if isinstance(part, Store):
-            yield Touch(part.array, part.index, True)
+            yield Look(part.array, part.index, True)
             yield from _looked_up(e for i in part.index for e in i.elems)
 
 
-def _looked_up(elems: Iterable[Elem]) -> Iterator[Touch]:
-    return (Touch(e.array, e.parts) for e in elems)
+def _looked_up(elems: Iterable[Elem]) -> Iterator[Look]:
+    return (Look(e.array, e.parts) for e in elems)
 
 
 def touched(kernel: DeviceKernel) -> tuple[frozenset[str], frozenset[str]]:
@@ -80,7 +80,7 @@ def _sites(index: tuple[Ix, ...], count: int) -> tuple[int, ...] | None:
 
 def at_own_points(parts: Iterable[Part], others: Iterable[Part], count: int) -> bool:
     """Whether points of two parts never touch the same element, unless it is the same point or both only read it."""
-    mine: dict[str, list[Touch]] = {}
+    mine: dict[str, list[Look]] = {}
     for access in accesses(parts):
         mine.setdefault(access.array, []).append(access)
     for access in accesses(others):

@@ -132,7 +132,7 @@ def _cases() -> dict[str, DeviceCase]:
         "sums": DeviceCase(sums, (rng.random(17_000), rng.random((6, 40)))),
         "places": DeviceCase(places, (rng.random(40), at, np.array([0, 3, 3, 40, 90]))),
         "decisions": DeviceCase(decisions, (rng.random(30), rng.random(30))),
-        "attention": DeviceCase(attention, (rng.random((9, 40)), rng.random((40, 40)), rng.random((40, 40)))),
+        "attention": DeviceCase(attention, (rng.random((3, 40)), rng.random((40, 40)), rng.random((40, 40)))),
         "bodies": DeviceCase(bodies, (rng.random((12, 3)), rng.random((12, 3)), rng.random(12))),
         "convolution": DeviceCase(convolution, (rng.random((9, 8)), rng.random((3, 3, 5)))),
         "short": DeviceCase(short, (rng.random(600, dtype=np.float32), rng.integers(-2, 5, 600))),

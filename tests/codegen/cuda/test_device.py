@@ -125,6 +125,7 @@ def test_the_host_waits_for_decisions_alone() -> None:
     assert 0 < kernels <= 8 and waits <= 5
 
 
+@pytest.mark.slow
 def test_a_limit_bounds_the_memory_of_the_device() -> None:
     case = CASES["stencil"]
     whole = sdfgad.plan(case.function, *case.own()[:2], 40, device="gpu")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.cuda.work import Side, coordinate
+from sdfgad.ir.expr import symbols_of
 from sdfgad.ir.index import Ix, floordiv, ix
 from sdfgad.ir.program import Let, Map, Range, Store
 from sdfgad.ir.walk import map_stmt_indices
@@ -41,21 +42,32 @@ def counted_by_one(stmt: Map) -> Map:
 
     map i = 1:n:2: x[i] = 0   ->   map k = 0:n//2: x[1 + 2 k] = 0
     """
-    taken = {s for r in stmt.domain for s in (r.var, *r.start.symbols, *r.stop.symbols)}
-    for r in stmt.domain:
-        if r.step not in (1, -1):
-            stmt = _counting(stmt, r, fresh("k", taken))
+    taken = set(_symbols(stmt))
+    for place, step in enumerate(r.step for r in stmt.domain):
+        if step not in (1, -1):
+            taken.add(var := fresh("k", taken))
+            stmt = _counting(stmt, place, var)
     return replace(stmt, domain=tuple(r.upwards for r in stmt.domain))
 
 
-def _counting(stmt: Map, r: Range, var: str) -> Map:
+def _counting(stmt: Map, place: int, var: str) -> Map:
+    r = stmt.domain[place]
     gap = r.stop - r.start if r.step > 0 else r.start - r.stop
     count = Range(var, ix(0), floordiv(gap + (abs(r.step) - 1), abs(r.step)))
-    place = stmt.domain.index(r)
     changed = map_stmt_indices(stmt, lambda i: i.subs({r.var: r.start + ix(var) * r.step}))
     if not isinstance(changed, Map):
         raise TypeError("a map stays one")
     return replace(changed, domain=(*changed.domain[:place], count, *changed.domain[place + 1:]))
+
+
+def _symbols(stmt: Map) -> Iterator[str]:
+    """The variables of a map, and those of the loops around that it looks at."""
+    for r in stmt.domain:
+        yield from (r.var, *r.start.symbols, *r.stop.symbols)
+    for part in stmt.body:
+        yield from symbols_of(part.expr)
+        if isinstance(part, Store):
+            yield from (s for i in part.index for s in i.symbols)
 
 
 def sums(stmt: Map) -> dict[int, Store]:

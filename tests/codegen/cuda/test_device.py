@@ -14,10 +14,14 @@ from sdfgad.calls.arguments import bind
 from sdfgad.codegen import devices
 from sdfgad.codegen.build import LIBRARY
 from sdfgad.codegen.cuda.nvcc import FLAGS
+from sdfgad.codegen.cuda.points import counted_by_one
 from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.codegen.cuda.work import launches
 from sdfgad.codegen.targets import TARGETS
 from sdfgad.errors import UsageError
+from sdfgad.ir.expr import Const
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Map, Range, Store
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.codegen.cuda.device_programs import CASES
 from tests.support.on_cpu import counts, running_here
@@ -103,6 +107,29 @@ def test_refusals_name_the_line(function: object, shape: tuple[int, ...], line: 
     with pytest.raises(sdfgad.UnsupportedError, match=what) as shown:
         sdfgad.plan(function, np.ones(shape), device="gpu")  # type: ignore[arg-type]
     assert shown.value.line == start + line
+
+
+def test_maps_of_larger_steps() -> None:
+    """Bounds that count from another such variable, and one that a loop around has taken the name of."""
+    domain = Range("i", ix(9), ix(0), -2), Range("j", ix("i"), ix(12), 3)
+    stmt = Map(domain, (Store("a", (ix("i"), ix("j") + ix("k")), Const(1.0, np.dtype(np.float64))),))
+    changed = counted_by_one(stmt)
+    assert [r.step for r in changed.domain] == [1, 1]
+    assert stored(changed) == stored(stmt) == {(i, j + 100) for i in range(9, 0, -2) for j in range(i, 12, 3)}
+
+
+def stored(stmt: Map) -> set[tuple[int, ...]]:
+    """The elements that a map stores, where a loop around counts `k = 100`."""
+    points: list[dict[str, int]] = [{"k": 100}]
+    for r in stmt.domain:
+        points = [{**p, r.var: v} for p in points for v in range(at(r.start, p), at(r.stop, p), r.step)]
+    return {tuple(at(i, p) for i in store.index) for p in points for store in stmt.body if isinstance(store, Store)}
+
+
+def at(index: Ix, values: dict[str, int]) -> int:
+    found = index.subs(values).const
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("name, most", [("stencil", 20), ("rows", 8), ("bodies", 60)])

@@ -22,7 +22,7 @@ from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import chosen_target, settings
+from sdfgad.config import DEVICES, chosen_target, config, settings
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
@@ -33,8 +33,6 @@ from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once, valid
 
-_DEVICES = ("cpu",)
-
 
 class GradFunction:
     """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
@@ -44,9 +42,9 @@ class GradFunction:
     """
 
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-                 memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
-                 value: bool = False, store: Names = (), recompute: Names = (), snapshot: Names = (),
-                 spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
+                 memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
+                 donate: Sequence[str] = (), value: bool = False, store: Names = (), recompute: Names = (),
+                 snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
         check_options(fn, reduce, device, plan)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
@@ -59,6 +57,7 @@ class GradFunction:
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
+        self._device = device
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self.of: GradFunction | None = None  # what it was made from for one object
@@ -109,8 +108,9 @@ class GradFunction:
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call gives that is not like the one before."""
         bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=value)
-        tree, grads = derivative.run(bound, self._donate)
+        with config(device=self._device):
+            derivative = self._derivative(bound, value=value)
+            tree, grads = derivative.run(bound, self._donate)
         self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
 
@@ -118,24 +118,27 @@ class GradFunction:
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
-        return self._derivative(bound, value=self._value).plan
+        with config(device=self._device):
+            return self._derivative(bound, value=self._value).plan
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
         bound = self._bind(args, keywords)
-        derivative = self._derivative(bound, value=self._value)
-        derivative.measured(bound, self._donate)
-        began = time.perf_counter()
-        usage = derivative.measured(bound, self._donate)
+        with config(device=self._device):
+            derivative = self._derivative(bound, value=self._value)
+            derivative.measured(bound, self._donate)
+            began = time.perf_counter()
+            usage = derivative.measured(bound, self._donate)
         return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
 
     @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
         bound = bind(self.fn, args, keywords)
-        derivative = self._derivative(bound, value=self._value)
-        return plans_on_front(derivative.choice, derivative.plan.about, points)
+        with config(device=self._device):
+            derivative = self._derivative(bound, value=self._value)
+            return plans_on_front(derivative.choice, derivative.plan.about, points)
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
@@ -144,7 +147,7 @@ class GradFunction:
 
     def _derivative(self, bound: Bound, value: bool) -> Derivative:
         with self._lock:
-            found = self._known.setdefault((bound.signature, value, thresholds(), chosen_target()), [])
+            found = self._known.setdefault((bound.signature, value, thresholds(), chosen_target(self._device)), [])
             return valid(found, lambda: self._derive(bound, value))
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
@@ -155,7 +158,7 @@ class GradFunction:
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
-        repeat = self._repeats.get((value, chosen_target()))
+        repeat = self._repeats.get((value, chosen_target(self._device)))
         return UNLIKE if repeat is None else repeat(args, keywords)
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
@@ -164,7 +167,7 @@ class GradFunction:
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
-        self._repeats[value, chosen_target()] = derivative.repeats(find)
+        self._repeats[value, chosen_target(self._device)] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
@@ -198,8 +201,8 @@ def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
 
 
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, donate: Sequence[str] = (),
-         store: Names = (), recompute: Names = (), snapshot: Names = (),
+         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
+         donate: Sequence[str] = (), store: Names = (), recompute: Names = (), snapshot: Names = (),
          spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
@@ -207,7 +210,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
     return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
     other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
-    before, followed to the letter. donate: arguments whose arrays may be overwritten.
+    before, followed to the letter. donate: arguments whose arrays may be overwritten. device: "cpu" or "gpu", else what
+    the settings say; a memory limit is one of the memory there.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
@@ -243,7 +247,7 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 @shortened
 def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str = "cpu", plan: Plan | None = None, store: Names = (),
+         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None, store: Names = (),
          recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
          source: str | None = None, **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
@@ -258,7 +262,7 @@ def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None
 
 @shortened
 def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
-           reduce: str | None = None, device: str = "cpu", store: Names = (), recompute: Names = (),
+           reduce: str | None = None, device: str | None = None, store: Names = (), recompute: Names = (),
            snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
     """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
 
@@ -271,8 +275,8 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
 
 
 @shortened
-def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
-        memory_limit: Any = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
+def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, memory_limit: Any = None,
+        device: str | None = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
     With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
@@ -280,21 +284,23 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
     may be called any number of times.
     """
-    refuse_gradients(fn)
+    check_options(fn, None, device, None)
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
     request = Request(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
-    derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
-    base: Primal = once(fn, ("primal", bound.signature, repr(output)),
-                        lambda: primal(fn, bound, output, source or ""))
-    tree, named = base.run(bound, frozenset())
+    with config(device=device):
+        derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
+        base: Primal = once(fn, ("primal", bound.signature, repr(output)),
+                            lambda: primal(fn, bound, output, source or ""))
+        tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
     single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
 
     def pullback(*seeds: Any) -> Any:
         given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
-        _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
+        with config(device=device):
+            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
         return one_or_all(grads, bound, single)
 
     return out, pullback
@@ -348,14 +354,14 @@ def refuse_gradients(fn: Any) -> None:
                                     "gradient")
 
 
-def check_options(fn: Any, reduce: str | None, device: str, plan: Any) -> None:
+def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
     refuse_gradients(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
-    if device not in _DEVICES:
-        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(_DEVICES)}")
+    if device not in (None, *DEVICES):
+        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(DEVICES)}")
     if plan is not None and not isinstance(plan, Plan):
         raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 

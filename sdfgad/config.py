@@ -23,7 +23,8 @@ from sdfgad.memory import parse_bytes
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 CHECK_MODES = ("off", "warn", "error")
-TARGETS = ("cpu", "reference")
+DEVICES = ("cpu", "gpu")
+TARGETS = ("cpu", "reference", "cuda")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Settings:
     memory_limit: int | str | None = None
     """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
     device: str = "cpu"
+    """Where programs run: "cpu", or "gpu" for an NVIDIA graphics processor. A target other than "cpu" has its own."""
     target: Any = "cpu"
     """What programs are made for: the processor, or plain graphs, one statement after the other, compiled by DaCe's own
     generators."""
@@ -99,6 +101,11 @@ def _target(value: Any) -> Any:
     return value
 
 
+def _device(value: Any) -> str:
+    _require(value in DEVICES)
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     text = str(value).strip().lower()
     _require(text in _TRUE + _FALSE)
@@ -114,7 +121,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "cache_dir": (_text, "the path of a folder"),
     "memory_limit": (_limit, "a number of bytes"),
-    "device": (_text, "the name of a device"),
+    "device": (_device, f"one of {', '.join(DEVICES)}"),
     "target": (_target, f"one of {', '.join(TARGETS)}, or a target of one's own"),
     "num_threads": (_count, "an integer of at least 1"),
     "thread_guard": (_flag, "true or false"),
@@ -176,16 +183,31 @@ def _outer_thread_count(environment: str | None) -> int | None:
     return settings().num_threads
 
 
-def chosen_target() -> Any:
-    """What programs are made for, a name or a `codegen.target.Target`; as cheap as `thread_count`."""
+def chosen_target(device: str | None = None) -> Any:
+    """What programs are made for, a name or a `codegen.target.Target`; as cheap as `thread_count`. device: if it is
+    said there and not in the settings."""
     value = _context.get().get("target")
-    return _outer_target(os.environ.get("SDFGAD_TARGET")) if value is None else value
+    if value is None:
+        value = _outer_target(os.environ.get("SDFGAD_TARGET"))
+    on_cpu = isinstance(value, str) and value == "cpu"
+    return "cuda" if on_cpu and (device or _chosen_device()) == "gpu" else value
 
 
 @lru_cache(maxsize=8)
 def _outer_target(environment: str | None) -> Any:
     del environment
     return settings().target
+
+
+def _chosen_device() -> str:
+    value = _context.get().get("device")
+    return _outer_device(os.environ.get("SDFGAD_DEVICE")) if value is None else str(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_device(environment: str | None) -> str:
+    del environment
+    return settings().device
 
 
 def verifying() -> bool:

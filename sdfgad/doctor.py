@@ -18,9 +18,10 @@ import sdfgad
 from sdfgad.checkpoint import highs
 from sdfgad.codegen import blas
 from sdfgad.codegen.cache import cache, check_folder, key_of, publish
+from sdfgad.codegen.devices import find_device, find_nvcc
 from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.config import Origin, origins
-from sdfgad.errors import SdfgadError, ToolchainError
+from sdfgad.errors import SdfgadError, ToolchainError, UsageError
 from sdfgad.memory import available_bytes, cgroup_remaining, format_bytes
 
 DACE_VERSION = "2.0.0b1"
@@ -156,6 +157,23 @@ def _memory() -> tuple[str, str, str]:
     return "pass", f"{format_bytes(available_bytes())} available, {limit}", ""
 
 
+def _device() -> tuple[str, str, str]:
+    """Nothing is wrong with a machine that has none."""
+    try:
+        found = find_device()
+    except UsageError as error:
+        return "pass", f"none: {error.message}", ""
+    return "pass", f"{found.name}, capability {found.capability / 10}", ""
+
+
+def _nvcc() -> tuple[str, str, str]:
+    try:
+        found = find_nvcc()
+    except UsageError as error:
+        return "pass", f"none: {error.message}", ""
+    return "pass", f"{run((found, '--version'), code='SG505').strip().splitlines()[-1]} at {found}", ""
+
+
 CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (
     ("python", _python),
     ("dace", _dace),
@@ -166,4 +184,6 @@ CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (
     ("solver", _solver),
     ("cache", _cache),
     ("memory", _memory),
+    ("device", _device),
+    ("nvcc", _nvcc),
 )

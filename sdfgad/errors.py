@@ -42,6 +42,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG207": "this setting is unknown or has a wrong value",
     "SG208": "this target cannot be found",
     "SG209": "an index leaves its array",
+    "SG210": "there is no graphics processor that programs can run on",
     "SG301": "the memory limit is below what the gradient needs at the least",
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",
@@ -55,6 +56,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG505": "the generated code did not compile",
     "SG506": "the integer programming solver does not work",
     "SG507": "the cache folder cannot be used",
+    "SG508": "the graphics processor reported an error",
     "SG901": "an internal invariant does not hold",
 })
 """Code -> its one-line meaning; ``sdfgad explain CODE`` prints it."""
@@ -305,6 +307,12 @@ def damaged(array: str) -> SnapshotError:
     """What a snapshot of `array` held is lost."""
     return SnapshotError(f"the snapshot of {array} from disk is damaged, nothing was returned", array=array,
                          help="check the disk, or give `spill` a folder on another one")
+
+
+def device_failed(what: str) -> ToolchainError:
+    """A graphics processor has not done what it was given."""
+    return ToolchainError(f"the graphics processor says: {what}; nothing was returned", code="SG508",
+                          help="run `sdfgad doctor`; if the device is well, please report this with the program")
 
 
 _OF_A_LIBRARY = "the library is not written for this: call it before and pass what it gives, or write it with NumPy"

@@ -240,6 +240,11 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         def loss(x, places):
             return np.sum(x[places])
         sdfgad.grad(loss)(np.ones(3), np.array([0, 2]))"""),
+    "SG210": _page(
+        "Programs are to run on a graphics processor, and this machine has none, no driver, or no nvcc. Plans can be "
+        "made all the same: sdfgad.plan runs nothing.", """
+        SDFGAD_DEVICE=gpu python model.py""", """
+        SDFGAD_DEVICE=cpu python model.py""", runs=False),
     "SG301": _page(
         "Arguments, results and what is alive at one moment take more than the limit, whatever is recomputed. The "
         "message names the arrays.", """
@@ -309,6 +314,10 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "Programs are kept in a folder that cannot be written. They are compiled into a temporary one instead.", """
         SDFGAD_CACHE_DIR=/read/only python model.py""", """
         SDFGAD_CACHE_DIR=/somewhere/else python model.py""", runs=False),
+    "SG508": _page(
+        "A call of the CUDA runtime failed while a program ran: what it says is in the message.", """
+        a device that another process has reset""", """
+        sdfgad doctor; else report it with the program""", runs=False),
     "SG901": _page(
         "A pass of the compiler has made a program that must not be. Nothing is wrong with yours.", """
         (none known)""", """

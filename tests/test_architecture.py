@@ -130,7 +130,7 @@ def test_dace_is_imported_in_three_packages_only() -> None:
 
 
 # Folders of `codegen/`; a folder imports from those with smaller numbers, and no target from another one.
-ROOMS = {"": 0, "cpu/nests": 1, "cpu/order": 2, "cpu/text": 3, "cpu": 4, "reference": 4}
+ROOMS = {"": 0, "cpu/nests": 1, "cpu/order": 2, "cpu/text": 3, "cpu": 4, "reference": 4, "cuda": 4}
 TARGETS = "sdfgad/codegen/targets.py"
 TABLES = (TARGETS, "sdfgad/transform/stages.py")
 ABOUT_VECTORS = {"vector_bytes", "vector_registers"}

@@ -16,7 +16,7 @@ import numpy as np
 from sdfgad import __version__
 from sdfgad.arrays import Spec, special_class
 from sdfgad.checkpoint.outlook import About, Argument
-from sdfgad.config import thread_count
+from sdfgad.config import chosen_target, thread_count
 from sdfgad.errors import DtypeError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
@@ -240,7 +240,8 @@ def about(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> About:
     code = getattr(fn, "__code__", None)
     versions = {"sdfgad": __version__, "numpy": np.__version__, "dace": version("dace")}
     file = Path(code.co_filename).name if code else ""
-    return About(file, wrt, arrays, symbols, "cpu", thread_count() or 0, versions)
+    device = "gpu" if chosen_target() == "cuda" else "cpu"
+    return About(file, wrt, arrays, symbols, device, thread_count() or 0, versions)
 
 
 def _described(name: str, value: Any) -> Argument:

@@ -106,7 +106,7 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more:
     how = how or flags()
     header = precompiled_header(how, includes, headers)
     (folder / SOURCE).write_text(source)
-    (folder / META).write_text(json.dumps(asdict(meta)))
+    write_meta(folder, meta)
     compiler, object = find_compiler().path, folder / OBJECT
     compile = (compiler, *how, *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
                "-o", str(object))
@@ -116,6 +116,11 @@ def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more:
         run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
     object.unlink()
     remember_compiler()
+
+
+def write_meta(folder: Path, meta: Meta) -> None:
+    """Put a description next to a library."""
+    (folder / META).write_text(json.dumps(asdict(meta)))
 
 
 def read_meta(folder: Path) -> Meta:

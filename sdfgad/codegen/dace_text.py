@@ -6,7 +6,9 @@ release of DaCe that writes something else is an error here, and not a program t
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import dace
@@ -41,6 +43,23 @@ APART = Change(
     "threads, and a graph has no place for one", times=None)
 
 
+# For graphics processors: the host's half and the device's half go into one text.
+NO_HEADER = Change(r"#include <dace/dace\.h>\n", "", "the device's half has included what both need")
+DEVICE_HEADER = Change(r"#include <dace/dace\.h>", '#include "sdfgad_gpu.h"',
+                       "all headers of DaCe and libraries of CUDA are read, of which a program needs a few names")
+ONE_STATE = Change(r"^struct \w+_state_t \{\n(?s:.*?)^\};\n", "", "the device's half has defined the state")
+UNSAID = Change(r"\bprintf\(", "sg::unsaid(", "errors go to the standard output, which belongs to the user", times=4)
+NO_WAIT = Change(r"^ *DACE_GPU_CHECK\(cudaStreamSynchronize\(nullptr\)\);\n", "",
+                 "the host waits once more, behind a number that it has waited for already", times=None)
+_DEVICE_SETTINGS = (("backend", "cuda"), ("cuda_arch", "80"), ("max_concurrent_streams", -1),
+                    ("thread_id_type", "int64"))
+"""One stream, whose work is done in the order in which it was started: nothing waits but who asks for a number.
+Counters of threads have 64 bits."""
+_DEVICE_COUNTS = ((r"\bcudaMalloc\(", 1, "memory is taken, which nothing counts but for a byte that wakes the device"),
+                  (r"cudaMemcpy", 0, "elements are copied"), (r"cudaStreamSynchronize", 0, "the host waits"),
+                  (r"cudaEvent(Record|Synchronize)", 0, "work is put in another order"))
+
+
 def members(state: str, text: str) -> Change:
     """More members in the type of the program's state."""
     return Change(rf"^struct {state} {{\n", rf"\g<0>{text}", "the state begins, which also holds what calls share")
@@ -61,6 +80,27 @@ def frame_text(sdfg: dace.SDFG) -> str:
         # A failing validation would write the graph into the current folder; the tests validate instead.
         frame = next(c for c in codegen.generate_code(sdfg, validate=False) if c.title == "Frame")
     return NO_HASH.made(frame.clean_code)
+
+
+def device_text(sdfg: dace.SDFG) -> str:
+    """The program's device code and its host code, in one text for the CUDA compiler.
+
+    Raises InvariantError where it takes memory, copies or waits by itself, or starts a kernel out of order.
+    """
+    with ExitStack() as settings, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Callback .* is not stream-aware")  # code of the host, on the one stream
+        settings.enter_context(dace.config.set_temporary("compiler", "cpu", "explicit_copy", value=False))
+        for name, value in _DEVICE_SETTINGS:
+            settings.enter_context(dace.config.set_temporary("compiler", "cuda", name, value=value))
+        found = {c.title: c.clean_code for c in codegen.generate_code(sdfg, validate=False)}
+    device = UNSAID.made(DEVICE_HEADER.made(found["CUDA"]))
+    host = NO_WAIT.made(ONE_STATE.made(NO_HEADER.made(NO_HASH.made(found["Frame"]))))
+    text = device + host
+    kernels = len(re.findall(r"^__global__ ", text, flags=re.MULTILINE))
+    for looks_for, times, why in (*_DEVICE_COUNTS, (r"cudaLaunchKernel\(.*, 0, nullptr\);", kernels,
+                                                    "a kernel is started on the one stream")):
+        Change(looks_for, r"\g<0>", why, times).made(text)
+    return text
 
 
 def placed(code: str, offsets: Mapping[str, int]) -> str:

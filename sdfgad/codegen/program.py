@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, compile_source, read_meta, runtime_text
+from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.notebook import without_viewer
@@ -20,7 +20,7 @@ from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
-from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged
+from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
 from sdfgad.thresholds import thresholds
@@ -43,7 +43,7 @@ def compile_program(program: Program, *, results: Iterable[str] = (), key: str |
     """
     results = tuple(results)
     full = key_of("program", key, fingerprint(program), results, sorted(loose), repr(thresholds()), FLAGS,
-                  runtime_text(), chosen().name, _own_text(program, results, loose), *environment())
+                  runtime_text(), chosen().name, _own_text(program, results, loose), *environment(), *chosen().tools())
     found = entry(full)
     if found is not None:
         try:
@@ -62,7 +62,7 @@ def _own_text(program: Program, results: tuple[str, ...], loose: Collection[str]
 def _build(program: Program, results: tuple[str, ...], key: str, loose: Collection[str]) -> Path:
     with without_viewer():
         code = chosen().generate(program, results, loose)
-    return publish(key, lambda folder: compile_source(folder, code.text, code.meta, code.uses_blas, how=code.flags))
+    return publish(key, lambda folder: chosen().compile(folder, code))
 
 
 class Executable:
@@ -152,6 +152,8 @@ class Executable:
             return MemoryLimitError("the system has no memory left for a workspace or a tape", code="SG302")
         if status == 4:
             return damaged(self._library.sg_damaged(self._handle).decode())
+        if status == 6:
+            return device_failed(self._library.sg_damaged(self._handle).decode())
         return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
                                 limit_bytes=self.tape_limit, code="SG302")
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 from sdfgad.analysis.lifetimes import Held
 from sdfgad.checkpoint.roofline import Machine
-from sdfgad.codegen.build import Meta
+from sdfgad.codegen.build import Meta, compile_source
 from sdfgad.ir.program import Program
 from sdfgad.transform.passes import Stage
 
@@ -32,13 +33,20 @@ Generate: TypeAlias = Callable[[Program, tuple[str, ...], Collection[str]], Code
 entry points that `codegen.program.Executable` calls."""
 
 
+def compile_code(folder: Path, code: Code) -> None:
+    """A library for this processor, by the C++ compiler."""
+    compile_source(folder, code.text, code.meta, code.uses_blas, how=code.flags)
+
+
 @dataclass(frozen=True, eq=False)
 class Target:
     """What a program is made for. Nothing above asks about a machine but through this.
 
     name: for people, and what tells programs of the package's own targets apart in the cache. stages: what every
     program passes last, derivative or not. footprint: the bytes of a call, which the limit on memory bounds. machine:
-    its speeds, by which the planner weighs storing against computing again. generate: from a program to C++.
+    its speeds, by which the planner weighs storing against computing again. generate: from a program to C++. compile:
+    from C++ to a library in a folder. tools: what decides the library beside the C++ compiler; it is asked for before
+    every compilation, and raises UsageError where programs cannot run.
     """
 
     name: str
@@ -46,6 +54,8 @@ class Target:
     footprint: Footprint
     machine: Callable[[], Machine]
     generate: Generate
+    compile: Callable[[Path, Code], None] = compile_code
+    tools: Callable[[], tuple[str, ...]] = tuple
 
     def optimised(self, program: Program) -> Program:
         """The program behind the last stage."""

@@ -9,7 +9,7 @@ import pytest
 
 from sdfgad.analysis.lifetimes import Either, Held, Lifetimes, Repeated, Step, Steps, lifetimes
 from sdfgad.caches import LINE
-from sdfgad.codegen.cpu.arena import pack
+from sdfgad.codegen.arena import pack
 
 NAMES = "abcd"
 

@@ -13,8 +13,8 @@ import pytest
 import sdfgad
 from sdfgad.caches import LINE
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpu import footprint as footprints
-from sdfgad.codegen.cpu.arena import Arena, pack
 from sdfgad.codegen.cpu.footprint import Footprint, footprint
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower

@@ -11,8 +11,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
+from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
-from sdfgad.codegen.cpu.arena import Arena, pack
 from sdfgad.codegen.cpu.order.bands import join_bands
 from sdfgad.codegen.cpu.order.constants import constants_ahead
 from sdfgad.codegen.cpu.order.pieces import Item, Kernel, Scheduler, pieces, private_arrays

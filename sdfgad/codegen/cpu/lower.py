@@ -13,6 +13,7 @@ from dace.properties import CodeBlock
 from dace.sdfg.graph import MultiConnectorEdge
 from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
+from sdfgad.codegen.arena import Arena
 from sdfgad.codegen.cpp import (
     TAPES,
     Frame,
@@ -23,7 +24,6 @@ from sdfgad.codegen.cpp import (
     symbol,
     tape_number,
 )
-from sdfgad.codegen.cpu.arena import Arena
 from sdfgad.codegen.cpu.footprint import footprint_of, scheduled
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, kernel_frame, pieces
 from sdfgad.codegen.cpu.order.reciprocals import Reciprocals

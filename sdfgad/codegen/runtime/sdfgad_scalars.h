@@ -14,6 +14,13 @@
 #include <type_traits>
 #include <utility>
 
+// Graphics processors have functions of their own.
+#if defined(__CUDACC__)
+#define SG_FN __host__ __device__ inline
+#else
+#define SG_FN inline
+#endif
+
 // A branch must stay a branch: gcc 12 vectorises loads under a condition wrongly (docs/decisions/0004).
 #if defined(__CUDA_ARCH__)
 #define SG_BRANCH ((void)0)
@@ -29,7 +36,7 @@ template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
 #endif
 
 // c ? a : b without a branch, so that loops vectorise; a value that is not picked may be anything.
-template <class T> inline T pick(bool c, T a, T b) {
+template <class T> SG_FN T pick(bool c, T a, T b) {
     if constexpr (std::is_same_v<T, double>) {
         const int64_t mask = -int64_t(c);
         return std::bit_cast<double>((std::bit_cast<int64_t>(a) & mask) | (std::bit_cast<int64_t>(b) & ~mask));
@@ -54,7 +61,7 @@ template <class T, int N> using Lanes = typename LanesOf<T, N>::type;
 
 // Numbers of the user's, and vectors of them: integers wrap around, as NumPy's do, which C++ says of unsigned ones
 // alone. Subscripts never leave the range, and are quicker where the compiler may count on that: no flag for all.
-template <class V> inline auto unsigned_bits(V v) {
+template <class V> SG_FN auto unsigned_bits(V v) {
     if constexpr (std::is_arithmetic_v<V>) return static_cast<std::make_unsigned_t<decltype(v + 0)>>(v);
     else {
         using T = std::remove_cvref_t<decltype(v[0])>;
@@ -66,28 +73,28 @@ template <class V> constexpr bool counts() {
     else if constexpr (is_complex<V>) return false;
     else return std::is_integral_v<std::remove_cvref_t<decltype(std::declval<V>()[0])>>;
 }
-template <class A, class B> inline auto plus(A a, B b) {
+template <class A, class B> SG_FN auto plus(A a, B b) {
     if constexpr (counts<A>()) return (decltype(a + b))(unsigned_bits(a) + unsigned_bits(b));
     else return a + b;
 }
-template <class A, class B> inline auto minus(A a, B b) {
+template <class A, class B> SG_FN auto minus(A a, B b) {
     if constexpr (counts<A>()) return (decltype(a - b))(unsigned_bits(a) - unsigned_bits(b));
     else return a - b;
 }
-template <class A, class B> inline auto times(A a, B b) {
+template <class A, class B> SG_FN auto times(A a, B b) {
     if constexpr (counts<A>()) return (decltype(a * b))(unsigned_bits(a) * unsigned_bits(b));
     else return a * b;
 }
-template <class A> inline auto negative(A a) {
+template <class A> SG_FN auto negative(A a) {
     if constexpr (counts<A>()) return (decltype(-a))(-unsigned_bits(a));
     else return -a;
 }
 
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
+SG_FN int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+SG_FN int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Division and remainder round down; by zero gives 0 for integers, as NumPy does.
-template <class T> inline T floordiv(T a, T b) {
+template <class T> SG_FN T floordiv(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
         if (b == 0) return a / b;
         T rest = std::fmod(a, b);
@@ -105,7 +112,7 @@ template <class T> inline T floordiv(T a, T b) {
         } else return T(a / b);
     }
 }
-template <class T> inline T mod(T a, T b) {
+template <class T> SG_FN T mod(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
         T rest = std::fmod(a, b);
         if (b == 0) return rest;
@@ -122,7 +129,7 @@ template <class T> inline T mod(T a, T b) {
 }
 // Python's round(x, digits): the decimal next to x, the even one of two. Where the product looks like a half, what it
 // lost decides, which a fused operation tells exactly.
-inline double decimal(double x, double digits) {
+SG_FN double decimal(double x, double digits) {
   double scale = 1;
   for (int k = 0; k < std::abs(int(digits)); ++k) scale *= 10;
   const double near = digits < 0 ? x / scale : x * scale;
@@ -137,16 +144,16 @@ inline double decimal(double x, double digits) {
 }
 
 // mod for indices: nearly all are in range, and a remainder costs more than to see that.
-inline int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
+SG_FN int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b > 0 ? a : mod(a, b); }
 
 // Plain complex product as NumPy, without C++'s recovery of infinities; division scaled by the larger part.
-template <class T> inline T mul(T a, T b) { return T(times(a, b)); }
-template <class T> inline T div(T a, T b) { return a / b; }
+template <class T> SG_FN T mul(T a, T b) { return T(times(a, b)); }
+template <class T> SG_FN T div(T a, T b) { return a / b; }
 #if !defined(SG_REAL)
-template <class T> inline std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
+template <class T> SG_FN std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T> b) {
+template <class T> SG_FN std::complex<T> div(std::complex<T> a, std::complex<T> b) {
     if (std::abs(b.real()) >= std::abs(b.imag())) {
         if (b.real() == 0 && b.imag() == 0) return {a.real() / std::abs(b.real()), a.imag() / std::abs(b.real())};
         T ratio = b.imag() / b.real(), scale = T(1) / (b.real() + b.imag() * ratio);
@@ -157,7 +164,7 @@ template <class T> inline std::complex<T> div(std::complex<T> a, std::complex<T>
 }
 #endif
 
-template <int N, class T> inline T power(T x) {
+template <int N, class T> SG_FN T power(T x) {
     if constexpr (N < 0) return div(T(1), power<-N>(x));
     else if constexpr (N == 0) return T(1);
     else if constexpr (N == 1) return x;
@@ -166,7 +173,7 @@ template <int N, class T> inline T power(T x) {
 }
 // x to the power of N / 2 for an odd N: a root and products, where `pow` takes tens of times as long. Zeros of both signs
 // and infinities give what they give there.
-template <int N, class T> inline T half_power(T x) {
+template <int N, class T> SG_FN T half_power(T x) {
     if constexpr (N == -1) return T(1) / half_power<1>(x);
     else if constexpr (N < 0) return half_power<-N>(T(1) / x);  // in this order results may be below the normal range
     else {
@@ -175,7 +182,7 @@ template <int N, class T> inline T half_power(T x) {
         return pick<T>(x == -most, most, power<N / 2>(base) * std::sqrt(base));
     }
 }
-template <class T> inline T pow(T x, T y) {
+template <class T> SG_FN T pow(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
         uint64_t r = 1, b = uint64_t(x);
         for (; y > 0; y = T(y >> 1)) { if (y & 1) r *= b; b *= b; }
@@ -187,24 +194,24 @@ template <class T> inline T pow(T x, T y) {
     } else return std::pow(x, y);
 }
 
-template <class T> inline T maximum(T a, T b) {
+template <class T> SG_FN T maximum(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return pick<T>((a > b) | (a != a), a, b);
     else return a > b ? a : b;
 }
-template <class T> inline T minimum(T a, T b) {
+template <class T> SG_FN T minimum(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return pick<T>((a < b) | (a != a), a, b);
     else return a < b ? a : b;
 }
-template <class T> inline T fmax(T a, T b) {
+template <class T> SG_FN T fmax(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
     else return a > b ? a : b;
 }
-template <class T> inline T fmin(T a, T b) {
+template <class T> SG_FN T fmin(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
     else return a < b ? a : b;
 }
 // x * x + y with the same bits wherever it stands: nothing is left for the compiler to contract or not.
-template <class T> inline T square_plus(T x, T y) {
+template <class T> SG_FN T square_plus(T x, T y) {
 #if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
     return std::fma(x, x, y);
 #else
@@ -212,7 +219,7 @@ template <class T> inline T square_plus(T x, T y) {
 #endif
 }
 // The length of (x, y) without branches, so that loops vectorise: within 1 ulp, no overflow or underflow on the way.
-inline double modulus(double x, double y) {
+SG_FN double modulus(double x, double y) {
     constexpr double inf = std::numeric_limits<double>::infinity();
     x = std::abs(x), y = std::abs(y);
     const double larger = pick<double>(x > y, x, y);
@@ -222,84 +229,84 @@ inline double modulus(double x, double y) {
     const double a = x * scale, b = y * scale;
     return pick<double>((x == inf) | (y == inf), inf, std::sqrt(square_plus(a, b * b)) * back);
 }
-inline float modulus(float x, float y) {
+SG_FN float modulus(float x, float y) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     const double a = x, b = y;  // squares and their sum stay in range
     return pick<float>((std::abs(x) == inf) | (std::abs(y) == inf), inf, float(std::sqrt(square_plus(a, b * b))));
 }
-template <class T> inline auto abs(T x) {
+template <class T> SG_FN auto abs(T x) {
     if constexpr (is_complex<T>) return modulus(x.real(), x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::abs(x);
     else if constexpr (std::is_signed_v<T>) return T(x < 0 ? 0 - std::make_unsigned_t<T>(x) : x);
     else return x;
 }
-template <class T> inline T sign(T x) {
+template <class T> SG_FN T sign(T x) {
     if constexpr (is_complex<T>) return x == T(0) ? T(0) : T(x / abs(x));
     else if constexpr (std::is_floating_point_v<T>) return pick<T>(x != x, x, pick<T>(x > 0, T(1), pick<T>(x < 0, T(-1), T(0))));
     else if constexpr (std::is_signed_v<T>) return T((x > 0) - (x < 0));
     else return T(x > 0);
 }
-template <class T> inline bool isnan(T x) {
+template <class T> SG_FN bool isnan(T x) {
     if constexpr (is_complex<T>) return std::isnan(x.real()) || std::isnan(x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
     else return false;
 }
-template <class T> inline bool isinf(T x) {
+template <class T> SG_FN bool isinf(T x) {
     if constexpr (is_complex<T>) return std::isinf(x.real()) || std::isinf(x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
     else return false;
 }
-template <class T> inline bool isfinite(T x) {
+template <class T> SG_FN bool isfinite(T x) {
     if constexpr (is_complex<T>) return std::isfinite(x.real()) && std::isfinite(x.imag());
     else if constexpr (std::is_floating_point_v<T>) return std::isfinite(x);
     else return true;
 }
-template <class T> inline auto real(T x) { if constexpr (is_complex<T>) return x.real(); else return x; }
-template <class T> inline auto imag(T x) { if constexpr (is_complex<T>) return x.imag(); else return T(0); }
-template <class T> inline T conj(T x) { if constexpr (is_complex<T>) return T(x.real(), -x.imag()); else return x; }
+template <class T> SG_FN auto real(T x) { if constexpr (is_complex<T>) return x.real(); else return x; }
+template <class T> SG_FN auto imag(T x) { if constexpr (is_complex<T>) return x.imag(); else return T(0); }
+template <class T> SG_FN T conj(T x) { if constexpr (is_complex<T>) return T(x.real(), -x.imag()); else return x; }
 
-template <class T> inline T exp2(T x) {
+template <class T> SG_FN T exp2(T x) {
     if constexpr (is_complex<T>) return std::exp(x * std::log(typename T::value_type(2)));
     else return std::exp2(x);
 }
-template <class T> inline T log2(T x) {
+template <class T> SG_FN T log2(T x) {
     if constexpr (is_complex<T>) return std::log(x) / std::log(typename T::value_type(2));
     else return std::log2(x);
 }
-template <class T> inline T expm1(T x) {
+template <class T> SG_FN T expm1(T x) {
     if constexpr (is_complex<T>) {
         auto half = std::sin(x.imag() / 2);
         return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half, std::exp(x.real()) * std::sin(x.imag())};
     } else return std::expm1(x);
 }
-template <class T> inline T log1p(T x) {
+template <class T> SG_FN T log1p(T x) {
     if constexpr (is_complex<T>) return T(std::log(std::hypot(x.real() + 1, x.imag())), std::atan2(x.imag(), x.real() + 1));
     else return std::log1p(x);
 }
-template <class T> inline T rounded(T x, T (*f)(T)) { return f(x); }
+template <class T> SG_FN T rounded(T x, T (*f)(T)) { return f(x); }
 
-template <class T> inline T shl(T a, T n) {
+template <class T> SG_FN T shl(T a, T n) {
     using U = std::make_unsigned_t<T>;
     return U(n) < U(8 * sizeof(T)) ? T(U(a) << U(n)) : T(0);
 }
-template <class T> inline T shr(T a, T n) {
+template <class T> SG_FN T shr(T a, T n) {
     using U = std::make_unsigned_t<T>;
     return U(n) < U(8 * sizeof(T)) ? T(a >> n) : T(a < 0 ? -1 : 0);
 }
 // Not the ones of namespace std, which are built in: the compiler makes one call of a sine and a cosine of the same
 // argument, and that has no vector form.
-inline double sin(double x) { return ::sin(x); }
-inline double cos(double x) { return ::cos(x); }
-inline float sin(float x) { return ::sinf(x); }
-inline float cos(float x) { return ::cosf(x); }
+SG_FN double sin(double x) { return ::sin(x); }
+SG_FN double cos(double x) { return ::cos(x); }
+SG_FN float sin(float x) { return ::sinf(x); }
+SG_FN float cos(float x) { return ::cosf(x); }
 #if !defined(SG_REAL)
-template <class R> inline std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
-template <class R> inline std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
+template <class R> SG_FN std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
+template <class R> SG_FN std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
 #endif
 
 // A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++
 // says nothing of these. Short integers are the low bits of long ones.
-template <class To, class From> inline To whole(From x) {
+template <class To, class From> SG_FN To whole(From x) {
     if constexpr (sizeof(To) < 4) return static_cast<To>(whole<int32_t>(x));
     else if constexpr (std::is_same_v<To, uint32_t>) return static_cast<To>(whole<int64_t>(x));
     else if constexpr (std::is_same_v<To, uint64_t>) {
@@ -312,7 +319,7 @@ template <class To, class From> inline To whole(From x) {
         return pick<To>(fits, static_cast<To>(pick<From>(fits, x, From(0))), lowest);
     }
 }
-template <class To, class From> inline To cast(From x) {
+template <class To, class From> SG_FN To cast(From x) {
     if constexpr (std::is_same_v<To, From>) return x;
     else if constexpr (std::is_same_v<To, bool>) return x != From(0);
     else if constexpr (is_complex<To>) {

@@ -1,0 +1,239 @@
+"""Programs as SDFGs for a graphics processor: a map of whole blocks around one C++ tasklet for each kernel.
+
+All arrays lie in the device's memory, numbers too, and are passed: the graph takes no memory. The host has counters of
+loops, and numbers that it asks for: bounds that depend on data, and one truth value for each decision.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import dace
+import numpy as np
+from dace import dtypes
+from dace.properties import CodeBlock
+from dace.sdfg.state import BreakBlock, ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+
+from sdfgad.codegen.cpp import (
+    Frame,
+    Writer,
+    container,
+    ctype,
+    identifier,
+    index_text,
+    pointer,
+    strides,
+    symbol,
+)
+from sdfgad.codegen.cuda.joining import touched
+from sdfgad.codegen.cuda.schedule import DeviceProgram
+from sdfgad.codegen.cuda.text import kernel_text
+from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, PointWork
+from sdfgad.codegen.expressions import Values, count_uses
+from sdfgad.errors import InvariantError
+from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
+from sdfgad.names import fresh
+
+TAPES = "sg_tapes"
+"""The member of the state of a program that has its tapes."""
+_DEVICE = dtypes.StorageType.GPU_Global
+_INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+
+
+def graph_of(made: DeviceProgram) -> GraphBuilder:
+    """The SDFG of a program, and the numbers that it has added."""
+    builder = GraphBuilder(made)
+    builder.sequence(builder.sdfg, made.items, Frame(builder.arrays))
+    if not builder.kernels:
+        # Without a kernel DaCe would leave out what opens and closes the device.
+        builder.computed(builder.sdfg, builder.sdfg.nodes()[-1], const(0, _INT), Frame(builder.arrays))
+    return builder
+
+
+class GraphBuilder:
+    """sdfg: the graph. arrays: all containers of the device."""
+
+    def __init__(self, made: DeviceProgram) -> None:
+        self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
+        self.arrays = dict(made.arrays)
+        self.tapes, self.declared = made.tapes, False
+        self.count = self.kernels = 0
+        for name in sorted(made.touched):
+            self.declare(self.arrays[name])
+
+    def declare(self, array: Array) -> None:
+        self.sdfg.add_array(container(array.name), (max(1, array.size),), dtypes.typeclass(array.dtype.type), _DEVICE)
+
+    def label(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}_{self.count}"
+
+    def sequence(self, parent: ControlFlowRegion, items: DeviceItems, frame: Frame) -> None:
+        """Add items to a region, one after the other, behind what is there."""
+        end = parent.nodes()[-1] if parent.nodes() else parent.add_state(self.label("start"), is_start_block=True)
+        for item in items:
+            if isinstance(item, DeviceKernel):
+                end = self.follow(parent, end, SDFGState(self.label("kernel")))
+                self.kernel(end, item, frame)
+            elif isinstance(item, Lib):
+                end = self.follow(parent, end, SDFGState(self.label("fail")))
+                self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+            elif isinstance(item, (Push, Pop)):
+                end = self.follow(parent, end, SDFGState(self.label("tape")))
+                self.tape(end, item, frame)
+            else:
+                end = self.control(parent, end, item, frame)
+
+    def follow(self, parent: ControlFlowRegion, previous: object, block: object) -> object:
+        parent.add_node(block)
+        parent.add_edge(previous, block, dace.InterstateEdge())
+        return block
+
+    def control(self, parent: ControlFlowRegion, end: object, item: HostControl, frame: Frame) -> object:
+        stmt = item.stmt
+        if isinstance(stmt, Loop):
+            return self.counted(parent, end, stmt, item.parts[0], frame)
+        if isinstance(stmt, While):
+            end, flag = self.number(parent, end, Load(stmt.flag, (), _BOOL), frame)
+            loop = LoopRegion(self.label("while"), flag)
+            self.follow(parent, end, loop)
+            self.sequence(loop, item.parts[0], frame)
+            self.number(loop, loop.nodes()[-1], Load(stmt.flag, (), _BOOL), frame, flag)
+            return loop
+        end, flag = self.number(parent, end, stmt.cond, frame)
+        block = ConditionalBlock(self.label("if"))
+        self.follow(parent, end, block)
+        for text, part in zip((flag, None), item.parts, strict=True):
+            if text or part:
+                branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+                block.add_branch(CodeBlock(text) if text else None, branch)
+                self.sequence(branch, part, frame)
+        return block
+
+    def counted(self, parent: ControlFlowRegion, end: object, stmt: Loop, part: DeviceItems, frame: Frame) -> object:
+        r, var = stmt.range, symbol(stmt.range.var)
+        end, start = self.bound(parent, end, r.start, frame)
+        end, stop = self.bound(parent, end, r.stop, frame)
+        loop = LoopRegion(self.label("for"), f"{var} {'<' if r.step > 0 else '>'} ({stop})", var, f"{var} = {start}",
+                          f"{var} = {var} + ({r.step})")
+        self.follow(parent, end, loop)
+        if stmt.until is not None:
+            first = loop.add_state(self.label("start"), is_start_block=True)
+            last, flag = self.number(loop, first, Load(stmt.until, (), _BOOL), frame)
+            self.leave(loop, last, flag)
+        self.sequence(loop, part, frame.inside([r]))
+        return loop
+
+    def leave(self, loop: LoopRegion, previous: object, flag: str) -> None:
+        """Go on behind the loop if a number of the host is true."""
+        test = ConditionalBlock(self.label("until"))
+        self.follow(loop, previous, test)
+        branch = ControlFlowRegion(self.label("branch"), self.sdfg)
+        test.add_branch(CodeBlock(flag), branch)
+        branch.add_node(BreakBlock(self.label("break")), is_start_block=True)
+
+    def bound(self, parent: ControlFlowRegion, end: object, value: Ix, frame: Frame) -> tuple[object, str]:
+        """An end of a loop: as it is where DaCe can read it."""
+        if all(isinstance(a, str) for a in value.atoms):
+            return end, index_text(frame, value)
+        return self.number(parent, end, Index(value, _INT), frame)
+
+    def number(self, parent: ControlFlowRegion, end: object, value: Expr, frame: Frame,
+               name: str = "") -> tuple[object, str]:
+        """A number of the host with the value of an expression, and what it is there behind. It waits for the device
+        where the value is of data, and there alone."""
+        if not name:
+            name = self.label("h")
+            self.sdfg.add_scalar(name, dtypes.typeclass(value.dtype.type), transient=True,
+                                 lifetime=dtypes.AllocationLifetime.SDFG)
+        if not loads(value) and not index_elems(value):
+            state = self.follow(parent, end, SDFGState(self.label("number")))
+            writer = Writer()
+            text = Values(writer, frame, count_uses([value])).text(value)
+            self.host(state, f"{writer.text}\n*out = {text};", name)
+            return state, name
+        origin = value.array if isinstance(value, Load) and not value.index else None
+        if origin is None:
+            end, origin = self.computed(parent, end, value, frame)
+        state = self.follow(parent, end, SDFGState(self.label("fetch")))
+        self.host(state, f"DACE_GPU_CHECK(sg::fetch(out, {pointer(origin)}));", name, origin)
+        return state, name
+
+    def computed(self, parent: ControlFlowRegion, end: object, value: Expr, frame: Frame) -> tuple[object, str]:
+        """A number of the device with the value of an expression, and what it is there behind."""
+        array = Array(fresh("asked", self.arrays), (), value.dtype)
+        self.arrays[array.name] = array
+        self.declare(array)
+        end = self.follow(parent, end, SDFGState(self.label("kernel")))
+        work = PointWork((), (Store(array.name, (), value),))
+        self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
+        return end, array.name
+
+    def host(self, state: object, text: str, output: str = "", origin: str = "") -> None:
+        """C++ of the host, that gives a number and looks at one of the device."""
+        if not isinstance(state, SDFGState):
+            raise InvariantError("the host's code stands in a state")
+        outputs = {"out": dtypes.pointer(self.sdfg.arrays[output].dtype)} if output else {}
+        inputs = {pointer(origin): self.pointed(origin)} if origin else {}
+        node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
+        node.side_effects = True
+        if TAPES in text and not self.declared:
+            self.declared, node.state_fields = True, [f"sg::DeviceTapes {TAPES};"]
+        if output:
+            state.add_edge(node, "out", state.add_write(output), None,
+                           dace.Memlet(data=output, subset="0", dynamic=True))
+        if origin:
+            state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
+
+    def tape(self, state: object, stmt: Push | Pop, frame: Frame) -> None:
+        """Another entry is shown. How long one is that data decide is not asked: it takes the whole array."""
+        array, number, place = self.arrays[stmt.tape], self.tapes.index(stmt.tape), pointer(stmt.tape)
+        if isinstance(stmt, Pop):
+            text = f"__state->{TAPES}.pop({number}, const_cast<{ctype(array.dtype)} *>({place}));"
+        elif any(n.elems for n in stmt.shape):
+            text = f"__state->{TAPES}.push({number}, {place}, {array.bytes});"
+        else:
+            steps = zip(stmt.shape, strides(array.shape), strict=True)
+            count = index_text(frame, sum(((n - 1) * step for n, step in steps), ix(1)))
+            text = f"__state->{TAPES}.push({number}, {place}, sg::greatest(0L, {count}) * {array.dtype.itemsize});"
+        self.host(state, text, "", stmt.tape)
+
+    def pointed(self, name: str) -> dtypes.typeclass:
+        return dtypes.pointer(self.sdfg.arrays[container(name)].dtype)
+
+    def whole(self, name: str) -> dace.Memlet:
+        count = self.sdfg.arrays[container(name)].shape[0]
+        return dace.Memlet(data=container(name), subset=f"0:{count}", dynamic=True)
+
+    def kernel(self, state: object, item: DeviceKernel, frame: Frame) -> None:
+        """A map over the threads of whole blocks."""
+        if not isinstance(state, SDFGState):
+            raise InvariantError("a kernel stands in a state")
+        self.kernels += 1
+        text = kernel_text(item, frame)
+        every, written = touched(item)
+        ranges = {"thread": f"0:{item.threads}", **self.here(text, frame.bounds)}
+        entry, leave = state.add_map(self.label("map"), dict(reversed(ranges.items())),
+                                     schedule=dtypes.ScheduleType.GPU_Device)
+        entry.map.gpu_block_size = [BLOCK, 1, 1]
+        inputs = sorted(every - written)
+        node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in inputs},
+                                 {pointer(n): self.pointed(n) for n in sorted(written)}, text,
+                                 language=dtypes.Language.CPP)
+        for name in inputs:
+            state.add_memlet_path(state.add_read(container(name)), entry, node, dst_conn=pointer(name),
+                                  memlet=self.whole(name))
+        if not inputs:
+            state.add_nedge(entry, node, dace.Memlet())
+        for name in sorted(written):
+            state.add_memlet_path(node, leave, state.add_write(container(name)), src_conn=pointer(name),
+                                  memlet=self.whole(name))
+
+    def here(self, text: str, variables: Iterable[str]) -> dict[str, str]:
+        """A dimension of one point that starts at the sum of the host's counters in a text: DaCe looks for symbols in
+        ranges and not in C++, and passes those that it finds."""
+        used = sorted({symbol(v) for v in variables if re.search(rf"\b{symbol(v)}\b", text)})
+        total = " + ".join(used)
+        return {"here": f"{total}:{total} + 1"} if used else {}

@@ -1,0 +1,186 @@
+"""A map as kernels: who computes which terms of which sum.
+
+A point of its own for whatever can be told apart, with the rest of the iterations as loops of its thread: sums of
+fixed place are gathered in a register (no atomics, the same digits in every run). Where that leaves few points and long
+sums, the threads of a block share the terms of one; the sum of a whole array goes in two stages. Where elements cannot
+be told apart beforehand, every iteration is a point, and sums are atomic.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sdfgad.analysis.elements.cover import replaced
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, PointWork, Side, size
+from sdfgad.ir.expr import Expr, Load, Local, walk
+from sdfgad.ir.index import ix, minimum
+from sdfgad.ir.program import Array, Let, Map, Range, Store
+from sdfgad.ir.walk import expr_reads
+from sdfgad.thresholds import thresholds
+
+ATOMIC_BYTES = (4, 8)
+"""Sizes of numbers that the device adds to without being interrupted."""
+
+
+@dataclass
+class MapLowering:
+    """Takes maps apart; `arrays` gains what is needed in between. frame: what is known of the loops around."""
+
+    frame: Frame
+    arrays: dict[str, Array]
+    fresh: Callable[[str], str]
+    made: list[DeviceKernel] = field(default_factory=list)
+
+    def lower(self, stmt: Map) -> list[DeviceKernel]:
+        """The kernels of one map, in order."""
+        self.made = []
+        if all(r.trips != 0 for r in stmt.domain):
+            self._lower(counted_by_one(stmt))
+        return self.made
+
+    def _lower(self, stmt: Map) -> None:
+        known = sides(stmt, self.frame)
+        chosen = free_variables(stmt, known)
+        parts = apart(stmt)
+        points = size(known[v] for v in chosen)
+        if any(size(known[v] for v in free_variables(p, known)) > points for p in parts):
+            for part in parts:
+                self._one(part, free_variables(part, known), known)
+        else:
+            self._one(stmt, chosen, known)
+
+    def _one(self, stmt: Map, chosen: Sequence[str], known: dict[str, Side]) -> None:
+        limits = thresholds().device
+        seen = in_points(stmt, chosen, known)
+        points = size(seen.box)
+        terms = size(known[v] for v in seen.loops) if all(v in known for v in seen.loops) else None
+        few = points < limits.points and (terms is None or terms > limits.terms)
+        if not seen.loops or not few:
+            self._alone(stmt, seen)
+        elif terms is not None and is_gathered(seen):
+            self._shared(stmt, seen, [known[v] for v in seen.loops], terms)
+        elif can_collide(stmt, self.arrays) and len(known) > len(seen.box):
+            self._scattered(stmt, in_points(stmt, list(known), known))
+        else:
+            self._alone(stmt, seen)
+
+    def _kernel(self, stmt: Map, seen: Points, work: PointWork, terms: Sequence[Side] = ()) -> None:
+        self.made.append(DeviceKernel(seen.box, (work,), tuple(terms), replaced(stmt, self.arrays)))
+
+    def _alone(self, stmt: Map, seen: Points) -> None:
+        """One thread for each point."""
+        held = held_sums(seen) if seen.loops else frozenset()
+        self._kernel(stmt, seen, PointWork(seen.stmt.domain, seen.stmt.body, held))
+
+    def _scattered(self, stmt: Map, seen: Points) -> None:
+        """One thread for each iteration that may add to elements of others."""
+        self._kernel(stmt, seen, PointWork(seen.stmt.domain, seen.stmt.body, atomic=frozenset(sums(seen.stmt))))
+
+    def _shared(self, stmt: Map, seen: Points, terms: Sequence[Side], count: int) -> None:
+        """A block of threads for each point; many of them where there is one point and a long sum."""
+        if not seen.box and count >= thresholds().device.long_sum and terms[0].count > 1:
+            self._in_two_stages(seen.stmt, terms, count)
+        else:
+            work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)))
+            self._kernel(stmt, seen, work, terms)
+
+    def _in_two_stages(self, stmt: Map, terms: Sequence[Side], count: int) -> None:
+        """s += x[i] for all i   ->   part[b] = sum over piece b of x[i] ; s += sum of part[b]
+
+        The pieces and their order depend on sizes alone: the same digits in every run.
+        """
+        each = -(-terms[0].count // min(thresholds().device.pieces, -(-count // BLOCK)))
+        piece = Range(self.fresh("piece"), ix(0), ix(-(-terms[0].count // each)))
+        first = stmt.domain[0]
+        start = first.start + ix(piece.var) * each
+        cut = replace(first, start=start, stop=minimum(first.stop, start + each))
+        body, ends = [], []
+        for part in stmt.body:
+            if isinstance(part, Store):
+                held = self._partial(part, piece.trips or 0)
+                ends.append(_joined(part, held, piece))
+                part = replace(part, array=held.name, index=(ix(piece.var),))
+            body.append(part)
+        inner = Map((piece, cut, *stmt.domain[1:]), tuple(body), stmt.source)
+        seen = in_points(inner, [piece.var], {piece.var: Side(piece.var, ix(0), piece.trips or 0)})
+        begin = next(r.start for r in seen.stmt.domain if r.var == first.var)
+        work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)), assigned=True)
+        own = frozenset(p.array for p in sums(inner).values())
+        self.made.append(DeviceKernel(seen.box, (work,), (Side(first.var, begin, each), *terms[1:]), own))
+        for end in ends:
+            self._lower(end)
+
+    def _partial(self, store: Store, count: int) -> Array:
+        name = self.fresh("partial")
+        self.arrays[name] = Array(name, (count,), self.arrays[store.array].dtype)
+        return self.arrays[name]
+
+
+def _joined(store: Store, held: Array, piece: Range) -> Map:
+    value = Load(held.name, (ix(piece.var),), held.dtype)
+    return Map((piece,), (Store(store.array, store.index, value, store.op),))
+
+
+def apart(stmt: Map) -> list[Map]:
+    """One map for each store, where none looks at what another one writes: sums that go different ways share their
+    terms, but no points."""
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    written = {p.array for p in stores}
+    looked_at = set().union(*(expr_reads(p.expr) for p in stmt.body),
+                            *({e.array for i in p.index for e in i.elems} for p in stores))
+    mixed = len(stores) - sum(p.op is not None for p in stores)
+    if len(stores) < 2 or written & looked_at or mixed and len(written) < len(stores):
+        return [stmt]
+    return [replace(stmt, body=(*_needed(stmt, p), p)) for p in stores]
+
+
+def _needed(stmt: Map, store: Store) -> list[Let]:
+    """The values that a store is made of."""
+    wanted = _locals(store.expr)
+    kept: list[Let] = []
+    for part in reversed(stmt.body):
+        if isinstance(part, Let) and part.name in wanted:
+            kept.insert(0, part)
+            wanted |= _locals(part.expr)
+    return kept
+
+
+def _locals(expr: Expr) -> set[str]:
+    return {n.name for n in walk(expr) if isinstance(n, Local)}
+
+
+def held_sums(seen: Points) -> frozenset[int]:
+    """Sums of a point that stay in one place, which nothing else in the body looks at."""
+    loops = set(seen.loops)
+    return frozenset(k for k, p in sums(seen.stmt).items()
+                     if not any(i.elems or i.symbols & loops for i in p.index) and _is_only(seen.stmt, k))
+
+
+def _is_only(stmt: Map, k: int) -> bool:
+    name = getattr(stmt.body[k], "array", "")
+    return not any(name in _touched(p) or j != k and isinstance(p, Store) and p.array == name
+                   for j, p in enumerate(stmt.body)) and not any(
+        e.array == name for r in stmt.domain for e in (*r.start.elems, *r.stop.elems))
+
+
+def _touched(part: Let | Store) -> set[str]:
+    index = {e.array for i in part.index for e in i.elems} if isinstance(part, Store) else set()
+    return expr_reads(part.expr) | index
+
+
+def is_gathered(seen: Points) -> bool:
+    """Whether a map does nothing but add up sums that stay in one place."""
+    stores = [k for k, p in enumerate(seen.stmt.body) if isinstance(p, Store)]
+    return bool(stores) and held_sums(seen) == frozenset(stores)
+
+
+def can_collide(stmt: Map, arrays: dict[str, Array]) -> bool:
+    """Whether iterations may run at once with atomic sums: nothing that is added to is looked at or replaced."""
+    added = sums(stmt)
+    names = {p.array for p in added.values()}
+    plain = {p.array for p in stmt.body if isinstance(p, Store) and not p.op}
+    looked_at = set().union(*(_touched(p) for p in stmt.body))
+    fits = all(arrays[n].dtype.itemsize in ATOMIC_BYTES and arrays[n].dtype.kind in "iuf" for n in names)
+    return bool(added) and fits and not names & (plain | looked_at)

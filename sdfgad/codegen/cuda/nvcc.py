@@ -1,0 +1,29 @@
+"""How a library is made by the CUDA compiler, and what decides it."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from sdfgad.codegen.build import LIBRARY, RUNTIME, write_meta
+from sdfgad.codegen.devices import find_device, find_nvcc
+from sdfgad.codegen.target import Code
+from sdfgad.codegen.toolchain import run
+
+SOURCE = "program.cu"
+FLAGS = ("-std=c++20", "-O3", "--expt-relaxed-constexpr", "-w", "-Xcompiler", "-fPIC,-w", f"-I{RUNTIME}")
+
+
+def tools() -> tuple[str, ...]:
+    """What decides a library; raises UsageError where it could not run."""
+    device = find_device()
+    compiler = Path(find_nvcc()).resolve()
+    state = compiler.stat()
+    return "cuda", str(device.capability), f"{compiler} {state.st_size} {state.st_mtime_ns}"
+
+
+def compile_code(folder: Path, code: Code) -> None:
+    """A library for the device at hand."""
+    (folder / SOURCE).write_text(code.text)
+    write_meta(folder, code.meta)
+    command = (find_nvcc(), *FLAGS, f"-arch=sm_{find_device().capability}", "-shared", str(folder / SOURCE),
+               "-o", str(folder / LIBRARY))
+    run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")

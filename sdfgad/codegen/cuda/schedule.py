@@ -1,0 +1,113 @@
+"""A program as kernels, and where everything it touches lies on the device."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
+from sdfgad.codegen.arena import Arena, pack
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.joining import add, inside
+from sdfgad.codegen.cuda.maps import MapLowering
+from sdfgad.codegen.cuda.steps import steps_of
+from sdfgad.codegen.cuda.supported import check_supported
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl
+from sdfgad.codegen.library_forms import product_loops
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
+from sdfgad.ir.walk import all_variables, children
+from sdfgad.names import fresh
+from sdfgad.thresholds import Thresholds, thresholds
+
+
+@dataclass(frozen=True)
+class DeviceProgram:
+    """items: what the host does. arrays: all there are. lives: when each is in use."""
+
+    program: Program
+    items: DeviceItems
+    arrays: Mapping[str, Array]
+    lives: Lifetimes
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """Arrays that a call looks at."""
+        return frozenset(n for step in self.lives.steps for n in step.touches)
+
+    @cached_property
+    def tapes(self) -> tuple[str, ...]:
+        """Stacks that grow, in the order of their numbers."""
+        return tuple(n for n in sorted(self.touched) if self.arrays[n].role == "tape")
+
+    def passed(self, results: Iterable[str]) -> tuple[str, ...]:
+        """Arrays of the caller, in the order of a call."""
+        return tuple(dict.fromkeys((*self.program.arguments, *results, *self.program.constants)))
+
+    def own(self, passed: Collection[str]) -> dict[str, int]:
+        """Bytes of the arrays that nobody else holds. The byte more stays free: who steps over the end of an array
+        finds no other one there."""
+        return {n: self.arrays[n].bytes + 1 for n in sorted(self.touched) if n not in passed}
+
+    def arena(self, passed: Collection[str]) -> Arena:
+        """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
+        moments = self.lives.moments
+        return pack(self.own(passed), lambda a, b: bool(moments[a] & moments[b]))
+
+
+def scheduled(program: Program) -> DeviceProgram:
+    """The kernels of a program; kept with it. Raises UnsupportedError for what the device is not given."""
+    known: tuple[Thresholds, DeviceProgram] | None = program.__dict__.get("_on_device")
+    if known is None or known[0] != thresholds():
+        check_supported(program)
+        builder = _Builder(program)
+        items = builder.block(Frame(builder.arrays), program.body)
+        known = thresholds(), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))
+        object.__setattr__(program, "_on_device", known)
+    return known[1]
+
+
+def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
+    """Bytes on the device: of what is passed, and of the program's own arrays."""
+    del threads
+    made = scheduled(program)
+    passed = made.passed(results)
+    return Held({n: made.arrays[n].bytes for n in passed}, made.own(passed), made.arena(passed).bytes, made.lives)
+
+
+class _Builder:
+    def __init__(self, program: Program) -> None:
+        self.arrays = dict(program.arrays)
+        self.taken = all_variables(program.body) | set(self.arrays)
+
+    def fresh(self, stem: str) -> str:
+        name = fresh(stem, self.taken)
+        self.taken.add(name)
+        return name
+
+    def block(self, frame: Frame, block: Block) -> DeviceItems:
+        items: list[DeviceItem] = []
+        for stmt in block:
+            for item in self.statement(replace(frame, arrays=self.arrays), stmt):
+                if isinstance(item, DeviceKernel):
+                    add(items, item)
+                else:
+                    items.append(item)
+        return tuple(items)
+
+    def statement(self, frame: Frame, stmt: Stmt) -> list[DeviceItem]:
+        if isinstance(stmt, Map):
+            return list(MapLowering(frame, self.arrays, self.fresh).lower(stmt))
+        if isinstance(stmt, Lib):
+            return [stmt] if stmt.op == "fail" else list(self.block(frame, tuple(product_loops(stmt))))
+        if isinstance(stmt, (Push, Pop)):
+            return [stmt]
+        if isinstance(stmt, Loop):
+            return [self.loop(frame, stmt)]
+        if isinstance(stmt, (If, While)):
+            return [HostControl(stmt, tuple(self.block(frame, inner) for inner in children(stmt)))]
+        raise TypeError(f"no statement of a checked program: {stmt}")
+
+    def loop(self, frame: Frame, stmt: Loop) -> DeviceItem:
+        items = self.block(frame.inside([stmt.range]), stmt.body)
+        whole = inside(stmt, items[0]) if len(items) == 1 and isinstance(items[0], DeviceKernel) else None
+        return whole or HostControl(stmt, (items,))

@@ -1,0 +1,35 @@
+"""What the host does as steps of a data-flow analysis: a kernel is one step."""
+from __future__ import annotations
+
+from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
+from sdfgad.codegen.cuda.joining import accesses
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, works
+from sdfgad.ir.program import If, Loop, Store
+from sdfgad.ir.walk import reads, writes
+
+
+def steps_of(items: DeviceItems) -> Steps:
+    """The steps of a program."""
+    return tuple(node for number, item in enumerate(items) for node in _steps(item, number))
+
+
+def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
+    if isinstance(item, DeviceKernel):
+        return (_of_kernel(item, number),)
+    if not isinstance(item, HostControl):
+        return (Step(number, reads(item), writes(item)),)
+    # Bounds and conditions are read before anything inside runs; a flag is read again by each iteration.
+    head = Step(number, reads(item.stmt))
+    parts = tuple(tuple(node for one in part for node in _steps(one, number)) for part in item.parts)
+    if isinstance(item.stmt, If):
+        return head, Either(parts)
+    sure = isinstance(item.stmt, Loop) and item.stmt.until is None and bool(item.stmt.range.trips)
+    return head, Repeated((Step(number, reads(item.stmt)), *parts[0]), sure)
+
+
+def _of_kernel(kernel: DeviceKernel, number: int) -> Step:
+    """Sums look at what they add to, unless they replace it."""
+    found = list(accesses(kernel.parts))
+    added = {p.array for w in works(kernel.parts) if not w.assigned for p in w.body if isinstance(p, Store) and p.op}
+    read = frozenset(a.array for a in found if not a.written) | added
+    return Step(number, read, frozenset(a.array for a in found if a.written), kernel.fills)

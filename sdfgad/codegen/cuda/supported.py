@@ -1,0 +1,43 @@
+"""What the device is not given: refused by name, with the line, before anything is planned or compiled."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdfgad.errors import SourceLine, unsupported
+from sdfgad.ir.expr import Call, walk
+from sdfgad.ir.program import Array, If, Lib, Map, Program, Stmt
+from sdfgad.ir.walk import reads, statements, writes
+
+OPERATIONS = ("matmul", "fail")
+_HELP = 'run it with device="cpu"'
+
+
+def check_supported(program: Program) -> None:
+    """Raises UnsupportedError for the first statement that would be another program on the device."""
+    for stmt in statements(program.body):
+        for what in _missing(stmt, program):
+            raise unsupported(_place(stmt, program), f"{what} on a graphics processor", _HELP)
+
+
+def _missing(stmt: Stmt, program: Program) -> Iterator[str]:
+    if isinstance(stmt, Lib) and stmt.op not in OPERATIONS:
+        yield f"the library operation {stmt.op}"
+    for name in sorted(reads(stmt) | writes(stmt)):
+        array = program.arrays[name]
+        if array.dtype.kind == "c":
+            yield "complex numbers"
+        if array.role == "disk":
+            yield "snapshots on disk"
+    exprs = [p.expr for p in stmt.body] if isinstance(stmt, Map) else [stmt.cond] if isinstance(stmt, If) else []
+    if any(isinstance(n, Call) and n.dtype.kind == "c" for e in exprs for n in walk(e)):
+        yield "complex numbers"
+
+
+def _place(stmt: Stmt, program: Program) -> SourceLine | None:
+    """The line of a statement, or of what it touches, or of the function."""
+    arrays = [program.arrays[n] for n in sorted(reads(stmt) | writes(stmt))]
+    return stmt.source or next((a.source for a in arrays if _is_known(a)), None) or program.source
+
+
+def _is_known(array: Array) -> bool:
+    return array.source is not None

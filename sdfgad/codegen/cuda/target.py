@@ -1,0 +1,27 @@
+"""An NVIDIA graphics processor as a target."""
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+
+from sdfgad.checkpoint.roofline import Machine
+from sdfgad.codegen.build import Meta
+from sdfgad.codegen.cuda import nvcc, schedule
+from sdfgad.codegen.target import Code, Target
+from sdfgad.ir.program import Program
+from sdfgad.transform.stages import CLEAN
+
+_ASSUMED = Machine(2e12, 5e12, measured=False)
+"""A device of the years from 2020 on; plans are made where there is none, and only ratios matter to them."""
+
+
+def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:
+    """Kernels, and a host that starts them."""
+    del loose
+    made = schedule.scheduled(program)
+    # What writes code imports dace, which takes longer than loading a stored library.
+    text = import_module("sdfgad.codegen.cuda.source").source(made, results)
+    return Code(text, Meta(program.name, made.passed(results), 0))
+
+
+CUDA = Target("cuda", (CLEAN,), schedule.held_by, lambda: _ASSUMED, _generate, nvcc.compile_code, nvcc.tools)

@@ -1,0 +1,169 @@
+"""CUDA text of one kernel: what a thread does, or what the threads of a block do together."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, Part, PointWork, Side, ThreadLoop
+from sdfgad.codegen.expressions import Values, combine, count_uses
+from sdfgad.ir.expr import Local
+from sdfgad.ir.program import Let, Range, Store
+
+JOINS: Mapping[str, str] = MappingProxyType({"+": "Sum", "*": "Product", "max": "Largest", "min": "Smallest"})
+"""Types of the runtime header that say how two numbers are joined."""
+_SMALL = 1 << 32
+"""Fewer points are counted in 32 bits, which divide several times as fast."""
+
+
+def kernel_text(kernel: DeviceKernel, frame: Frame) -> str:
+    """The body of a kernel, around which there is nothing but its arguments."""
+    return _KernelText(kernel, frame).made()
+
+
+class _KernelText:
+    def __init__(self, kernel: DeviceKernel, frame: Frame) -> None:
+        self.kernel, self.frame = kernel, frame
+        self.writer = Writer()
+        self.sides = {s.var: s for s in (*kernel.box, *kernel.terms)}
+        self.bound: set[str] = set()
+
+    def made(self) -> str:
+        number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
+        self.writer.line(f"const int64_t at = {number};")
+        self.writer.open(f"if (at < {self.kernel.points})")
+        frame = self.place(self.frame, self.kernel.box, "at")
+        for part in self.kernel.parts:
+            self.writer.open()
+            self.part(part, frame)
+            self.writer.close()
+        self.writer.close()
+        return self.writer.text
+
+    def place(self, frame: Frame, sides: tuple[Side, ...], number: str) -> Frame:
+        """The variables of sides, of the number of a point: neighbours differ in the last one."""
+        step, whole = 1, 1
+        for side in sides:
+            whole *= side.count
+        counter = f"uint32_t({number})" if whole < _SMALL else number
+        for side in reversed(sides):
+            digit = counter if step == 1 else f"({counter} / {step})"
+            digit += f" % {side.count}" if step * side.count < whole else ""
+            self.writer.line(f"const int64_t {symbol(side.var)} = {index_text(frame, side.start)} + int64_t({digit});")
+            step *= side.count
+        # Values of a side that is ragged lie in this interval as well.
+        return frame.inside(Range(s.var, s.start, s.start + s.count) for s in sides)
+
+    def part(self, part: Part, frame: Frame) -> None:
+        if isinstance(part, ThreadLoop):
+            self.loop(part.range, frame)
+            for inner in part.parts:
+                self.writer.open()
+                self.part(inner, frame.inside([part.range]))
+                self.writer.close()
+            self.writer.close()
+        else:
+            self.work(part, frame)
+
+    def work(self, work: PointWork, frame: Frame) -> None:
+        names = {k: f"sum{k}" for k in sorted(work.held)}
+        for k, name in names.items():
+            store, kind = _store(work, k), self.kind(work, k)
+            self.writer.line(f"{kind} {name} = sg::{JOINS[store.op or '+']}<{kind}>::none();")
+        if names and not work.assigned:
+            self.writer.line("bool some = false;")
+        depth = self.around(work, frame, names)
+        for _ in range(depth):
+            self.writer.close()
+        if names:
+            self.results(work, frame, names)
+
+    def around(self, work: PointWork, frame: Frame, names: Mapping[int, str]) -> int:
+        """The loops of a thread and its body; how many blocks are open."""
+        depth = 0
+        if self.kernel.terms:
+            self.share(frame)
+            frame, depth = self.place(frame, self.kernel.terms, "turn"), 1
+        for r in work.domain:
+            side = self.sides.get(r.var)
+            if side is None:
+                self.loop(r, frame)
+            else:
+                tests = _tests(r, side, frame)
+                self.writer.open(f"if ({' && '.join(tests)})" if tests else "")
+            frame = frame.inside([r])
+            depth += 1
+        if names and not work.assigned:
+            self.writer.line("some = true;")
+        self.body(work, frame, names)
+        return depth
+
+    def share(self, frame: Frame) -> None:
+        """Threads of a block take turns."""
+        count = 1
+        for side in self.kernel.terms:
+            count *= side.count
+        self.writer.open(f"for (int64_t turn = threadIdx.x; turn < {count}; turn += {BLOCK})")
+
+    def loop(self, r: Range, frame: Frame) -> None:
+        """Both ends are looked at once, as Python does."""
+        var, end = symbol(r.var), self.writer.fresh("end")
+        self.writer.line(f"const int64_t {end} = {index_text(frame, r.stop)};")
+        start, sign = index_text(frame, r.start), "<" if r.step > 0 else ">"
+        self.writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
+
+    def body(self, work: PointWork, frame: Frame, names: Mapping[int, str]) -> None:
+        values = Values(self.writer, frame, count_uses(p.expr for p in work.body))
+        for k, part in enumerate(work.body):
+            values.bind_shared([part.expr])
+            if isinstance(part, Let):
+                values.bind(part.expr, local(part.name))
+                values.scopes[-1][Local(part.name, part.expr.dtype)] = local(part.name)
+            elif k in names:
+                self.writer.line(combine(part.op or "+", names[k], values.text(part.expr), part.expr.dtype.kind))
+            else:
+                self.store(part, values.text(part.expr), frame, k in work.atomic)
+                values.forget(part.array)
+
+    def store(self, part: Store, value: str, frame: Frame, atomic: bool) -> None:
+        target, kind = access(frame, part.array, part.index), frame.arrays[part.array].dtype.kind
+        if atomic and part.op:
+            self.writer.line(f"sg::join_atomically<sg::{JOINS[part.op]}>(&{target}, {value});")
+        else:
+            self.writer.line(combine(part.op, target, value, kind) if part.op else f"{target} = {value};")
+
+    def results(self, work: PointWork, frame: Frame, names: Mapping[int, str]) -> None:
+        """Sums leave the registers; those of a block are joined first, and its first thread has them."""
+        if self.kernel.terms:
+            for k, name in names.items():
+                how = f"sg::{JOINS[_store(work, k).op or '+']}<{self.kind(work, k)}>"
+                self.writer.line(f"{name} = sg::together<{BLOCK}, {how}>({name});")
+        tests = [] if work.assigned else ["__syncthreads_or(some)" if self.kernel.terms else "some"]
+        if tests and self.kernel.terms:
+            self.writer.line(f"const bool any = {tests.pop()};")
+            tests.append("any")
+        self.writer.open(f"if ({' && '.join([*tests, *(['threadIdx.x == 0'] if self.kernel.terms else [])])})")
+        for k, name in names.items():
+            store = _store(work, k)
+            target = access(frame, store.array, store.index)
+            kind = frame.arrays[store.array].dtype.kind
+            self.writer.line(f"{target} = {name};" if work.assigned else combine(store.op or "+", target, name, kind))
+        self.writer.close()
+
+    def kind(self, work: PointWork, k: int) -> str:
+        return ctype(self.frame.arrays[_store(work, k).array].dtype)
+
+
+def _store(work: PointWork, k: int) -> Store:
+    part = work.body[k]
+    if not isinstance(part, Store):
+        raise TypeError(f"{part} is no store")
+    return part
+
+
+def _tests(r: Range, side: Side, frame: Frame) -> list[str]:
+    """What tells the values of a range from those of a side."""
+    var = symbol(r.var)
+    whole = r.start == side.start and r.trips == side.count
+    start = [] if r.start == side.start else [f"{var} >= {index_text(frame, r.start)}"]
+    return [] if whole else [*start, f"{var} < {index_text(frame, r.stop)}"]

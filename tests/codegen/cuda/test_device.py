@@ -1,0 +1,182 @@
+"""What users see: plans without a device, refusals by line, kernels that are started, and nvcc where it is."""
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.calls.arguments import bind
+from sdfgad.codegen import devices
+from sdfgad.codegen.build import LIBRARY
+from sdfgad.codegen.cuda.nvcc import FLAGS
+from sdfgad.codegen.cuda.points import counted_by_one
+from sdfgad.codegen.cuda.schedule import scheduled
+from sdfgad.codegen.cuda.work import launches
+from sdfgad.codegen.targets import TARGETS
+from sdfgad.errors import UsageError
+from sdfgad.ir.expr import Const
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Map, Range, Store
+from sdfgad.pipeline import Derivative, Request, derive
+from tests.codegen.cuda.device_programs import CASES
+from tests.support.on_cpu import counts, running_here
+
+
+def derived(name: str) -> Derivative:
+    """The gradient of a case for a graphics processor."""
+    case = CASES[name]
+    with sdfgad.config(device="gpu"):
+        bound = bind(case.function, case.own(), {})
+        wrt = tuple(n for n, v in bound.leaves.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f")
+        return derive(case.function, bound, Request(wrt, None, None, False))
+
+
+@pytest.fixture
+def no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_LIBRARY", "libnobody.so.1")
+    devices.find_device.cache_clear()
+    monkeypatch.setattr(devices, "find_device", devices.find_device.__wrapped__)
+
+
+def test_plans_need_no_device(no_device: None) -> None:
+    x = np.ones((20, 20))
+    for made in (sdfgad.plan(squares, x, device="gpu"), sdfgad.grad(squares, device="gpu").plan(x)):
+        assert made.predicted.peak_bytes >= 2 * x.nbytes and "gpu" in str(made)
+
+
+def squares(x: np.ndarray) -> float:
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("limit", [None, "1MB"])
+def test_calls_without_a_device_say_so(no_device: None, limit: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones(3)
+    for call in (lambda: sdfgad.grad(squares, device="gpu", memory_limit=limit)(x),
+                 lambda: sdfgad.vjp(squares, x, device="gpu")):
+        with pytest.raises(UsageError, match=r"SG210(.|\n)*libnobody(.|\n)*device=\"cpu\""):
+            call()
+    monkeypatch.setenv("SDFGAD_DEVICE", "gpu")
+    with pytest.raises(UsageError, match="SG210"):
+        sdfgad.value_and_grad(squares)(x)
+    np.testing.assert_array_equal(sdfgad.grad(squares, device="cpu")(x), 2 * x)
+
+
+def test_settings_and_options_choose(no_device: None) -> None:
+    with sdfgad.config(device="gpu"):
+        with pytest.raises(UsageError, match="SG210"):
+            sdfgad.forward(squares)(np.ones(3))
+        with sdfgad.config(target="reference"):
+            assert sdfgad.forward(squares)(np.ones(3)) == 3.0
+    assert sdfgad.forward(squares)(np.ones(3)) == 3.0
+    with pytest.raises(UsageError, match="cpu, gpu"):
+        sdfgad.config(device="abacus")
+
+
+def test_nvcc_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    with pytest.raises(UsageError, match="CUDA_HOME"):
+        devices.find_nvcc()
+    (tmp_path / "bin").mkdir()
+    file = tmp_path / "bin" / "nvcc"
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert devices.find_nvcc() == str(file)
+
+
+def spectrum(x: np.ndarray) -> float:
+    y = x * 2.0
+    return np.sum(np.abs(np.fft.fft(y)) ** 2)
+
+
+def factors(x: np.ndarray) -> float:
+    y = x @ x.T + 9.0 * np.eye(x.shape[0])
+    return np.sum(np.linalg.cholesky(y))
+
+
+@pytest.mark.parametrize("function, shape, line, what", [
+    (spectrum, (8,), 2, "complex numbers|fft"), (factors, (4, 4), 2, "cholesky")])
+def test_refusals_name_the_line(function: object, shape: tuple[int, ...], line: int, what: str) -> None:
+    start = inspect.getsourcelines(function)[1]  # type: ignore[arg-type]
+    with pytest.raises(sdfgad.UnsupportedError, match=what) as shown:
+        sdfgad.plan(function, np.ones(shape), device="gpu")  # type: ignore[arg-type]
+    assert shown.value.line == start + line
+
+
+def test_maps_of_larger_steps() -> None:
+    """Bounds that count from another such variable, and one that a loop around has taken the name of."""
+    domain = Range("i", ix(9), ix(0), -2), Range("j", ix("i"), ix(12), 3)
+    stmt = Map(domain, (Store("a", (ix("i"), ix("j") + ix("k")), Const(1.0, np.dtype(np.float64))),))
+    changed = counted_by_one(stmt)
+    assert [r.step for r in changed.domain] == [1, 1]
+    assert stored(changed) == stored(stmt) == {(i, j + 100) for i in range(9, 0, -2) for j in range(i, 12, 3)}
+
+
+def stored(stmt: Map) -> set[tuple[int, ...]]:
+    """The elements that a map stores, where a loop around counts `k = 100`."""
+    points: list[dict[str, int]] = [{"k": 100}]
+    for r in stmt.domain:
+        points = [{**p, r.var: v} for p in points for v in range(at(r.start, p), at(r.stop, p), r.step)]
+    return {tuple(at(i, p) for i in store.index) for p in points for store in stmt.body if isinstance(store, Store)}
+
+
+def at(index: Ix, values: dict[str, int]) -> int:
+    found = index.subs(values).const
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name, most", [("stencil", 20), ("rows", 8), ("bodies", 60)])
+def test_kernels_are_few(name: str, most: int) -> None:
+    """Neighbours share one, and a loop over rows is inside one."""
+    assert launches(scheduled(derived(name).program).items) <= most
+
+
+def test_the_host_waits_for_decisions_alone() -> None:
+    """Twice for arguments, once for all kernels, twice for results: nothing between the steps of the loop."""
+    case = CASES["rows"]
+    with running_here():
+        gradient = sdfgad.grad(case.function, wrt="x")
+        gradient(*case.own())
+        found = next(iter(gradient._known.values()))[0]
+        library = found.compiled().folder / LIBRARY
+        counts(library)
+        gradient(*case.own())
+        kernels, waits = counts(library)
+    assert 0 < kernels <= 8 and waits <= 5
+
+
+@pytest.mark.slow
+def test_a_limit_bounds_the_memory_of_the_device() -> None:
+    case = CASES["stencil"]
+    whole = sdfgad.plan(case.function, *case.own()[:2], 40, device="gpu")
+    limit = int(whole.predicted.peak_bytes * 0.7)
+    made = sdfgad.plan(case.function, *case.own()[:2], 40, device="gpu", memory_limit=limit)
+    assert made.predicted.peak_bytes <= limit
+    expected = sdfgad.grad(case.function)(*case.own()[:2], 40)
+    with running_here():
+        found = sdfgad.grad(case.function, memory_limit=limit)(*case.own()[:2], 40)
+    for name in expected.keys():
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("capability", [80, 90])
+def test_nvcc_compiles_it_without_spills(capability: int, tmp_path: Path) -> None:
+    try:
+        compiler = devices.find_nvcc()
+    except UsageError:
+        pytest.skip("nvcc is not here")
+    made = derived("attention")
+    source = tmp_path / "program.cu"
+    source.write_text(TARGETS["cuda"].generate(made.program, made.keep, ()).text)
+    done = subprocess.run([compiler, *FLAGS, "-Xptxas", "-v", f"-arch=sm_{capability}", "-c", str(source), "-o",
+                           str(tmp_path / "program.o")], capture_output=True, text=True, check=True)
+    said = done.stdout + done.stderr
+    assert len(re.findall("Compiling entry function", said)) == source.read_text().count("__global__")
+    assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}

@@ -289,7 +289,9 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
     request = Request(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
-    with config(device=device):
+    # The pullback belongs to the target of now, whatever the settings are when it is called.
+    target = chosen_target(device)
+    with config(target=target):
         derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
         base: Primal = once(fn, ("primal", bound.signature, repr(output)),
                             lambda: primal(fn, bound, output, source or ""))
@@ -299,7 +301,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
 
     def pullback(*seeds: Any) -> Any:
         given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
-        with config(device=device):
+        with config(target=target):
             _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
         return one_or_all(grads, bound, single)
 

@@ -158,20 +158,25 @@ def _memory() -> tuple[str, str, str]:
 
 
 def _device() -> tuple[str, str, str]:
-    """Nothing is wrong with a machine that has none."""
-    try:
+    def told() -> str:
         found = find_device()
-    except UsageError as error:
-        return "pass", f"none: {error.message}", ""
-    return "pass", f"{found.name}, capability {found.capability / 10}", ""
+        return f"{found.name}, capability {found.capability / 10}"
+    return _if_there(told)
 
 
 def _nvcc() -> tuple[str, str, str]:
-    try:
+    def told() -> str:
         found = find_nvcc()
+        return f"{run((found, '--version'), code='SG505').strip().splitlines()[-1]} at {found}"
+    return _if_there(told)
+
+
+def _if_there(told: Callable[[], str]) -> tuple[str, str, str]:
+    """Nothing is wrong with a machine that has no graphics processor."""
+    try:
+        return "pass", told(), ""
     except UsageError as error:
         return "pass", f"none: {error.message}", ""
-    return "pass", f"{run((found, '--version'), code='SG505').strip().splitlines()[-1]} at {found}", ""
 
 
 CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (

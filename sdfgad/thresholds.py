@@ -316,7 +316,6 @@ class Thresholds:
     """Elementary operations from which on a map is worth the fork of a parallel region."""
     device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(points=4, terms=1, long_sum=4, pieces=2))
 
-
     # Graphs that leave this package.
     table: int = 1 << 16
     """Elements of a constant up to which it is written into the code of a graph (`to_sdfg`)."""

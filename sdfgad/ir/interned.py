@@ -5,9 +5,15 @@ about one is known wherever it stands. Nobody is kept alive by that.
 """
 from __future__ import annotations
 
+import os
 from threading import RLock
 from typing import Any
 from weakref import ref
+
+# An object may die, and be taken out, while its thread puts another one in.
+_LOCK = RLock()
+# A process that is forked meanwhile would wait for a thread that it does not have.
+os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 class _Kept(ref[Any]):
@@ -22,8 +28,6 @@ class Table:
 
     def __init__(self) -> None:
         self._kept: dict[Any, _Kept] = {}
-        # An object may die, and be taken out, while its thread puts another one in.
-        self._lock = RLock()
 
     def get(self, key: Any) -> Any:
         """The object of this content, or None."""
@@ -32,7 +36,7 @@ class Table:
 
     def add(self, key: Any, made: Any) -> Any:
         """The object of this content: `made`, if no other thread was faster."""
-        with self._lock:
+        with _LOCK:
             other = self.get(key)
             if other is not None:
                 return other
@@ -42,7 +46,7 @@ class Table:
             return made
 
     def _forget(self, dead: _Kept) -> None:
-        with self._lock:
+        with _LOCK:
             if self._kept.get(dead.key) is dead:
                 del self._kept[dead.key]
 

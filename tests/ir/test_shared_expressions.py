@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
+import signal
 import threading
 
 import numpy as np
 import pytest
 
 from sdfgad.codegen.fingerprint import fingerprint
-from sdfgad.ir import expr
+from sdfgad.ir import expr, interned
 from sdfgad.ir.expr import Call, Expr, Load, call, const, rewrite, walk
 from sdfgad.ir.index import Elem, Ix, ix, minimum
 from sdfgad.ir.interned import Table
@@ -71,6 +73,25 @@ def test_a_thread_that_comes_second_gets_the_node_of_the_first(monkeypatch: pyte
     monkeypatch.setattr(Table, "get", get)
     assert Call(first.fn, first.args, first.dtype) is first
     assert len(missed) == 1
+
+
+def test_a_process_that_is_forked_meanwhile_makes_nodes() -> None:
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with interned._LOCK:
+            held.set()
+            done.wait(0.2)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(10)  # ends a process that waits for ever
+        os._exit(int(ladder(2, "of_a_child") is not ladder(2, "of_a_child")))
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
 
 
 def test_a_deep_expression_is_walked_and_rewritten() -> None:

@@ -12,12 +12,17 @@ from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
-from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, questions
 from sdfgad.codegen.library_forms import product_loops
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
 from sdfgad.names import fresh
 from sdfgad.thresholds import Thresholds, thresholds
+
+ASKED = "numbers that the host asks for"
+"""Their common name in the block of a call; no array has one like it."""
+NUMBER = 8
+"""Bytes of one of them."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,28 @@ class DeviceProgram:
         return tuple(dict.fromkeys((*self.program.arguments, *results, *self.program.constants)))
 
     def own(self, passed: Collection[str]) -> dict[str, int]:
-        """Bytes of the arrays that nobody else holds. The byte more stays free: who steps over the end of an array
-        finds no other one there."""
-        return {n: self.arrays[n].bytes + 1 for n in sorted(self.touched) if n not in passed}
+        """Bytes of the arrays that nobody else holds."""
+        return {n: self.arrays[n].bytes for n in sorted(self.touched) if n not in passed}
 
     def arena(self, passed: Collection[str]) -> Arena:
         """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
         moments = self.lives.moments
-        return pack(self.own(passed), lambda a, b: bool(moments[a] & moments[b]))
+        return pack(_apart(self.own(passed)), lambda a, b: bool(moments[a] & moments[b]))
+
+    def beside(self, passed: Iterable[str]) -> Arena:
+        """Where those lie, behind the arena, that the caller holds too, and the numbers that the host asks for."""
+        sizes = {**{n: self.arrays[n].bytes for n in passed}, ASKED: NUMBER * questions(self.items)}
+        return pack(_apart(sizes), lambda a, b: True)
+
+    def taken(self, passed: Collection[str]) -> int:
+        """Bytes of a call on the device, beyond those of what is passed."""
+        given = sum(self.arrays[n].bytes for n in passed)
+        return self.arena(passed).bytes + self.beside(passed).bytes - given
+
+
+def _apart(sizes: Mapping[str, int]) -> dict[str, int]:
+    """With a byte that stays free: who steps over the end of an array finds no other one there."""
+    return {n: size + 1 for n, size in sizes.items()}
 
 
 def scheduled(program: Program) -> DeviceProgram:
@@ -71,7 +90,7 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
     del threads
     made = scheduled(program)
     passed = made.passed(results)
-    return Held({n: made.arrays[n].bytes for n in passed}, made.own(passed), made.arena(passed).bytes, made.lives)
+    return Held({n: made.arrays[n].bytes for n in passed}, made.own(passed), made.taken(passed), made.lives)
 
 
 class _Builder:

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sdfgad.codegen.arena import pack
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
-from sdfgad.codegen.cuda.schedule import DeviceProgram
+from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
+from sdfgad.codegen.cuda.work import questions
 from sdfgad.codegen.dace_text import device_text
+from sdfgad.errors import InvariantError
 from sdfgad.ir.walk import all_writes
 
 _ENTRY = """
@@ -91,9 +92,11 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
 
 
 def _places(made: DeviceProgram, graph: GraphBuilder, passed: tuple[str, ...]) -> tuple[Mapping[str, int], int, int]:
-    """Where each array starts in the block of a call, the bytes of those that nobody else holds, and all bytes."""
-    arena = made.arena(passed)
-    asked = {n: a.bytes for n, a in graph.arrays.items() if n not in made.arrays}
-    beside = pack({**{n: graph.arrays[n].bytes + 1 for n in passed}, **asked}, lambda a, b: True)
+    """Where each array starts in the block of a call, the bytes beyond those of what is passed, and all bytes."""
+    arena, beside = made.arena(passed), made.beside(passed)
+    asked = [n for n in graph.arrays if n not in made.arrays]
+    if len(asked) > questions(made.items):
+        raise InvariantError("the host asks for more numbers than there is room for")
     places = {**arena.offsets, **{n: arena.bytes + at for n, at in beside.offsets.items()}}
-    return places, arena.bytes, arena.bytes + beside.bytes
+    places |= {n: places[ASKED] + NUMBER * k for k, n in enumerate(asked)}
+    return places, made.taken(passed), arena.bytes + beside.bytes

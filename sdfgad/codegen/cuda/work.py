@@ -115,3 +115,12 @@ def launches(items: DeviceItems) -> int:
         else:
             total += isinstance(item, DeviceKernel)
     return total
+
+
+def questions(items: DeviceItems) -> int:
+    """The most numbers that the device makes for the host: both ends of loops, conditions, and one that opens it."""
+    return 1 + sum(_questions(item) for item in items)
+
+
+def _questions(item: DeviceItem) -> int:
+    return 2 + sum(map(questions, item.parts)) if isinstance(item, HostControl) else 0

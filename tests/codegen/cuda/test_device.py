@@ -24,7 +24,7 @@ from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Map, Range, Store
 from sdfgad.pipeline import Derivative, Request, derive
 from tests.codegen.cuda.device_programs import CASES
-from tests.support.on_cpu import counts, running_here
+from tests.support.on_cpu import counts, on_cpu, running_here
 
 
 def derived(name: str) -> Derivative:
@@ -150,6 +150,26 @@ def test_the_host_waits_for_decisions_alone() -> None:
         gradient(*case.own())
         kernels, waits = counts(library)
     assert 0 < kernels <= 8 and waits <= 5
+
+
+@pytest.mark.parametrize("name", ["stencil", "decisions", "attention", "rows"])
+def test_a_call_takes_what_the_plan_says(name: str) -> None:
+    made = derived(name)
+    text = TARGETS["cuda"].generate(made.program, made.keep, ()).text
+    assert re.findall(r"sg::Room room\((\d+)\);", text) == [str(made.plan.predicted.peak_bytes)]
+
+
+def test_a_pullback_stays_on_its_device() -> None:
+    x = np.linspace(0.1, 0.9, 7)
+    with running_here():
+        value, pullback = sdfgad.vjp(lambda x: np.sum(np.sin(x) * x), x)
+    used: list[str] = []
+    with running_here(on_cpu(lambda text: used.append(text) or text)):
+        _, other = sdfgad.vjp(lambda x: np.sum(np.sin(x) * x), x)
+    before = len(used)
+    np.testing.assert_allclose(other(1.0), np.sin(x) + x * np.cos(x), rtol=1e-12)
+    assert len(used) == before + 1
+    np.testing.assert_allclose(pullback(1.0), other(1.0), rtol=1e-15)
 
 
 @pytest.mark.slow

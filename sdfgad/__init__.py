@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
         UnusedArgumentWarning,
         UsageError,
     )
+    from sdfgad.exports import export
     from sdfgad.graphs import to_sdfg
     from sdfgad.matrices import hessian, hvp, jacobian
     from sdfgad.testing import check_grads
@@ -43,8 +44,8 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "errors", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release", "spec",
-    "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
+    "config", "errors", "export", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release",
+    "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -53,7 +54,7 @@ _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
                   "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
-       "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
+       "export": "sdfgad.exports", "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")

@@ -86,6 +86,11 @@ class GradFunction:
             return of_method(self, self._slot.removeprefix("_sdfgad_"))
         return reduced(self, _again, self._options)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What it was made with, by the names that `grad` has for it."""
+        return dict(self._options)
+
     def _bound(self, instance: Any) -> GradFunction:
         made = object.__new__(type(self))
         made.__dict__.update(vars(self))

@@ -75,7 +75,7 @@ class Derivative:
 
     def compiled(self) -> Executable:
         if self._code is None:
-            self._code = build(self.program, self.keep, self._loose, "the gradient of ")
+            self._code = build(self.program, self.keep, self.loose, "the gradient of ")
             if self.request.limit is not None:
                 # Growable tapes may use what the plan leaves of the limit.
                 self._code.tape_limit = max(0, self.request.limit - self.plan.predicted.peak_bytes)
@@ -87,7 +87,7 @@ class Derivative:
         return kept_arrays(self.made, self.program)
 
     @property
-    def _loose(self) -> frozenset[str]:
+    def loose(self) -> frozenset[str]:
         """What is seen of the call beside what the function itself returns: gradients, and arguments given away."""
         return frozenset((*self.keep, *self.program.arguments)) - set(arrays_of(self.program.returns))
 

@@ -10,7 +10,16 @@ from pathlib import Path
 from sdfgad.codegen.blas import BlasLibrary, find_blas
 from sdfgad.codegen.cache import key_of, publish
 from sdfgad.codegen.threads import link_flags, thread_files, threads_text
-from sdfgad.codegen.toolchain import accepts, cpu_model, find_compiler, remember_compiler, run, vector_bytes
+from sdfgad.codegen.toolchain import (
+    NATIVE,
+    accepts,
+    cpu_model,
+    find_compiler,
+    processor,
+    remember_compiler,
+    run,
+    vector_bytes,
+)
 from sdfgad.errors import ToolchainError
 
 SOURCE, OBJECT, LIBRARY, META = "program.cpp", "program.o", "program.so", "program.json"
@@ -30,6 +39,7 @@ PLAIN = ("-std=c++20", "-O1", "-fPIC", "-w")
 """For graphs of the reference target: as they are written, by one thread."""
 FIRST_FAILURE = 64
 """The status of a call that has raised the first of the program's own exceptions."""
+_DEFECT = "this is a defect of the generated code; please report it with the program"
 RUNTIME = Path(__file__).parent / "runtime"
 REAL = "#define SG_REAL\n"
 """What the source of a program without complex numbers begins with."""
@@ -45,12 +55,13 @@ class Meta:
 
 
 def flags() -> tuple[str, ...]:
-    """What every program is compiled with on this machine."""
+    """What every program is compiled with, on this machine or for the processors that it is written for."""
+    plain = FLAGS if processor() == NATIVE else tuple(f.replace("native", processor()) for f in FLAGS)
     more = (ROLLED, *([MOVES] if vector_bytes() == 32 else []))
     together = tuple(flag for some in more for flag in some)
     if accepts(find_compiler(), together):
-        return (*FLAGS, *together)
-    return (*FLAGS, *(flag for some in more if accepts(find_compiler(), some) for flag in some))
+        return (*plain, *together)
+    return (*plain, *(flag for some in more if accepts(find_compiler(), some) for flag in some))
 
 
 def include_flags() -> tuple[str, ...]:
@@ -101,21 +112,25 @@ def common_entries() -> list[Path]:
 def compile_source(folder: Path, source: str, meta: Meta, uses_blas: bool, more: Sequence[str] = (),
                    how: Sequence[str] | None = None) -> None:
     """Compile `source` into `folder` and describe it there. how: the flags, when it is to be compiled by itself."""
-    blas = find_blas() if uses_blas else None
-    includes, headers = _included(blas, own=how is None, real=source.startswith(REAL))
+    write_meta(folder, meta)
+    object = compile_object(folder, source, uses_blas, more, how)
+    run((find_compiler().path, *more, str(object), "-shared", "-o", str(folder / LIBRARY), *link_flags(),
+         *(find_blas().link_flags() if uses_blas else ())), code="SG505", help=_DEFECT)
+    object.unlink()
+    remember_compiler()
+
+
+def compile_object(folder: Path, source: str, uses_blas: bool, more: Sequence[str] = (),
+                   how: Sequence[str] | None = None) -> Path:
+    """The first half of that: the object file, beside the source."""
+    includes, headers = _included(find_blas() if uses_blas else None, own=how is None, real=source.startswith(REAL))
     how = how or flags()
     header = precompiled_header(how, includes, headers)
     (folder / SOURCE).write_text(source)
-    write_meta(folder, meta)
-    compiler, object = find_compiler().path, folder / OBJECT
-    compile = (compiler, *how, *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
-               "-o", str(object))
-    link = (compiler, *more, str(object), "-shared", "-o", str(folder / LIBRARY), *link_flags(),
-            *(blas.link_flags() if blas else ()))
-    for command in (compile, link):
-        run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")
-    object.unlink()
-    remember_compiler()
+    object = folder / OBJECT
+    run((find_compiler().path, *how, *more, *includes, "-include", str(header), "-c", str(folder / SOURCE),
+         "-o", str(object)), code="SG505", help=_DEFECT)
+    return object
 
 
 def write_meta(folder: Path, meta: Meta) -> None:

@@ -36,6 +36,11 @@ def thread_files() -> tuple[Path, Path]:
     return _calls(), _made("pool.cpp", POOL, ("-shared",))
 
 
+def thread_objects() -> tuple[Path, Path]:
+    """What a library that is on its own has in it: what the compiler calls, and the threads themselves."""
+    return _calls(), _made("pool.cpp", "pool.o", ("-c",))
+
+
 def _calls() -> Path:
     return _made("openmp.cpp", CALLS, ("-c", "-fopenmp") if "clang" in find_compiler().version else ("-c",))
 
@@ -53,7 +58,7 @@ def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
     def build(folder: Path) -> None:
         run((find_compiler().path, *FLAGS, *how, str(SOURCES / source), "-o", str(folder / name)), code="SG505")
 
-    return publish(key_of("threads", source, text, FLAGS, *environment()), build) / name
+    return publish(key_of("threads", source, how, text, FLAGS, *environment()), build) / name
 
 
 @lru_cache(maxsize=1)

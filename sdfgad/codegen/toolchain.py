@@ -8,13 +8,15 @@ import platform
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 from sdfgad import __version__
 from sdfgad.codegen.cache import cache
@@ -25,6 +27,14 @@ COMPILER = "compiler"
 """The file in the cache folder that names the compiler that filled it last."""
 LONGEST = 600
 """Seconds that a compiler may take."""
+NATIVE = "native"
+BASELINES: Mapping[str, frozenset[str]] = MappingProxyType({
+    "x86-64-v2": frozenset({"sse2", "ssse3", "sse4_1", "sse4_2"}),
+    "x86-64-v3": frozenset({"sse2", "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "fma"}),
+})
+"""Processors that stand for many: levels of the x86-64 ABI (System V psABI supplement, table 3.1), and what of them
+decides how programs are written."""
+_processor: ContextVar[str] = ContextVar("processor", default=NATIVE)
 _INSTALL = "install g++ (Debian: the package g++) or point the environment variable CXX at a compiler"
 
 
@@ -105,9 +115,28 @@ def _end(starting: Future[subprocess.Popen[str]]) -> None:
             os.killpg(running.pid, signal.SIGKILL)
 
 
-@lru_cache(maxsize=1)
+@contextmanager
+def written_for(processor: str) -> Iterator[None]:
+    """Programs of this block are for any processor of a baseline, or, with `NATIVE`, for the one at hand."""
+    token = _processor.set(processor)
+    try:
+        yield
+    finally:
+        _processor.reset(token)
+
+
+def processor() -> str:
+    """What programs are compiled for now, as the compiler's ``-march`` takes it."""
+    return _processor.get()
+
+
 def cpu_model() -> str:
     """Name and instruction sets of the processor: ``-march=native`` code runs on an equal one only."""
+    return _cpu_model() if processor() == NATIVE else f"{processor()} on {_cpu_model()}"
+
+
+@lru_cache(maxsize=1)
+def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -118,8 +147,12 @@ def cpu_model() -> str:
     return f"{first.get('model name', platform.machine()).split(':')[-1].strip()} {digest}"
 
 
-@lru_cache(maxsize=1)
 def _cpu_flags() -> frozenset[str]:
+    return BASELINES.get(processor()) or _own_cpu_flags()
+
+
+@lru_cache(maxsize=1)
+def _own_cpu_flags() -> frozenset[str]:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -139,11 +172,11 @@ def vector_registers() -> int:
 
 @lru_cache(maxsize=1)
 def environment() -> tuple[str, ...]:
-    """The part of a cache key that does not come from the program: versions, compiler, processor.
+    """The part of a cache key that does not come from the program: versions, compiler, this processor.
 
     A process that finds its programs in the cache starts no compiler, so the compiler's file stands for its version.
     """
-    return (*installation(), _compiler_stamp(), " ".join(platform.libc_ver()))
+    return (*_installation(), _cpu_model(), _compiler_stamp(), " ".join(platform.libc_ver()))
 
 
 def _compiler_stamp() -> str:
@@ -174,10 +207,14 @@ def remember_compiler() -> None:
             write_whole(cache.path / COMPILER, stamp)
 
 
-@lru_cache(maxsize=1)
 def installation() -> tuple[str, ...]:
     """What decides the program that is compiled, the user's own aside: versions and processor."""
-    return __version__, _package_state(), metadata.version("dace"), metadata.version("numpy"), cpu_model()
+    return (*_installation(), cpu_model())
+
+
+@lru_cache(maxsize=1)
+def _installation() -> tuple[str, ...]:
+    return __version__, _package_state(), metadata.version("dace"), metadata.version("numpy")
 
 
 def _package_state() -> str:

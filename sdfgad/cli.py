@@ -194,6 +194,42 @@ def _plan_of(loaded: Subject, options: dict[str, Any], points: int, measure: boo
     return made.with_front(function.pareto(*loaded.arguments, points=points)) if points else made
 
 
+@group.command()
+@_target_options
+@click.option("--folder", default="", metavar="DIR", help="Where the files go; default: the name of the library.")
+@click.option("--name", default="", help="Name of the library and its functions; default: that of the function.")
+@click.option("--memory-limit", default="", help="For example 4GB, 4GiB or 80%.")
+@click.option("--portable", is_flag=False, flag_value="v3", default="", metavar="[v2|v3]",
+              help="For every x86-64 processor of that level (v3), not for this one alone: --portable=v2.")
+@click.option("--threads", type=int, help="The most threads of a call; default: what the settings say.")
+@click.option("--plan", "plan_file", default="", metavar="FILE", help="Follow a saved plan.")
+def export(
+    target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, folder: str, name: str,
+    portable: str, plan_file: str, **choices: Any,
+) -> None:
+    """Write value and gradient of TARGET as a library in C that needs no Python.
+
+    lib<name>.so, a header for C and C++, a package for CMake, plan.json, and examples in C, C++ and Fortran. The library
+    is for the shapes, dtypes and integers of the example arguments, which may be sdfgad.spec. It needs no other library
+    than those of C, and OpenBLAS, which is put beside it, where the program multiplies or factorises matrices.
+
+    \b
+    Example:
+      sdfgad export model.py:cost -s n=512 --memory-limit 4GB
+      sdfgad export model.py:cost --folder lib --name cost512 --portable --threads 16
+    """
+    parse_bytes(choices["memory_limit"] or None)
+    loaded = load_subject(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=False)
+    options = _differentiation(loaded, wrt, output) | {n: value for n, value in choices.items() if value is not None}
+    if plan_file:
+        options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
+    options["memory_limit"] = choices["memory_limit"] or None
+    name = name or target.rpartition(":")[2]
+    made = sdfgad.export(loaded.function, *loaded.arguments, folder=folder or name, name=name,
+                         portable=portable or False, **options)
+    click.echo(f"{made}: {', '.join(sorted(f.name for f in made.iterdir()))}")
+
+
 def _differentiation(loaded: Subject, wrt: str, output: str) -> dict[str, Any]:
     """``wrt`` and ``output``: what the user asks for, else what the target says, else left to the library."""
     names = tuple(name.strip() for name in wrt.split(",") if name.strip()) or loaded.wrt

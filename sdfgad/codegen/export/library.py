@@ -67,7 +67,7 @@ def _written(scratch: Path, made: Mapping[str, str | Path]) -> dict[str, Path]:
 
 def _library(scratch: Path, interface: Interface, code: str, blas: BlasLibrary | None) -> dict[str, str | Path]:
     """The shared library, and beside it the BLAS that it calls."""
-    objects = (compile_object(scratch, code, blas is not None), _wrapper(scratch, interface), *thread_objects())
+    objects = (compile_object(scratch, code, blas is not None), _wrapper(scratch, interface, blas), *thread_objects())
     symbols, library = scratch / "symbols.map", scratch / library_file(interface.name)
     names = " ".join(f"{interface.name}_{f};" for f in FUNCTIONS)
     symbols.write_text(f"{{ global: {names} local: *; }};\n")
@@ -86,17 +86,17 @@ def _copied(scratch: Path, file: Path) -> Path:
     return scratch / file.name
 
 
-def _wrapper(scratch: Path, interface: Interface) -> Path:
+def _wrapper(scratch: Path, interface: Interface, blas: BlasLibrary | None) -> Path:
     """The object file of the C interface, with the constants of the program in it."""
     files = {}
     for k, (name, array) in enumerate(interface.constants.items()):
         files[name] = f"constant{k}.bin"
         array.tofile(scratch / files[name])
     (scratch / f"{interface.name}.h").write_text(header(interface), encoding="utf-8")
-    (scratch / "wrapper.cpp").write_text(wrapper(interface, files), encoding="utf-8")
+    (scratch / "wrapper.cpp").write_text(wrapper(interface, files, blas.header if blas else ""), encoding="utf-8")
     object = scratch / "wrapper.o"
     plain = tuple(f for f in flags() if f.startswith(("-std", "-march", "-fPIC", "-w")))
     # Constants are read where the assembler runs.
-    run((find_compiler().path, *plain, "-O2", f"-I{RUNTIME}", f"-I{scratch}", f"-Wa,-I{scratch}", "-c",
+    run((find_compiler().path, *plain, "-O2", f"-I{RUNTIME}", f"-I{scratch}", *(blas.compile_flags() if blas else ()), f"-Wa,-I{scratch}", "-c",
          str(scratch / "wrapper.cpp"), "-o", str(object)), code="SG505", help=_DEFECT)
     return object

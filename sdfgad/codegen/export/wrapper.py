@@ -11,7 +11,7 @@ NO_LIMIT = 2**63 - 1
 _TEXT = """\
 #include "{name}.h"
 #include "export/handle.h"
-
+{blas}
 {constants}
 static const sg::Sizes sizes = {{{room}, {held}, {constant_bytes}, {outside}, {limit}, {threads}}};
 struct {name}_handle : sg::Handle {{ using Handle::Handle; }};
@@ -63,9 +63,18 @@ asm(".pushsection .rodata\\n.balign 64\\n{symbol}:\\n.incbin \\"{file}\\"\\n.bal
 """
 
 
-def wrapper(interface: Interface, files: dict[str, str]) -> str:
-    """The text. files: of the elements of each constant."""
+# Calls at the same time would take turns in setting how many threads the BLAS library has: it has one unless a call
+# asks for more of them.
+_BLAS = """\
+#include "{header}"
+__attribute__((constructor)) static void one_thread_of_blas() {{ openblas_set_num_threads(1); }}
+"""
+
+
+def wrapper(interface: Interface, files: dict[str, str], blas: str = "") -> str:
+    """The text. files: of the elements of each constant. blas: the header of the BLAS library, where there is one."""
     return _TEXT.format(
+        blas=_BLAS.format(header=blas) if blas else "",
         name=interface.name, abi=ABI_VERSION, signature=signature(interface), room=interface.room_bytes,
         held=interface.held_bytes, constant_bytes=interface.constant_bytes, outside=interface.outside_bytes,
         limit=NO_LIMIT if interface.tape_limit is None else interface.tape_limit,

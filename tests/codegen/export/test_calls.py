@@ -1,10 +1,9 @@
-"""Calls of exported libraries that go wrong, with fewer threads, from many threads, and with other processors in mind."""
+"""Calls of exported libraries: those that go wrong, with fewer threads, from many threads, for other processors."""
 from __future__ import annotations
 
 import ctypes
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,7 +34,8 @@ class Library:
     """One function of a library with a handle."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.library, self.name = loaded(folder, name), name
+        self.folder, self.name = folder, name
+        self.library = loaded(folder, name)
 
     def verb(self, name: str) -> Callable[..., Any]:
         return getattr(self.library, f"{self.name}_{name}")
@@ -198,7 +198,7 @@ def test_no_memory_is_lost_or_read_beside_arrays(tmp_path: Path) -> None:
         str(tmp_path / "driver"))
 
 
-@pytest.mark.parametrize("level, wide", [("v2", False), (True, True)])
+@pytest.mark.parametrize("level, wide", [pytest.param("v2", False, marks=pytest.mark.slow), (True, True)])
 def test_portable_libraries_use_the_baseline_alone(level: Any, wide: bool, tmp_path: Path) -> None:
     sdfgad.export(waves, spec(500), 0.0, 4, folder=tmp_path, portable=level)
     library, u = Library(tmp_path, "waves"), np.linspace(0, 3, 500)
@@ -212,11 +212,7 @@ def test_portable_libraries_use_the_baseline_alone(level: Any, wide: bool, tmp_p
     np.testing.assert_allclose(grad, expected[1], rtol=1e-12)
 
 
-def test_cmake_finds_the_library(tmp_path: Path) -> None:
-    sdfgad.export(waves, spec(50), 0.0, 4, folder=tmp_path / "library", name="my_waves")
-    build = tmp_path / "build"
-    done = subprocess.run(["cmake", "-S", str(tmp_path / "library" / "examples"), "-B", str(build)],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    run("cmake", "--build", str(build))
-    assert run(str(build / "my_waves_c"), environment={}) == run(str(build / "my_waves_cpp"), environment={})
+def test_cmake_finds_the_library(waving: Library, tmp_path: Path) -> None:
+    run("cmake", "-S", str(waving.folder / "examples"), "-B", str(tmp_path))
+    run("cmake", "--build", str(tmp_path))
+    assert run(str(tmp_path / "Waves_c"), environment={}) == run(str(tmp_path / "Waves_cpp"), environment={})

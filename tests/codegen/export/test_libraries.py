@@ -1,9 +1,11 @@
 """Exported libraries give what Python gives, to the last bit, and depend on nothing."""
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import sdfgad
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.export.library import FUNCTIONS
-from tests.codegen.export.building import example, expected, loaded, numbers_of, printed, run
+from tests.codegen.export.building import example, expected, loaded, numbers_of, pointer, printed, run
 from tests.codegen.export.programs import CASES
 
 ALLOWED = {"linux-vdso.so.1", "libm.so.6", "libmvec.so.1", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
@@ -24,7 +26,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {}
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=CASES, scope="module")
 def exported(request: pytest.FixtureRequest, folders: dict[str, Path],
              tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     name = request.param
@@ -70,6 +72,28 @@ def test_the_folder(exported: tuple[str, Path]) -> None:
     assert json.loads((folder / "plan.json").read_text())["schema"] == "sdfgad.plan/1"
 
 
+def test_calls_of_blas_from_many_threads(exported: tuple[str, Path]) -> None:
+    name, folder = exported
+    if name != "products":
+        return
+    library, rng = loaded(folder, name), np.random.default_rng(1)
+    given = [rng.random(s.shape) for s in CASES[name].args]
+
+    def work(_: int) -> list[np.ndarray]:
+        outs = [np.zeros(1), *(np.zeros_like(a) for a in given)]
+        handle = ctypes.c_void_p(library.products_create())
+        for _ in range(3):
+            assert library.products_value_and_grad(handle, *map(pointer, (*given, *outs))) == 0
+        library.products_destroy(handle)
+        return outs
+
+    with ThreadPoolExecutor(100) as pool:
+        found = list(pool.map(work, range(100)))
+    value, gradients = sdfgad.value_and_grad(CASES[name].fn)(*given)
+    for outs in found:
+        assert outs[0][0] == value and all(np.array_equal(a, b) for a, b in zip(outs[1:], gradients))
+
+
 def test_limits_are_kept(exported: tuple[str, Path]) -> None:
     name, folder = exported
     if name not in ("waves", "until_small"):
@@ -84,6 +108,5 @@ def test_limits_are_kept(exported: tuple[str, Path]) -> None:
 
 
 def _call(library, name, handle, arrays) -> int:
-    import ctypes
     x, *outs = (ctypes.c_void_p(a.ctypes.data) for a in arrays)
     return getattr(library, f"{name}_value_and_grad")(ctypes.c_void_p(handle), x, ctypes.c_double(0.3), *outs)

@@ -209,9 +209,9 @@ def export(
 ) -> None:
     """Write value and gradient of TARGET as a library in C that needs no Python.
 
-    lib<name>.so, a header for C and C++, a package for CMake, plan.json, and examples in C, C++ and Fortran. The library
-    is for the shapes, dtypes and integers of the example arguments, which may be sdfgad.spec. It needs no other library
-    than those of C, and OpenBLAS, which is put beside it, where the program multiplies or factorises matrices.
+    lib<name>.so, a header for C and C++, a package for CMake, plan.json, and examples in C, C++ and Fortran. It is for
+    the shapes, dtypes and integers of the example arguments, which may be sdfgad.spec. It needs no other library than
+    those of C, and OpenBLAS, which is put beside it, where the program multiplies or factorises matrices.
 
     \b
     Example:

@@ -97,6 +97,7 @@ def _wrapper(scratch: Path, interface: Interface, blas: BlasLibrary | None) -> P
     object = scratch / "wrapper.o"
     plain = tuple(f for f in flags() if f.startswith(("-std", "-march", "-fPIC", "-w")))
     # Constants are read where the assembler runs.
-    run((find_compiler().path, *plain, "-O2", f"-I{RUNTIME}", f"-I{scratch}", *(blas.compile_flags() if blas else ()), f"-Wa,-I{scratch}", "-c",
-         str(scratch / "wrapper.cpp"), "-o", str(object)), code="SG505", help=_DEFECT)
+    run((find_compiler().path, *plain, "-O2", f"-I{RUNTIME}", f"-I{scratch}", f"-Wa,-I{scratch}",
+         *(blas.compile_flags() if blas else ()), "-c", str(scratch / "wrapper.cpp"), "-o", str(object)),
+        code="SG505", help=_DEFECT)
     return object

@@ -51,6 +51,14 @@ def single_only(x, a):
     return np.sum(np.exp(-a * x) * x)
 
 
+def updated(u, a):
+    """Arguments that the program itself writes, the float as well."""
+    for t in range(3):
+        a *= 1.5
+        for i in range(1, len(u)):
+            u[i] = u[i] * a + np.sin(u[i - 1])
+
+
 @dataclass(frozen=True)
 class Case:
     """args: in order. options: of value_and_grad and export."""
@@ -68,5 +76,6 @@ CASES = {
                           spec(3, "int32"), spec(70, "bool"), 4, spec(2)),
                   {"wrt": ("z", "single", "p", "scale", "unused")}),
     "single_only": Case(single_only, (spec(33, "float32"), np.float32(0)), {"wrt": ("x", "a")}),
+    "updated": Case(updated, (spec(25), 0.0), {"wrt": ("u", "a"), "output": "u", "reduce": "sum"}),
     "sums": Case(lambda x: (x * x, np.cumsum(x)), (spec(12, "float32"),), {"reduce": "sum"}),
 }

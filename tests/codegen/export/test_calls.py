@@ -113,6 +113,7 @@ def test_threads_are_those_asked_for(waving: Library, threads: int) -> None:
     u, handle = np.linspace(0, 3, 12_000), waving.handle()
     assert [waving.verb("set_threads")(handle, n) for n in (0, 3, -1, threads)] == [THREADS, THREADS, THREADS, OK]
     status, value, grad = wave(waving, u, handle)
+    assert np.array_equal(u, np.linspace(0, 3, 12_000)), "arguments are only read"
     waving.verb("destroy")(handle)
     with sdfgad.config(num_threads=threads):
         expected = sdfgad.value_and_grad(waves, wrt="u")(u, 0.25, 5)

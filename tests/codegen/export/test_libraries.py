@@ -5,6 +5,7 @@ import ctypes
 import json
 import re
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -92,6 +93,33 @@ def test_calls_of_blas_from_many_threads(exported: tuple[str, Path]) -> None:
     value, gradients = sdfgad.value_and_grad(CASES[name].fn)(*given)
     for outs in found:
         assert outs[0][0] == value and all(np.array_equal(a, b) for a, b in zip(outs[1:], gradients))
+
+
+READ_ONLY = """
+import ctypes, mmap, sys
+import numpy as np
+library = ctypes.CDLL(sys.argv[1])
+library.updated_create.restype = ctypes.c_void_p
+with open(sys.argv[2], "rb") as file:
+    u = np.frombuffer(mmap.mmap(file.fileno(), 200, access=mmap.ACCESS_READ))
+outs = [np.zeros(1), np.zeros(25), np.zeros(1)]
+handle = ctypes.c_void_p(library.updated_create())
+print(library.updated_value_and_grad(handle, ctypes.c_void_p(u.ctypes.data), ctypes.c_double(0.3),
+                                     *(ctypes.c_void_p(a.ctypes.data) for a in outs)), *outs[0].tolist())
+"""
+
+
+def test_arguments_are_only_read(exported: tuple[str, Path], tmp_path: Path) -> None:
+    """Programs that put back what they overwrite would be seen by other threads: the argument is on pages that cannot
+    be written."""
+    name, folder = exported
+    if name != "updated":
+        return
+    u = np.linspace(0.1, 0.5, 25)
+    u.tofile(tmp_path / "u")
+    told = run(sys.executable, "-c", READ_ONLY, str(folder / "libupdated.so"), str(tmp_path / "u"))
+    value, _ = sdfgad.value_and_grad(CASES[name].fn, **CASES[name].options)(u, 0.3)
+    assert [float(n) for n in told.split()] == [0, value]
 
 
 def test_limits_are_kept(exported: tuple[str, Path]) -> None:

@@ -47,9 +47,9 @@ def export(fn: Callable[..., Any], *args: Any, folder: str | PathLike[str], name
     hand alone. threads: the most that may share the work of a call, by default what the settings say; the limit holds
     for so many.
 
-    Raises what `grad` raises, UnsupportedError also for device="gpu" and for indices that no simple check keeps inside
-    their arrays, UsageError for a name that C cannot take, for a folder that cannot be written and for functions of
-    several results without `output`.
+    Raises what `grad` raises, UnsupportedError also for device="gpu" and for indices that depend on arrays among the
+    arguments and on others from outside, UsageError for a name that C cannot take, for a folder that cannot be written
+    and for functions of several results without `output`.
 
     >>> sdfgad.export(cost, sdfgad.spec((100, 100)), 0.1, folder="cost", portable=True)
     """
@@ -96,6 +96,8 @@ def _undecorated(fn: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _check_device(device: str | None) -> None:
+    if platform.system() != "Linux":
+        raise UnsupportedError(f"an exported library on {platform.system()}", help="export it on Linux")
     target = chosen_target(device)
     if target != "cpu":
         raise UnsupportedError(f"an exported library for {'graphics processors' if target == 'cuda' else target}",

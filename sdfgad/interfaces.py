@@ -1,7 +1,7 @@
 """From a gradient program to the interface of a library: which array is which argument, and what has to be checked."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,11 @@ def interface_of(found: Derivative, bound: Bound, name: str, meta: Meta) -> Inte
     limit, predicted = found.request.limit, found.plan.predicted
     wrt = found.request.wrt
     inputs, gradients = parameter_names(tuple(parsed.traced), wrt)
-    checks = tuple(_checks(found))
+    checks = tuple(_checks(found, dict(zip(parsed.traced.values(), inputs, strict=True))))
     source = parsed.program.source
     return Interface(
         name=name, function=program.name, place=f"{Path(source.file).name}:{source.line}" if source else "Python",
-        inputs=tuple(_input(found, path, n, {c.array for c in checks})
+        inputs=tuple(_input(found, path, n, {n for c in checks for n in c.access.arrays})
                      for path, n in zip(parsed.traced, inputs, strict=True)),
         gradients=tuple(_gradient(found, bound, path, n) for path, n in zip(wrt, gradients, strict=True)),
         value=_value(found), slots=tuple(_slots(program, meta)), constants=_constants(program, meta), checks=checks,
@@ -83,17 +83,17 @@ def _check_kind(path: str, dtype: np.dtype) -> None:
                                help=f"libraries take {', '.join(KINDS)}")
 
 
-def _checks(found: Derivative) -> Iterator[IndexCheck]:
-    """What Python looks at before each call: whether indices that come with the arguments stay inside."""
-    inputs = set(found.parsed.traced.values()) & set(found.program.arguments)
+def _checks(found: Derivative, names: Mapping[str, str]) -> Iterator[IndexCheck]:
+    """What Python looks at before each call: whether indices that come with the arguments stay inside. names: of the
+    inputs in C, by their arrays."""
     for access in found.parsed.accesses:
-        if access.element is None or len(access.arrays) > 1:
+        known = {r.var for r in access.domain}
+        parts = (access.index, *(i for r in access.domain for i in (r.start, r.stop)))
+        if not access.arrays <= names.keys() or any(i.symbols - known for i in parts):
             raise unsupported(access.source, "an index that an exported library cannot check", code="SG105",
-                              help="index with the elements of one integer array, times and plus numbers: put what is "
-                                   "added to them into the array")
-        array, factor, offset = access.element
-        if array in inputs:
-            yield IndexCheck(array, factor, offset, access.extent)
+                              help="let it depend on loops and on integer arrays among the arguments alone")
+        arrays = ((n, found.parsed.program.arrays[n]) for n in sorted(access.arrays))
+        yield IndexCheck(access, tuple((names[n], n, KINDS[a.dtype.name].c, a.shape) for n, a in arrays))
 
 
 def _value(found: Derivative) -> Objective:

@@ -1,13 +1,11 @@
 """Programs in C, C++ and Fortran that call a library: they fill the inputs, and print the value and the gradients.
 
-All fill element k of input n with the same numbers, which `example_value` gives to Python as well.
+All of them fill the inputs with the same numbers: element k of input n with those that `fill` has for k + 7 n.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-
-import numpy as np
 
 from sdfgad.codegen.export.fortran import fortran_example
 from sdfgad.codegen.export.interface import Interface, Parameter
@@ -77,17 +75,6 @@ int main(int argc, char **) {{
     return 0;
 }}
 """
-
-
-def example_value(p: Parameter, number: int) -> np.ndarray:
-    """What the examples fill an input with, the first one of which has the number 0."""
-    k = np.arange(max(1, p.size), dtype=np.int64) + 7 * number
-    found = _fill(k) if p.dtype.kind in "fc" else k % 2 if p.dtype.kind == "b" else 0 * k if p.steers else 1 + k % 3
-    return (found + 1j * _fill(k + 1) if p.dtype.kind == "c" else found)[:p.size].astype(p.dtype).reshape(p.shape)
-
-
-def _fill(k: np.ndarray) -> np.ndarray:
-    return 0.25 + (37 * k % 101) / 128.0
 
 
 def examples(interface: Interface) -> dict[str, str]:

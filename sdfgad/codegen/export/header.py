@@ -137,7 +137,7 @@ def _told(interface: Interface) -> Iterator[str]:
     for p in interface.inputs:
         how = ", a pointer to one number" if not p.shape and not p.by_value else ""
         unread = ", which the gradient does not depend on" if p.array is None else ""
-        range_ = "; its elements are indices, all in bounds" if p.steers else ""
+        range_ = "; decides indices, which are looked at" if p.steers else "; 0 or 1" if p.dtype.kind == "b" else ""
         yield f" * {p.name}: input, {_form(p)}: {_plain(p.path)}{how}{unread}{range_}."
     yield f" * value: output, {interface.value.dtype.name}, one number: what was differentiated."
     for p in interface.gradients:

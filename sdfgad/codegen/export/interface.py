@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.caches import LINE
+from sdfgad.frontend.accesses import IndexedAccess
 from sdfgad.names import GRAD, fresh, is_reserved
 
 ABI_VERSION = 1
@@ -105,12 +106,11 @@ class Objective:
 
 @dataclass(frozen=True)
 class IndexCheck:
-    """`factor * element + offset` of every element of an input is an index into `extent` elements."""
+    """An access to look at before each call. arrays: the integer inputs that decide it: name in C, array of the
+    program, type of an element, shape."""
 
-    array: str
-    factor: int
-    offset: int
-    extent: int
+    access: IndexedAccess
+    arrays: tuple[tuple[str, str, str, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,12 @@ class Interface:
         for slot in self.slots:
             if slot.name not in given and slot.name not in self.constants and slot.name not in self.filled:
                 places[slot.name] = at
-                at += -(-slot.bytes // LINE) * LINE
+                at += _room(slot.bytes)
         return MappingProxyType(places)
 
     @cached_property
     def held_bytes(self) -> int:
-        return max((at + -(-self.slot(n).bytes // LINE) * LINE for n, at in self.held.items()), default=0)
+        return max((at + _room(self.slot(n).bytes) for n, at in self.held.items()), default=0)
 
     @cached_property
     def filled(self) -> Mapping[str, Parameter]:
@@ -179,8 +179,8 @@ class Interface:
 
     @property
     def outside_bytes(self) -> int:
-        """Bytes of the caller's arrays."""
-        return sum(p.bytes for p in (*self.inputs, *self.gradients) if not p.by_value) + self.value.dtype.itemsize
+        """Bytes of the caller's arrays; the value is counted where the program leaves it."""
+        return sum(p.bytes for p in (*self.inputs, *self.gradients) if not p.by_value)
 
     @property
     def workspace_bytes(self) -> int:
@@ -191,6 +191,16 @@ class Interface:
         return next(s for s in self.slots if s.name == name)
 
 
+
+
+def _room(size: int) -> int:
+    """The bytes that an array takes in the memory of a handle. Small ones need no line of the cache of their own."""
+    line = LINE if size >= LINE * LINE else ALIGNMENT
+    return -(-size // line) * line
+
+
+ALIGNMENT = 8
+"""The least that numbers of any type ask for."""
 _FOREIGN = frozenset(
     "handle value code threads linux unix i386 restrict inline implicit complex integer real logical character "
     "function subroutine mod min merge huge cmplx len module program result stdin stdout stderr errno fill argc "

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite, isnan
 
-from sdfgad.codegen.export.interface import ABI_VERSION, KINDS, Addend, IndexCheck, Interface, Parameter
+from sdfgad.codegen.export.bounds import check_calls, check_functions
+from sdfgad.codegen.export.interface import ABI_VERSION, KINDS, Addend, Interface, Parameter
 from sdfgad.codegen.export.signature import error_texts, signature
 
 NO_LIMIT = 2**63 - 1
@@ -13,6 +14,7 @@ _TEXT = """\
 #include "export/handle.h"
 {blas}
 {constants}
+{check_functions}
 static const sg::Sizes sizes = {{{room}, {held}, {constant_bytes}, {outside}, {limit}, {threads}}};
 struct {name}_handle : sg::Handle {{ using Handle::Handle; }};
 __attribute__((constructor)) static void attach() {{ sg_attach(sg_threads()); }}
@@ -84,7 +86,7 @@ def wrapper(interface: Interface, files: dict[str, str], blas: str = "") -> str:
         inputs=", ".join(_given(p) for p in interface.inputs if not p.by_value),
         outputs=", ".join((f"{{value, {interface.value.dtype.itemsize}, {interface.value.dtype.itemsize}}}",
                            *(_given(p) for p in interface.gradients))),
-        checks="".join(_check(interface, c) for c in interface.checks),
+        check_functions=check_functions(interface), checks=check_calls(interface),
         places=", ".join((*(_place(interface, s.name) for s in interface.slots), "nullptr", "nullptr", "nullptr")),
         count=len(interface.slots), results="".join(f"    {line}\n" for line in _results(interface)))
 
@@ -116,12 +118,6 @@ def _place(interface: Interface, name: str) -> str:
         return f"const_cast<void *>(static_cast<const void *>({start}))"
     at = interface.held[name]
     return f"handle->copied({at}, {start}, {interface.slot(name).bytes})" if start else f"handle->held({at})"
-
-
-def _check(interface: Interface, check: IndexCheck) -> str:
-    source = next(p for p in interface.inputs if p.array == check.array)
-    return (f"    if (!sg::inside({source.name}, {source.size}, {check.factor}, {check.offset}, {check.extent})) "
-            "return handle->end(sg::kIndex);\n")
 
 
 def _results(interface: Interface) -> Iterator[str]:

@@ -11,7 +11,6 @@ import numpy as np
 
 import sdfgad
 from sdfgad.arrays import Spec
-from sdfgad.codegen.export.examples import _fill
 from tests.codegen.export.programs import Case
 
 COMPILERS = {"c": ("gcc", "-std=c99"), "cpp": ("g++", "-std=c++11"), "f90": ("gfortran",)}
@@ -39,6 +38,10 @@ def filled(case: Case) -> list[Any]:
     """The arguments that the examples make up. Every array and float of the call has the next number."""
     numbers = iter(range(100))
     return [_filled(a, numbers) for a in case.args]
+
+
+def _fill(k: np.ndarray) -> np.ndarray:
+    return 0.25 + (37 * k % 101) / 128.0
 
 
 def _filled(value: Any, numbers: Any) -> Any:

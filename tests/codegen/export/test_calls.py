@@ -30,6 +30,19 @@ def picked(x, order, limit):
     return np.sum(y * np.linalg.solve(np.array([[1.0, x[0]], [x[1], 1.0]]), y[:2])[0])
 
 
+def indexed(x, rows, cols, at):
+    """Indices of several kinds: of a sparse matrix by rows, moved by a loop, in a table of two dimensions, negative
+    ones."""
+    total = 0.0
+    for i in range(3):
+        for k in range(rows[i], rows[i + 1]):
+            total = total + x[cols[k]] * x[i] ** 2
+    for i in range(2):
+        for j in range(3):
+            total = total + x[at[i, j] + 2 * j - 4]
+    return total
+
+
 class Library:
     """One function of a library with a handle."""
 
@@ -87,6 +100,28 @@ def test_a_call_that_fails_says_why(picking: Library) -> None:
     assert call(picking, X, order)[1][0] == expected[0], "after all these errors"
     texts = {picking.text(code) for code in (OK, SINGULAR, NULL, MISALIGNED, OVERLAP, INDEX, THREADS, BUSY, TAPE_FULL)}
     assert len(texts) == 9 and picking.text(1000) == "no error has this code"
+
+
+def test_indices_are_looked_at_as_python_does(tmp_path: Path) -> None:
+    sdfgad.export(indexed, spec(6), spec(4, "int32"), spec(5, "int64"), spec((2, 3), "int64"), folder=tmp_path)
+    library, handle = Library(tmp_path, "indexed"), None
+    handle = library.handle()
+    good = ([0, 2, 2, 4], [5, 0, -6, 1, 99], [[-2, 0, 1], [9, 2, 5]])
+    tries = [(0, 1, 5), (1, 0, 6), (1, 2, -7), (1, 3, 6), (2, (0, 0), -3), (2, (1, 2), 6), (2, (1, 2), -7), (1, 1, -6),
+             (0, 3, 5), (0, 3, 6), (0, 0, -1), (1, 4, 0)]
+    for which, place, number in [(1, 0, 5), *tries]:
+        arrays = [np.array(a, dtype) for a, dtype in zip(good, (np.int32, np.int64, np.int64))]
+        arrays[2][1, 0] = 3
+        arrays[which][place] = number
+        value, grad = np.zeros(1), np.zeros(6)
+        status = library.verb("value_and_grad")(handle, *map(pointer, (X, *arrays, value, grad)))
+        try:
+            expected = sdfgad.value_and_grad(indexed)(X, *arrays)
+        except sdfgad.OutOfBoundsError:
+            assert status == INDEX, (which, place, number)
+        else:
+            assert status == OK and value[0] == expected[0] and np.array_equal(grad, expected[1]), place
+    library.verb("destroy")(handle)
 
 
 def test_a_null_handle_is_no_crash(picking: Library) -> None:

@@ -65,7 +65,8 @@ public:
 
     // places: one for each array of the program, and three more.
     int run(void **places, int count) {
-        if (wanted_ > room_bytes_) make_room(wanted_) || make_room(sizes_.room);
+        const int64_t wanted = std::min(wanted_ - sizes_.room, sizes_.limit) + sizes_.room;
+        if (wanted > room_bytes_) make_room(wanted) || make_room(sizes_.room);
         if (room_ == nullptr) return kNoMemory;
         places[count] = room_;
         places[count + 1] = reinterpret_cast<void *>(intptr_t(room_bytes_));
@@ -135,6 +136,27 @@ template <class T> inline bool inside(const T *index, int64_t count, int64_t fac
         if (place < -extent || place >= extent) return false;
     }
     return true;
+}
+
+// What indices are made of: Python's meaning of each.
+inline int64_t floor_divide(int64_t a, int64_t b) { return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+inline int64_t modulo(int64_t a, int64_t b) { return b == 0 ? 0 : a - floor_divide(a, b) * b; }
+inline int64_t smaller(int64_t a, int64_t b) { return std::min(a, b); }
+inline int64_t larger(int64_t a, int64_t b) { return std::max(a, b); }
+inline int64_t trips(int64_t from, int64_t to, int64_t step) {
+    const int64_t gap = step > 0 ? to - from : from - to, size = step > 0 ? step : -step;
+    return gap <= 0 ? 0 : (gap + size - 1) / size;
+}
+inline int64_t every(int64_t) { return 1; }
+inline int64_t ends(int64_t count) { return std::max<int64_t>(1, count - 1); }
+template <class T, size_t N>
+inline int64_t element(const T *array, const int64_t (&shape)[N], const int64_t (&index)[N], bool &fine) {
+    int64_t at = 0;
+    for (size_t d = 0; d < N; d++) {
+        if (index[d] < -shape[d] || index[d] >= shape[d]) return fine = false;
+        at = at * shape[d] + index[d] + (index[d] < 0 ? shape[d] : 0);
+    }
+    return int64_t(array[at]);
 }
 
 }  // namespace sg

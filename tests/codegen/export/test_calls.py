@@ -103,12 +103,12 @@ def test_a_call_that_fails_says_why(picking: Library) -> None:
 
 
 def test_indices_are_looked_at_as_python_does(tmp_path: Path) -> None:
-    sdfgad.export(indexed, spec(6), spec(4, "int32"), spec(5, "int64"), spec((2, 3), "int64"), folder=tmp_path)
+    sdfgad.export(indexed, spec(6), spec(4, "int32"), spec(6, "int64"), spec((2, 3), "int64"), folder=tmp_path)
     library, handle = Library(tmp_path, "indexed"), None
     handle = library.handle()
-    good = ([0, 2, 2, 4], [5, 0, -6, 1, 99], [[-2, 0, 1], [9, 2, 5]])
-    tries = [(0, 1, 5), (1, 0, 6), (1, 2, -7), (1, 3, 6), (2, (0, 0), -3), (2, (1, 2), 6), (2, (1, 2), -7), (1, 1, -6),
-             (0, 3, 5), (0, 3, 6), (0, 0, -1), (1, 4, 0)]
+    good = ([0, 3, 3, 5], [5, 0, -6, 1, 2, 99], [[-2, 0, 1], [9, 2, 5]])
+    tries = [(0, 1, 5), (1, 0, 6), (1, 2, -7), (1, 3, 6), (2, (0, 0), -3), (2, (1, 2), 6), (2, (1, 2), -7), (1, 1, 6),
+             (1, 5, 7), (0, 3, 6), (0, 3, 7), (0, 0, -1), (1, 4, 0)]
     for which, place, number in [(1, 0, 5), *tries]:
         arrays = [np.array(a, dtype) for a, dtype in zip(good, (np.int32, np.int64, np.int64))]
         arrays[2][1, 0] = 3

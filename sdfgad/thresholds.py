@@ -190,6 +190,8 @@ class Thresholds:
     """Characters of a block that is itself cut up; shorter ones stay whole, and neighbours go together up to this."""
     short_block: int = 1 << 9
     """Characters that are not worth a call (`outline`)."""
+    repeated_block: int = 1 << 8
+    """Characters that are not worth a call if they come again, with other names (`outline`)."""
     large_program: int = 400
     """Statements of a program of which no second one is finished unless it is promising (`Choice.cached`)."""
     boxes: int = 64

@@ -40,7 +40,8 @@ class AssumptionFailed(Exception):
 class Builder:
     """The program under construction."""
 
-    fragile: frozenset[str] = frozenset()  # integer containers and literals found to be written
+    fragile: frozenset[str] = frozenset()  # containers and literals found to be written, of what was assumed not to be
+    numbers: set[str] = field(default_factory=set)  # arguments without dimensions that are taken for numbers
     arrays: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
@@ -106,6 +107,11 @@ class Builder:
             raise unsupported(self.source, f"an array of a size only known at run time: {n}",
                               "give it a size that does not depend on the data", "SG103")
         return max(high, 0)
+
+    def ask_for_array(self, value: ArrayValue) -> None:
+        """Where a number and an array differ: an argument without dimensions is the array that it is from the start."""
+        if isinstance(value, ViewValue) and value.view.array in self.numbers:
+            raise AssumptionFailed(value.view.array)
 
     def check_dtype(self, dtype: np.dtype) -> None:
         if dtype.char not in _SUPPORTED:

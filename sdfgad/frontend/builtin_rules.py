@@ -133,6 +133,7 @@ def isinstance_(ctx: Context, value: Value, classes: Value) -> bool:
     if isinstance(value, IntValue):
         sample = 0 if value.dtype is None else value.dtype.type(0)
     elif isinstance(value, ArrayValue):
+        ctx.builder.ask_for_array(value)
         number = value.dtype.type(0)
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
     elif isinstance(value, (ListValue, Grown)):

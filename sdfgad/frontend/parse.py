@@ -5,7 +5,7 @@ import inspect
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from sdfgad import names
 from sdfgad.arrays import Spec, native
-from sdfgad.errors import UsageError, unsupported
+from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
@@ -45,6 +45,7 @@ from sdfgad.frontend.values import (
     Reading,
     Record,
     Value,
+    ViewValue,
 )
 from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
@@ -121,12 +122,17 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     code = code_of(fn, text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
     called = _Called(fn, held, code, bound, text)
-    fragile: frozenset[str] = frozenset()
+    builder, refused = Builder(), None
     for _ in range(RESTARTS):
         try:
-            return _translate(called, fragile)
+            return _translate(called, builder)
         except AssumptionFailed as again:
-            fragile = fragile | {again.container}
+            builder = Builder(fragile=builder.fragile | {again.container})
+        except UnsupportedError as error:
+            # What a number does not take, an array may: what was refused first says more than what is now.
+            if refused or not builder.numbers:
+                raise (refused or error) from None
+            refused, builder = error, Builder(fragile=builder.fragile | builder.numbers)
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
@@ -154,9 +160,8 @@ class _Called:
         return (self.fn.__self__,) if isinstance(self.fn, MethodType) else ()
 
 
-def _translate(called: _Called, fragile: frozenset[str]) -> Parsed:
+def _translate(called: _Called, builder: Builder) -> Parsed:
     code, bound = called.code, called.bound
-    builder = Builder(fragile=fragile)
     builder.source = code.at(code.node)
     ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS), text=called.text)
     ctx.here = builder.source
@@ -262,7 +267,10 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
         return value
     if isinstance(value, (np.ndarray, Spec)):
         check_plain(ctx, value)
-        made = _container(ctx, path, tuple(int(n) for n in value.shape), native(value.dtype), taken.traced)
+        dtype = native(value.dtype)
+        made = _container(ctx, path, tuple(int(n) for n in value.shape), dtype, taken.traced)
+        if not value.shape and dtype.kind in "fc":
+            made = _as_a_number(ctx, made)
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
             ctx.builder.any_order.add(taken.traced[path])
         return made
@@ -270,6 +278,15 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
         return value  # an object: what is asked of it is looked up
     raise ctx.refuse(f"the argument {path!r} of type {type(value).__name__}", "pass arrays, numbers, booleans, strings "
                      "or None, or tuples, lists, dicts, namedtuples and dataclasses of them", "SG108")
+
+
+def _as_a_number(ctx: Context, value: ViewValue) -> ViewValue:
+    """An array without dimensions is as good as a number, which loops and branches can replace, unless somebody looks
+    for the difference or writes into it."""
+    if value.view.array in ctx.builder.fragile:
+        return value
+    ctx.builder.numbers.add(value.view.array)
+    return replace(value, scalar=True)
 
 
 def _inside(ctx: Context, path: str, value: Any, inside: Mapping[Any, Any], taken: _Taken) -> Value:
@@ -291,7 +308,7 @@ def _as_number(value: Any) -> np.dtype | None:
 
 
 def _container(ctx: Context, path: str, shape: tuple[int, ...], dtype: np.dtype, traced: dict[str, str],
-               weak: bool = False, scalar: bool = False) -> Value:
+               weak: bool = False, scalar: bool = False) -> ViewValue:
     label = path if path.isidentifier() else re.sub(r"\W+", "_", path).rstrip("_")
     array = ctx.builder.declare(tuple(ix(n) for n in shape), dtype, label, "argument")
     ctx.builder.arguments.append(array.name)

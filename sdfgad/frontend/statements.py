@@ -264,6 +264,8 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
             raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
+    if isinstance(old, ViewValue):
+        ctx.builder.ask_for_array(old)
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return

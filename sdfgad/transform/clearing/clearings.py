@@ -282,8 +282,13 @@ def _interval(factors: Mapping[str, int], offset: int, ranges: dict[str, Range])
 
 def common(one: Box, other: Box) -> Box | None:
     """The elements that both boxes hold; None if there are none."""
-    both = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(one, other, strict=True))
-    return both if all(low < high for low, high in both) else None
+    both = []
+    for (low, high), (first, last) in zip(one, other, strict=True):
+        start, stop = (low if low > first else first), (high if high < last else last)
+        if start >= stop:
+            return None
+        both.append((start, stop))
+    return tuple(both)
 
 
 def take_out(box: Box, gone: Box) -> list[Box]:

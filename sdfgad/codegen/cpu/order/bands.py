@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from sdfgad.analysis.loops.rows import touches
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests.tiles import plan_tile
 from sdfgad.codegen.cpu.order.loop_heads import guarded, guarded_range, head_of
 from sdfgad.codegen.cpu.order.parallel import MOST_BLOCKS
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Extent, Group, Item, Kernel
 from sdfgad.codegen.cpu.order.row_blocks import block_rows
-from sdfgad.codegen.cpu.order.row_order import MOST_GLUED, Rowed, in_rows, origins_of, tied
+from sdfgad.codegen.cpu.order.row_order import MOST_GLUED, Origins, Rowed, in_rows, origins_of, tied
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Block, Loop, Map, Range
 from sdfgad.ir.walk import all_writes, conflicts, writes
@@ -38,7 +40,8 @@ def join_bands(items: tuple[Item, ...], frame: Frame, fresh: Callable[[str], str
 def _in_bands(pieces: Iterable[_BandPiece | Item], frame: Frame, fresh: Callable[[str], str]) -> tuple[Item, ...]:
     """Pieces as bands as far as they can be taken together."""
     done: list[Item] = []
-    run, queue = _BandRun(frame, fresh), deque(pieces)
+    rows = _Rows(frame, fresh)
+    run, queue = _BandRun(rows), deque(pieces)
     while queue or run.later:
         piece = queue.popleft() if queue else None
         if isinstance(piece, _BandPiece) and (run.takes(piece) or run.puts_off(piece)):
@@ -46,13 +49,13 @@ def _in_bands(pieces: Iterable[_BandPiece | Item], frame: Frame, fresh: Callable
         if run.later:
             queue.extendleft(reversed([*run.later, *([piece] if piece is not None else [])]))
             done.extend(run.items())
-            run = _BandRun(frame, fresh)
+            run = _BandRun(rows)
         elif isinstance(piece, _BandPiece):
             done_with, run = run.cut(piece)
             done.extend(done_with)
         elif piece is not None:
             done.extend((*run.items(), piece))
-            run = _BandRun(frame, fresh)
+            run = _BandRun(rows)
     done.extend(run.items())
     return tuple(_together(done))
 
@@ -60,7 +63,7 @@ def _in_bands(pieces: Iterable[_BandPiece | Item], frame: Frame, fresh: Callable
 def one_band(body: Block, frame: Frame, fresh: Callable[[str], str], least: float) -> Kernel | None:
     """All maps of a block as one kernel over bands of rows; None where that cannot be, or is less work than `least`."""
     pieces = [p for p in _pieces((Group(body),), frame, fresh) if isinstance(p, _BandPiece) and p.stmt.domain]
-    run = _BandRun(frame, fresh)
+    run = _BandRun(_Rows(frame, fresh))
     if len(pieces) < len(body) or not all(run.takes(p) for p in pieces) or sum(m.work for m, _ in run.taken) < least:
         return None
     blocks = run.blocks()
@@ -137,12 +140,32 @@ def _together(items: Iterable[Item]) -> Iterator[Item]:
 
 
 @dataclass
+class _Rows:
+    """Maps of a sequence row by row. Runs begin again and again with what others did not take: each map is looked at
+    once per arrangement of the rows of what it touches. All have one name for their rows: none is inside another."""
+
+    frame: Frame
+    fresh: Callable[[str], str]
+    known: dict[tuple[object, ...], Rowed | None] = field(default_factory=dict)
+
+    @cached_property
+    def row(self) -> str:
+        return self.fresh("row")
+
+    def of(self, stmt: Map, origins: Origins, alone: bool) -> Rowed | None:
+        arrays = dict.fromkeys(t.array for t in touches(stmt))
+        key = (stmt, alone, *(origins.get(name) for name in arrays))
+        if key not in self.known:
+            self.known[key] = in_rows(stmt, self.frame, origins, self.row, alone)
+        return self.known[key]
+
+
+@dataclass
 class _BandRun:
     """Maps that can be taken in bands so far; `ahead` are scalars that can as well be computed before all of them,
     `later` are small maps that have to wait for them."""
 
-    frame: Frame
-    fresh: Callable[[str], str]
+    rows: _Rows
     ahead: list[_BandPiece] = field(default_factory=list)
     later: list[_BandPiece] = field(default_factory=list)
     taken: list[tuple[Rowed, _BandPiece]] = field(default_factory=list)
@@ -150,9 +173,6 @@ class _BandRun:
     origins: dict[str, tuple[int, int]] = field(default_factory=dict)
     joints: frozenset[int] = frozenset()
     """Rows that stay with the one before them."""
-    row: str = ""
-    asked: tuple[_BandPiece, dict[str, tuple[int, int]], Rowed | None] | None = None
-    """The rows of the piece that was asked for last."""
 
     def takes(self, piece: _BandPiece) -> bool:
         """Add a piece if it can go with what is here, and need not come after what waits."""
@@ -183,8 +203,8 @@ class _BandRun:
 
     def _begun(self, before: Iterable[_BandPiece], piece: _BandPiece) -> _BandRun:
         """A run of all of these; an empty one if they cannot be one."""
-        run = _BandRun(self.frame, self.fresh)
-        return run if all(run.takes(p) for p in (*before, piece)) else _BandRun(self.frame, self.fresh)
+        run = _BandRun(self.rows)
+        return run if all(run.takes(p) for p in (*before, piece)) else _BandRun(self.rows)
 
     def _waits_for(self, piece: _BandPiece) -> int:
         """How many of the pieces have to be over before this one may start; all of them if one is a kernel."""
@@ -194,11 +214,7 @@ class _BandRun:
         return len(self.order) if any(isinstance(p.item, Kernel) for p in self.order[:ahead]) else ahead
 
     def _placed(self, piece: _BandPiece) -> Rowed | None:
-        self.row = self.row or self.fresh("row")
-        if self.asked is None or self.asked[0] is not piece or self.asked[1] is not self.origins:
-            made = in_rows(piece.stmt, self.frame, self.origins, self.row, isinstance(piece.item, Kernel))
-            self.asked = piece, self.origins, made
-        return self.asked[2]
+        return self.rows.of(piece.stmt, self.origins, isinstance(piece.item, Kernel))
 
     def _ahead(self, piece: _BandPiece) -> bool:
         if not self.taken or any(conflicts(p.stmt, piece.stmt) for _, p in self.taken):
@@ -244,7 +260,7 @@ class _BandRun:
 
     def kernel(self, blocks: _Blocks) -> Kernel:
         """The maps over the bands, one map after the other in each."""
-        block = Range(self.fresh("block"), ix(0), ix(blocks.count))
+        block = Range(self.rows.fresh("block"), ix(0), ix(blocks.count))
         body = tuple(_clipped(m, p.runs, *blocks.limits(ix(block.var))) for m, p in self.taken)
         return Kernel((Extent(block, blocks.count),), body, False, tuple(p.origin for _, p in self.taken))
 

@@ -2,6 +2,7 @@
 
 Works on the text of a function, one statement or brace per line. Blocks move into functions of their own, unchanged; a
 name that is declared around a block becomes a parameter, or is declared once more where that is the same at any place.
+Blocks that come again with other names are one function.
 """
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from sdfgad.codegen.cpu.text.repeats import PLACE, Repeats, placed
 from sdfgad.thresholds import thresholds
 
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -21,6 +23,7 @@ _STATE = re.compile(r"\((\w+) ?\* ?__state")
 _ANYWHERE = re.compile(r"= &?__state->sg_arena\.at<[\w:]+>\(\d+\)(?:\[0\])?;$")
 _TOGETHER = re.compile(r"\bcollapse\((\d+)\)")
 _LEAVES = re.compile(r"\b(?:return|goto|break|continue)\b|#pragma omp (?:parallel|critical|single|master|sections)")
+_THREADS = re.compile(r"#pragma omp (?!parallel for|for|simd)|\breduction\(")
 _NOT_NAMES = frozenset(("return", "else", "delete", "goto", "using", "typedef"))
 
 
@@ -66,7 +69,9 @@ def outline(code: str, opening: str) -> str:
     except _Unclear:
         return code
     scope = dict.fromkeys(_PARAMETER.findall(lines[0]), "")
-    cutter = _Cutter(opening.split("(")[0].split()[-1], state[1])
+    names = scope.keys() | {name for line in lines[2:end] for name in _declared_by(line)}
+    repeats = Repeats(("\n".join(text) for text in _blocks(items)), names)
+    cutter = _Cutter(opening.split("(")[0].split()[-1], state[1], repeats)
     body = list(cutter.cut(items, scope))
     rest = lines[end:]
     return "\n".join([code[:start].rstrip("\n"), *cutter.functions, *lines[:2], *body, *rest, ""])
@@ -133,14 +138,28 @@ def _flat(items: Iterable[_Item]) -> Iterator[str]:
             yield item.end
 
 
+def _blocks(items: Iterable[_Item]) -> Iterator[list[str]]:
+    """The lines of all nests that are not too long, and are in no such nest."""
+    for item in items:
+        if isinstance(item, _Nest):
+            text = list(_flat((item,)))
+            yield from [text] if _size(text) <= thresholds().long_block else _blocks(item.inside)
+
+
+def _size(text: list[str]) -> int:
+    return sum(map(len, text))
+
+
 class _Cutter:
     """functions: what has been moved out. stem: what their names begin with. state: the type of what `__state` points
-    at, which has templates."""
+    at, which has templates. repeats: what is there more than once."""
 
-    def __init__(self, stem: str, state: str) -> None:
+    def __init__(self, stem: str, state: str, repeats: Repeats) -> None:
         self.stem = stem
         self.state = state
+        self.repeats = repeats
         self.functions: list[str] = []
+        self._shared: dict[tuple[str, ...], str] = {}
 
     def cut(self, items: Iterable[_Item], scope: Mapping[str, str]) -> Iterator[str]:
         """The lines of a block, with what is long in it moved out. scope: the names around, with the lines that declare
@@ -149,12 +168,15 @@ class _Cutter:
         group: list[str] = []
         for item in items:
             text = [item] if isinstance(item, str) else list(_flat((item,)))
-            size = sum(map(len, text))
+            size = _size(text)
             movable = isinstance(item, _Nest) and size <= thresholds().long_block and _stays_inside(item, text)
-            if group and (not movable or sum(map(len, group)) + size > thresholds().long_block):
+            again = isinstance(item, _Nest) and self._comes_again(item, text)
+            if group and (not movable or again or _size(group) + size > thresholds().long_block):
                 yield from self._moved(group, scope)
                 group = []
-            if movable:
+            if again:
+                yield self._called(text, scope)
+            elif movable:
                 group += text
             elif isinstance(item, str):
                 _declare(item, scope)
@@ -174,23 +196,47 @@ class _Cutter:
         yield from self.cut(item.inside, inner) if together == 1 else ()
         yield item.end
 
+    def _comes_again(self, item: _Nest, text: list[str]) -> bool:
+        return (thresholds().repeated_block <= _size(text) <= thresholds().long_block
+                and not any(_THREADS.search(line) for line in text) and _stays_inside(item, text, threads=True)
+                and self.repeats.often("\n".join(text)))
+
     def _moved(self, text: list[str], scope: Mapping[str, str]) -> Iterator[str]:
         """A call of a new function that does what the text does; the text itself where that is short."""
-        whole = "\n".join(text)
-        if len(whole) < thresholds().short_block:
+        if len("\n".join(text)) < thresholds().short_block:
             yield from text
             return
+        passed, body = self._apart(text, scope)
+        yield f"{self._function(list(passed), [*passed.values()], body)}({', '.join(passed)});"
+
+    def _called(self, text: list[str], scope: Mapping[str, str]) -> str:
+        """A call of the function that does what the text does with the same names for others."""
+        passed, whole = self._apart(text, scope)
+        body, places = placed(whole)
+        key = (*passed.values(), self.repeats.form(body))
+        if key not in self._shared:
+            extra = [f"{PLACE}_{k}" for k in range(len(places))]
+            self._shared[key] = self._function([*passed, *extra], [*passed.values(), *len(extra) * ["int64_t "]], body)
+        return f"{self._shared[key]}({', '.join([*passed, *places])});"
+
+    def _apart(self, text: list[str], scope: Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """What a function that does what the text does is given, with types, and its body."""
+        whole = "\n".join(text)
         used = dict.fromkeys(n for n in _NAME.findall(whole) if n in scope)
         again = [n for n in used if _ANYWHERE.search(scope[n])]
         passed = [n for n in used if n not in again]
         if again and "__state" not in passed:
             passed.insert(0, "__state")
-        name = f"{self.stem}_piece_{len(self.functions) + 1}"
-        parameters = ", ".join(f"{self._kind(n, scope[n], whole)}{n}" for n in passed)
         # A block of its own: a name may be declared anew in it.
-        self.functions.append("\n".join([f"SG_PIECE static void {name}({parameters})", "{",
-                                         *(scope[n] for n in again), "{", whole, "}", "}"]))
-        yield f"{name}({', '.join(passed)});"
+        return ({n: self._kind(n, scope[n], whole) for n in passed},
+                "\n".join([*(scope[n] for n in again), "{", whole, "}"]))
+
+    def _function(self, names: list[str], types: list[str], body: str) -> str:
+        """The name of a new function."""
+        name = f"{self.stem}_piece_{len(self.functions) + 1}"
+        parameters = ", ".join(type + parameter for type, parameter in zip(types, names, strict=True))
+        self.functions.append("\n".join([f"SG_PIECE static void {name}({parameters})", "{", body, "}"]))
+        return name
 
     def _kind(self, name: str, declaration: str, text: str) -> str:
         """The type of a parameter. Whose templates are called has to be known."""
@@ -201,11 +247,11 @@ class _Cutter:
         return "auto " if _is_value(declaration) and not _changes(name, text) else "auto &"
 
 
-def _stays_inside(item: _Nest, text: list[str]) -> bool:
-    """Whether control enters a nest at its beginning and leaves it at its end, and it starts no threads."""
-    if any(line.lstrip().startswith("#pragma omp") and "simd" not in line for line in item.head[:-1]):
+def _stays_inside(item: _Nest, text: list[str], threads: bool = False) -> bool:
+    """Whether control enters a nest at its beginning and leaves it at its end. threads: also where it starts some."""
+    if not threads and any(line.lstrip().startswith("#pragma omp") and "simd" not in line for line in item.head[:-1]):
         return False
-    found = {m for line in text for m in _LEAVES.findall(line)}
+    found = {m for line in text for m in _LEAVES.findall(line)} - ({"#pragma omp parallel"} if threads else set())
     return not found or (item.loops and found <= {"break", "continue"})
 
 
@@ -213,6 +259,12 @@ def _declare(line: str, scope: dict[str, str]) -> None:
     match = _DECLARED.match(line)
     if match and line.split()[0] not in _NOT_NAMES:
         scope[match[1]] = line.strip()
+
+
+def _declared_by(line: str) -> list[str]:
+    """The names that a line declares."""
+    match = _DECLARED.match(line)
+    return [*([match[1]] if match and line.split()[0] not in _NOT_NAMES else []), *_COUNTER.findall(line)]
 
 
 def _is_value(declaration: str) -> bool:

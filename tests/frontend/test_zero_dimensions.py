@@ -1,0 +1,109 @@
+"""Arguments that are arrays without dimensions: numbers, unless a program asks for the array."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.errors import UnsupportedError
+from tests.frontend.checking import check
+from tests.frontend.programs import V6, Case, collector
+
+STEP = np.array(0.1)
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+@case(V6, STEP, 70)
+def replaced_in_a_loop(x, dt, n):
+    s = 0.0
+    for t in range(n):
+        s = s + np.sum(x) * dt
+        dt = dt * 1.1
+    return s, dt
+
+
+def next_step(x, dt):
+    ratio = np.sum(x) * dt
+    if ratio > 1.2:
+        dt = 1.2 * dt
+    elif ratio < 1.0:
+        dt = ratio
+    return dt
+
+
+@case(V6, STEP, 3)
+def replaced_in_a_branch(x, dt, n):
+    s = 0.0
+    for t in range(n):
+        dt = next_step(x, dt)
+        s = s + dt
+    return s * (dt if s > 2 else 0.5 * dt)
+
+
+@case(V6, {"dt": STEP, "scale": np.array(2.0, np.float32)})
+def in_a_dict(x, p):
+    dt, scale = p["dt"], p["scale"]
+    if np.sum(x) > 0:
+        dt = dt * scale
+    return x * dt, x.astype(np.float32) * scale
+
+
+@case(V6, STEP.copy())
+def updated_in_place(x, dt):
+    dt += 1.0
+    dt[...] = dt * 2.0
+    dt[()] -= 0.5
+    np.multiply(dt, 2.0, out=dt)
+    return np.sum(x) * dt
+
+
+@case(V6, STEP.copy())
+def updated_by_a_helper(x, dt):
+    def grow(step):
+        step *= 2.0
+    grow(dt)
+    return x * dt
+
+
+@case(V6, STEP)
+def asked_what_it_is(x, dt):
+    scale = 2.0 if isinstance(dt, np.ndarray) else 3.0
+    return x * dt * scale, isinstance(dt, float), np.ndim(dt), dt.shape
+
+
+@case(V6, STEP, np.array(0.5))
+def one_of_two_written(x, a, b):
+    a += 1.0
+    for k in range(80):
+        b = b * 1.01
+    return x * a * b
+
+
+@pytest.mark.parametrize(("fn", "arguments"), CASES, ids=[fn.__name__ for fn, _ in CASES])
+def test_like_numpy(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(fn, *arguments)
+
+
+def test_the_derivative_is_that_of_the_number() -> None:
+    x = np.linspace(0.1, 0.4, 5)
+    array, number = (sdfgad.grad(replaced_in_a_branch, wrt=("x", "dt"))(x, dt, 3) for dt in (STEP, 0.1))
+    np.testing.assert_array_equal(array.x, number.x)
+    np.testing.assert_array_equal(array.dt, number.dt)
+
+
+def written_and_replaced(x, dt):
+    dt[...] = 2.0
+    if np.sum(x) > 0:
+        dt = 2.0 * dt
+    return np.sum(x) * dt
+
+
+def test_what_is_written_stays_an_array() -> None:
+    """Whether the name then is an array, which an update changes in place, depends on the data."""
+    with pytest.raises(UnsupportedError) as caught:
+        check(written_and_replaced, V6, STEP.copy())
+    assert caught.value.line == written_and_replaced.__code__.co_firstlineno + 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sdfgad.calls.arguments import bind
-from sdfgad.pipeline import Request, derive
+from sdfgad.calls.arguments import Bound, bind
+from sdfgad.pipeline import Derivative, Request, derive
 
 
 def steps(u, n):
@@ -42,18 +43,24 @@ def _status(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def main(name: str) -> None:
-    fn = globals()[name]
+def compiled(name: str) -> tuple[Derivative, Bound, tuple[Any, ...]]:
+    """The gradient of a program, its bound arguments, and these."""
     args = ARGUMENTS[name]()
-    bound = bind(fn, args, {})
-    made = derive(fn, bound, Request(tuple(bound.leaves), reduce="sum"))
+    bound = bind(globals()[name], args, {})
+    made = derive(globals()[name], bound, Request(tuple(bound.leaves), reduce="sum"))
     made.compiled()
+    return made, bound, args
+
+
+def main(name: str) -> None:
+    made, bound, args = compiled(name)
     given = sum(a.nbytes for a in args if isinstance(a, np.ndarray))
     before = _status("VmRSS") - given
     # 5 resets the high-water mark, see proc(5).
     Path("/proc/self/clear_refs").write_text("5")
     used = made.measured(bound)
-    print(json.dumps({"measured": used.peak_bytes, "resident": _status("VmHWM") - before}))
+    print(json.dumps({"measured": used.peak_bytes, "resident": _status("VmHWM") - before,
+                      "generated": "dace" in sys.modules}))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import sdfgad
 from sdfgad.codegen.build import LIBRARY, RUNTIME, precompiled_header, write_meta
+from sdfgad.codegen.cache import key_of, publish
 from sdfgad.codegen.target import Code, Target
 from sdfgad.codegen.targets import TARGETS
 from sdfgad.codegen.toolchain import find_compiler, run
@@ -20,7 +21,7 @@ from sdfgad.ir.program import Program
 HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
 FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
-DIGEST = hashlib.sha256((HEADERS / "cuda_runtime.h").read_bytes()).hexdigest()[:12]
+DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
 SEED = "CUDA_ON_CPU_SEED"
 _KERNEL = re.compile(r"^__global__ void +__launch_bounds__\(\d+\) (\w+)\(", re.MULTILINE)
 _POINTER = re.compile(r"^( *)(\w+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
@@ -44,14 +45,25 @@ def announced(text: str) -> str:
     return "\n".join([text, *lines, ""])
 
 
+def runtime() -> Path:
+    """The library that all programs share."""
+    compiler = find_compiler()
+
+    def build(folder: Path) -> None:
+        run((compiler.path, *FLAGS, "-O2", "-shared", str(HEADERS / "cuda_runtime.cpp"), "-o", str(folder / LIBRARY)),
+            code="SG505")
+
+    return publish(key_of("cuda on cpu", compiler.path, compiler.version, FLAGS, DIGEST), build) / LIBRARY
+
+
 def compile_here(folder: Path, code: Code) -> None:
     """A library for this processor."""
     source = folder / "program_on_cpu.cpp"
     source.write_text(announced(watched(code.text)))
     write_meta(folder, code.meta)
     header = precompiled_header(FLAGS, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
-    run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), "-o",
-         str(folder / LIBRARY)), code="SG505")
+    run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), str(runtime()),
+         "-o", str(folder / LIBRARY)), code="SG505")
 
 
 def on_cpu(change: Callable[[str], str] | None = None) -> Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.codegen.cuda.device_programs import CASES
 from tests.support.on_cpu import counts, on_cpu, running_here
 
 
+@cache
 def derived(name: str) -> Derivative:
     """The gradient of a case for a graphics processor."""
     case = CASES[name]
@@ -34,6 +36,13 @@ def derived(name: str) -> Derivative:
         bound = bind(case.function, case.own(), {})
         wrt = tuple(n for n, v in bound.leaves.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f")
         return derive(case.function, bound, Request(wrt, None, None, False))
+
+
+@cache
+def device_text(name: str) -> str:
+    """Its code, which takes DaCe seconds to write."""
+    made = derived(name)
+    return TARGETS["cuda"].generate(made.program, made.keep, ()).text
 
 
 @pytest.fixture
@@ -154,9 +163,8 @@ def test_the_host_waits_for_decisions_alone() -> None:
 
 @pytest.mark.parametrize("name", ["stencil", "decisions", "attention", "rows"])
 def test_a_call_takes_what_the_plan_says(name: str) -> None:
-    made = derived(name)
-    text = TARGETS["cuda"].generate(made.program, made.keep, ()).text
-    assert re.findall(r"sg::Room room\((\d+)\);", text) == [str(made.plan.predicted.peak_bytes)]
+    room = re.findall(r"sg::Room room\((\d+)\);", device_text(name))
+    assert room == [str(derived(name).plan.predicted.peak_bytes)]
 
 
 def test_a_pullback_stays_on_its_device() -> None:
@@ -192,9 +200,8 @@ def test_nvcc_compiles_it_without_spills(capability: int, tmp_path: Path) -> Non
         compiler = devices.find_nvcc()
     except UsageError:
         pytest.skip("nvcc is not here")
-    made = derived("attention")
     source = tmp_path / "program.cu"
-    source.write_text(TARGETS["cuda"].generate(made.program, made.keep, ()).text)
+    source.write_text(device_text("attention"))
     done = subprocess.run([compiler, *FLAGS, "-Xptxas", "-v", f"-arch=sm_{capability}", "-c", str(source), "-o",
                            str(tmp_path / "program.o")], capture_output=True, text=True, check=True)
     said = done.stdout + done.stderr

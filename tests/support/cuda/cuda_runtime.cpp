@@ -1,0 +1,292 @@
+// What cuda_runtime.h declares, for tests; see there. It is compiled once and shared by all programs.
+#include "cuda_runtime.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace cuda_on_cpu {
+
+struct Stream {
+    std::deque<Task> tasks;
+};
+struct Block {
+    char *pages;
+    size_t mapped, bytes;
+};
+struct Launched {
+    Start start;
+    bool barriers;
+};
+
+// All of the device. One for the process: libraries that are loaded share it.
+struct Device {
+    Stream standard;
+    std::map<char *, Block> memory;
+    std::map<const void *, Launched> kernels;
+    std::mt19937 random;
+    const char *fault = nullptr;
+    int64_t launches = 0, waits = 0;
+};
+Device &device() {
+    static Device one;
+    return one;
+}
+
+uint3 thread_index, block_index;
+sigjmp_buf out_of_kernel;
+volatile bool in_kernel = false;
+
+void announce(const void *kernel, Start start, bool barriers) { device().kernels[kernel] = {start, barriers}; }
+
+cudaError_t report(const char *what) {
+    if (!device().fault) device().fault = what;
+    if (in_kernel) siglongjmp(out_of_kernel, 1);
+    return cudaErrorIllegalAddress;
+}
+void stepped_outside(int) { report("access outside of the device's memory"); }
+
+const Block *block_of(const void *address, size_t bytes) {
+    auto &memory = device().memory;
+    auto after = memory.upper_bound(static_cast<char *>(const_cast<void *>(address)));
+    if (after == memory.begin()) return nullptr;
+    const auto &[start, block] = *--after;
+    return static_cast<const char *>(address) + bytes <= start + block.bytes ? &block : nullptr;
+}
+
+// Who has touched an element in the kernel that runs, and what was there before.
+struct Touched {
+    int64_t thread;
+    bool several;
+    size_t bytes;
+    char before[8];
+};
+std::unordered_map<const char *, Touched> touched;
+void note(const void *place, size_t bytes) {
+    const int64_t thread = int64_t(block_index.x) * 1024 + thread_index.x;
+    const char *at = static_cast<const char *>(place);
+    if (!block_of(at, bytes)) report("access outside of the device's memory");
+    auto [found, first] = touched.try_emplace(at, Touched{thread, false, bytes, {}});
+    if (first) std::memcpy(found->second.before, at, bytes);
+    else found->second.several |= found->second.thread != thread;
+}
+void look_for_races() {
+    for (const auto &[at, one] : touched)
+        if (one.several && std::memcmp(at, one.before, one.bytes))
+            report("two threads touch an element that one of them changes");
+    touched.clear();
+}
+
+// Threads of a block that wait for each other: each has a stack of its own.
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    bool done;
+};
+struct Team {
+    std::vector<Fiber> fibers;
+    ucontext_t scheduler;
+    Fiber *now = nullptr;
+    const Task *body = nullptr;
+    int seen = 0, agreed = 0;
+};
+Team &team() {
+    static Team one;
+    return one;
+}
+void run_fiber() {
+    (*team().body)();
+    team().now->done = true;
+}
+void barrier() {
+    Team &all = team();
+    if (!all.now) report("a barrier in a kernel that was said to have none");
+    Fiber *mine = all.now;
+    swapcontext(&mine->context, &all.scheduler);
+}
+constexpr size_t STACK = 1 << 16;
+void run_together(const Task &body, const std::vector<unsigned> &order) {
+    Team &all = team();
+    all.body = &body;
+    while (all.fibers.size() < order.size()) {
+        all.fibers.emplace_back();
+        all.fibers.back().stack.reset(new char[STACK]);
+    }
+    for (size_t k = 0; k < order.size(); ++k) {
+        Fiber &fiber = all.fibers[k];
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.get();
+        fiber.context.uc_stack.ss_size = STACK;
+        fiber.context.uc_link = &all.scheduler;
+        fiber.done = false;
+        makecontext(&fiber.context, run_fiber, 0);
+    }
+    std::vector<unsigned> turns = order;
+    for (size_t left = order.size(), before = left; left; before = left) {
+        all.agreed = all.seen, all.seen = 0;
+        for (unsigned k : turns) {
+            if (all.fibers[k].done) continue;
+            all.now = &all.fibers[k];
+            thread_index = {k, 0, 0};
+            swapcontext(&all.scheduler, &all.now->context);
+            left -= all.now->done;
+        }
+        all.now = nullptr;
+        if (left && left != before) report("a thread has left its block before a barrier");
+        std::shuffle(turns.begin(), turns.end(), device().random);
+    }
+}
+
+std::vector<unsigned> drawn(size_t count) {
+    std::vector<unsigned> order(count);
+    for (size_t k = 0; k < count; ++k) order[k] = unsigned(k);
+    std::shuffle(order.begin(), order.end(), device().random);
+    return order;
+}
+void run_grid(const Task &body, bool barriers, dim3 grid, dim3 threads) {
+    struct sigaction mine = {}, segv, bus;
+    mine.sa_handler = stepped_outside;
+    mine.sa_flags = SA_NODEFER;
+    sigaction(SIGSEGV, &mine, &segv);
+    sigaction(SIGBUS, &mine, &bus);
+    if (!sigsetjmp(out_of_kernel, 1)) {
+        in_kernel = true;
+        for (unsigned k : drawn(size_t(grid.x) * grid.y * grid.z)) {
+            block_index = {k % grid.x, k / grid.x % grid.y, k / (grid.x * grid.y)};
+            const auto order = drawn(threads.x);
+            if (barriers) run_together(body, order);
+            else for (unsigned t : order) thread_index = {t, 0, 0}, body();
+        }
+    }
+    in_kernel = false;
+    team().now = nullptr;
+    look_for_races();
+    sigaction(SIGSEGV, &segv, nullptr);
+    sigaction(SIGBUS, &bus, nullptr);
+}
+
+cudaError_t status() { return device().fault ? cudaErrorIllegalAddress : cudaSuccess; }
+void finish(Stream &stream) {
+    while (!stream.tasks.empty()) {
+        Task task = std::move(stream.tasks.front());
+        stream.tasks.pop_front();
+        if (!device().fault) task();
+    }
+}
+
+}  // namespace cuda_on_cpu
+
+cuda_on_cpu::Stream &cuda_stream(cudaStream_t stream) {
+    return stream ? *stream : cuda_on_cpu::device().standard;
+}
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetLastError() {
+    // A new call begins with a sound device.
+    return std::exchange(cuda_on_cpu::device().fault, nullptr) ? cudaErrorIllegalAddress : cudaSuccess;
+}
+const char *cudaGetErrorString(cudaError_t status) {
+    const char *fault = cuda_on_cpu::device().fault;
+    return status == cudaErrorIllegalAddress && fault ? fault : status == cudaSuccess ? "no error" : "another error";
+}
+
+// The memory ends where a page ends, behind which nobody may step.
+cudaError_t cudaMalloc(void **place, size_t bytes) {
+    constexpr size_t ALIGNED = 64, FENCE = 1 << 20;
+    auto &all = cuda_on_cpu::device();
+    if (all.memory.empty()) {
+        const char *seed = std::getenv("CUDA_ON_CPU_SEED");
+        all.random.seed(seed ? unsigned(std::atoi(seed)) : 1);
+    }
+    const size_t page = size_t(sysconf(_SC_PAGESIZE)), room = (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const size_t inner = (room + page - 1) / page * page, mapped = inner + 2 * FENCE;
+    void *pages = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) return cudaErrorMemoryAllocation;
+    char *open = static_cast<char *>(pages) + FENCE;
+    if (mprotect(open, inner, PROT_READ | PROT_WRITE)) return cudaErrorMemoryAllocation;
+    std::memset(open, 0xff, inner);
+    char *start = open + inner - room;
+    all.memory[start] = {static_cast<char *>(pages), mapped, bytes};
+    return *place = start, cudaSuccess;
+}
+cudaError_t cudaFree(void *place) {
+    auto &all = cuda_on_cpu::device();
+    auto found = all.memory.find(static_cast<char *>(place));
+    if (!place) return cudaSuccess;
+    if (found == all.memory.end()) return cuda_on_cpu::report("what is given back is not the device's memory");
+    cuda_on_cpu::finish(all.standard);
+    munmap(found->second.pages, found->second.mapped);
+    all.memory.erase(found);
+    return cudaSuccess;
+}
+cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
+cudaError_t cudaFreeAsync(void *place, cudaStream_t stream) {
+    cuda_stream(stream).tasks.push_back([=] { cudaFree(place); });
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    cuda_on_cpu::device().waits++;
+    cuda_on_cpu::finish(cuda_stream(stream));
+    return cuda_on_cpu::status();
+}
+cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t stream) {
+    const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
+    if (to_device != !!cuda_on_cpu::block_of(to, bytes) || from_device != !!cuda_on_cpu::block_of(from, bytes))
+        return cuda_on_cpu::report("a copy from or to a place of the wrong kind");
+    cuda_stream(stream).tasks.push_back([=] { std::memcpy(to, from, bytes); });
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    const cudaError_t started = cudaMemcpyAsync(to, from, bytes, kind);
+    return started == cudaSuccess ? cudaStreamSynchronize(nullptr) : started;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+    return *stream = new cuda_on_cpu::Stream, cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return *event = nullptr, cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t,
+                                    cudaStream_t stream) {
+    auto &all = cuda_on_cpu::device();
+    auto found = all.kernels.find(kernel);
+    if (found == all.kernels.end()) return cuda_on_cpu::report("a kernel that was not announced");
+    if (!grid.x || grid.x > 0x7fffffffu || !grid.y || grid.y > 65535 || !grid.z || grid.z > 65535 || !threads.x ||
+        threads.x > 1024 || threads.y != 1 || threads.z != 1)
+        return cudaErrorInvalidConfiguration;
+    all.launches++;
+    cuda_stream(stream).tasks.push_back([=, body = found->second.start(kernel, args), barriers = found->second.barriers] {
+        cuda_on_cpu::run_grid(body, barriers, grid, threads);
+    });
+    return cuda_on_cpu::status();
+}
+
+void __syncthreads() { cuda_on_cpu::barrier(); }
+int __syncthreads_or(int mine) {
+    cuda_on_cpu::team().seen |= mine;
+    cuda_on_cpu::barrier();
+    return cuda_on_cpu::team().agreed;
+}
+// Kernels started, and times that the host has waited, since this was asked last.
+extern "C" void cuda_on_cpu_counts(int64_t *found) {
+    auto &all = cuda_on_cpu::device();
+    found[0] = std::exchange(all.launches, 0), found[1] = std::exchange(all.waits, 0);
+}

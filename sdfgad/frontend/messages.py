@@ -16,6 +16,7 @@ from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
+from sdfgad.ir.layout import axis
 from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, order_array, order_view
 from sdfgad.ir.program import ORDER, View
 from sdfgad.ranks import handle_of, library
@@ -49,6 +50,7 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     if len({one.dtype for one in buffers}) > 1:
         raise ctx.refuse("messages of several types that go at the same time", "wait for those of one type first",
                          "SG104")
+    outgoing = [(_apart_from(ctx, m[0], [i[0] for i in incoming]), *m[1:]) for m in outgoing]
     to = _numbers(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
     came = [n for _, peer, tag in incoming for n in (_source(ctx, communicator, peer), _tag(tag))]
     frm, wild = _numbers(ctx, communicator, came), any(n == ANYBODY for n in came if not isinstance(n, IntValue))
@@ -58,6 +60,31 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     _emit(ctx, outs, (*(m[0].view for m in outgoing), to, frm), kind=EXCHANGE, record=wild, dtype=buffers[0].dtype)
     if record is not None and status is not None:
         _show(ctx, status, record)
+
+
+def _apart_from(ctx: Context, buffer: ViewValue, others: Sequence[ViewValue]) -> ViewValue:
+    """The buffer, or a copy where something that comes in at the same time may lie over it."""
+    over = [o for o in others if o.view.array == buffer.view.array and not _disjoint(o.view, buffer.view)]
+    return ctx.builder.fresh_copy(buffer, "message") if over else buffer
+
+
+def _disjoint(one: View, other: View) -> bool:
+    """Whether two parts of an array have no element in common, as far as one dimension tells."""
+    return any(a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
+               for a, b in zip(_spans(one), _spans(other), strict=True))
+
+
+def _spans(view: View) -> list[tuple[int, int] | None]:
+    """The first and the last index in each dimension of the array, where those are numbers."""
+    most = {axis(k): (n.const or 1) - 1 for k, n in enumerate(view.shape)}
+    found: list[tuple[int, int] | None] = []
+    for i in view.index:
+        if i.affine is None or not i.affine[0].keys() <= most.keys():
+            found.append(None)
+            continue
+        steps = [c * most[name] for name, c in i.affine[0].items()]
+        found.append((i.affine[1] + sum(s for s in steps if s < 0), i.affine[1] + sum(s for s in steps if s > 0)))
+    return found
 
 
 def _show(ctx: Context, status: Value, record: View) -> None:

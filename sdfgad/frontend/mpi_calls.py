@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
@@ -27,7 +28,9 @@ from sdfgad.frontend.messages import (
     wait_for,
 )
 from sdfgad.frontend.numpy_table import stop_gradient
-from sdfgad.frontend.values import ArrayValue, ListValue, Method, Value, ViewValue, is_number
+from sdfgad.frontend.values import ArrayValue, ListValue, Method, Reading, Value, ViewValue, is_number
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import View
 from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, library
 
 _SUPPORTED = "see docs/distributed.md for the calls that are taken"
@@ -44,7 +47,7 @@ def is_of_ranks(callee: Value) -> bool:
     mpi, owner = library(), getattr(callee, "__self__", None)
     if mpi is None:
         return False
-    return is_communicator(owner) or owner is mpi.Request or callee is mpi.Compute_dims or (
+    return is_communicator(owner) or owner is mpi.Request or callee in (mpi.Compute_dims, mpi.Wtime) or (
         isinstance(callee, type) and callee.__module__ == mpi.__name__) or type(owner).__module__ == mpi.__name__
 
 
@@ -60,6 +63,8 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
     if owner is library().Request and name in ("Waitall", "waitall"):  # type: ignore[union-attr]
         wait_for(ctx, items_of(ctx, arguments[0]))
         return None
+    if name == "Wtime":
+        return Reading()
     if name == "Compute_dims":
         return _asked(ctx, callee, arguments, keywords)
     if not is_communicator(owner):
@@ -166,11 +171,12 @@ def _posted(ctx: Context, comm: Any, buffer: ViewValue, incoming: bool, peer: Va
 
 def _allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
     given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    return _reduced(ctx, comm, given, _how(ctx, op))
+    return _reduced(ctx, comm, given, _how(ctx, op, given.dtype.kind))
 
 
 def _allreduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
-    into, how = incoming_buffer(ctx, recvbuf), _how(ctx, op)
+    into = incoming_buffer(ctx, recvbuf)
+    how = _how(ctx, op, into.dtype.kind)
     own = ctx.builder.fresh_copy(into, "message") if _is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
     _same_size(ctx, own, into)
     if how == "sum" and own.view.array != into.view.array:
@@ -235,8 +241,9 @@ def _reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Va
 
 def _reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Value = 0) -> Value:
     given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    if _how(ctx, op) != "sum":
-        total = _reduced(ctx, comm, given, _how(ctx, op))
+    how = _how(ctx, op, given.dtype.kind)
+    if how != "sum":
+        total = _reduced(ctx, comm, given, how)
         return total if comm.Get_rank() == root else None
     out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
                            not given.shape)
@@ -263,6 +270,34 @@ def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
     own, into = outgoing_buffer(ctx, sendbuf), incoming_buffer(ctx, recvbuf)
     _parts(ctx, comm, (into,), own)
     collective(ctx, comm, "allgather", MessageBuffers((own,), (into,), size_of(own), own.dtype))
+
+
+def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
+    """A list of what the ranks give, which has one shape on all of them."""
+    given = outgoing_buffer(ctx, _object(ctx, sendobj))
+    rows = _rows(ctx, comm, given)
+    collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
+    return _listed(ctx, comm, rows, given)
+
+
+def _gather_list(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
+    given = outgoing_buffer(ctx, _object(ctx, sendobj))
+    got = (_rows(ctx, comm, given),) if comm.Get_rank() == root else ()
+    collective(ctx, comm, "gather", MessageBuffers((given,), got, size_of(given), given.dtype), _root(ctx, root))
+    return _listed(ctx, comm, got[0], given) if got else None
+
+
+def _rows(ctx: Context, comm: Any, given: ViewValue) -> ViewValue:
+    """Room for what each rank gives."""
+    return ctx.builder.view(ctx.builder.declare((ix(comm.Get_size()), *given.shape), given.dtype, "every"))
+
+
+def _listed(ctx: Context, comm: Any, rows: ViewValue, given: ViewValue) -> ListValue:
+    def row(k: int) -> ViewValue:
+        view = View(rows.view.array, given.shape, (ix(k), *axes(given.ndim)), given.dtype)
+        return ViewValue(view, scalar=not given.shape, weak=given.weak)
+
+    return ListValue([row(k) for k in range(comm.Get_size())], len(ctx.builder.regions))
 
 
 def _reduce_scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
@@ -324,13 +359,15 @@ def _is_in_place(value: Value) -> bool:
     return mpi is not None and value is mpi.IN_PLACE
 
 
-def _how(ctx: Context, op: Value) -> str:
+def _how(ctx: Context, op: Value, kind: str = "f") -> str:
+    """The name of a reduction. kind: of what is reduced, as in NumPy's types."""
     mpi = library()
     assert mpi is not None
-    known = ((mpi.SUM, "sum"), (mpi.MAX, "max"), (mpi.MIN, "min"))
+    known = ((mpi.SUM, "sum"), (mpi.MAX, "max"), (mpi.MIN, "min"), (mpi.LOR, "max"), (mpi.LAND, "min"))
     found = next((name for one, name in known if op is None or op is one), None)
-    if found is None:
-        raise ctx.refuse("a reduction by another operation", "SUM, MAX and MIN are taken", "SG121")
+    if found is None or (kind == "b") != (op is mpi.LOR or op is mpi.LAND):
+        raise ctx.refuse(f"a reduction of {'flags' if kind == 'b' else 'numbers'} by this operation",
+                         "SUM, MAX and MIN of numbers are taken, LAND and LOR of flags", "SG121")
     return found
 
 
@@ -345,5 +382,6 @@ _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "Sendrecv_replace": _sendrecv_replace, **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend"), _isend),
     "Irecv": _irecv, "allreduce": _allreduce, "Allreduce": _allreduce_into, "Bcast": _bcast_into, "bcast": _bcast,
     "Reduce": _reduce_into, "reduce": _reduce, "Scatter": _scatter, "Gather": _gather, "Allgather": _allgather,
-    "Reduce_scatter_block": _reduce_scatter, "Alltoall": _alltoall, "Barrier": _barrier, "barrier": _barrier,
+    "Reduce_scatter_block": _reduce_scatter, "Alltoall": _alltoall, "allgather": _allgather_list,
+    "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
     "Free": _free})

@@ -1,8 +1,11 @@
 """Small programs and what is checked of them, on every rank."""
 from __future__ import annotations
 
-import json
+import contextlib
+import io
+import os
 import runpy
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,20 +16,9 @@ import numpy as np
 from mpi4py import MPI
 
 import sdfgad
-from tests.mpi import refused
+from sdfgad import doctor
 from tests.mpi.programs import halos
-
-COMM = MPI.COMM_WORLD
-
-
-def tell(name: str, **found: Any) -> None:
-    """Let rank 0 say what was found, the worst of all ranks for floats."""
-    every = COMM.gather(found)
-    if COMM.rank == 0:
-        worst = {k: max(one[k] for one in every) if isinstance(found[k], float) else [one[k] for one in every]
-                 for k in found}
-        print(json.dumps({"name": name, **worst}), flush=True)
-
+from tests.mpi.telling import COMM, error_of, tell
 
 # every operation in one program: forward against reverse mode, with seeds of its own on each rank
 
@@ -69,6 +61,7 @@ def operations(comm, x):
     s = comm.bcast(f[1] * 2, root=size - 1)
     edge = MPI.PROC_NULL if rank == 0 else rank - 1
     up = rank + 1 if rank + 1 < size else MPI.PROC_NULL
+    comm.Sendrecv(h[1:3], right, 4, h[2:], left, 4)
     for _ in range(3):
         comm.Sendrecv(h[:1] * s, edge, 3, f[:1], up, 3)
         h = h + f * x
@@ -185,12 +178,46 @@ def unlike(comm, x, k):
 def check_question() -> None:
     x, k = np.arange(3.0) + COMM.rank, np.array([2.0])
     for fn in (scaled, unlike):
-        tell(f"question {fn.__name__}", error=_error_of(lambda fn=fn: sdfgad.grad(fn, wrt="x")(COMM, x, k)))
+        tell(f"question {fn.__name__}", error=error_of(lambda fn=fn: sdfgad.grad(fn, wrt="x")(COMM, x, k)))
     same = sdfgad.grad(scaled, wrt="x", objective="same")(COMM, x, k)
     summed = sdfgad.grad(scaled, wrt="x", objective="sum")(COMM, x, k)
     tell("question answered", same=float(np.abs(same - 4 * x).max()),
          sum=float(np.abs(summed - 4 * COMM.size * x).max()),
-         error=_error_of(lambda: sdfgad.grad(scaled, objective="x")))
+         error=error_of(lambda: sdfgad.grad(scaled, objective="x")))
+
+
+# what comes as a list, flags, clocks
+
+def listed(comm, x):
+    began = MPI.Wtime()
+    parts = comm.allgather(np.sum(x * x))
+    rows = comm.gather(x[:2] * 2.0, root=0)
+    busy = comm.allreduce(bool(comm.rank == 0), op=MPI.LOR)
+    late = MPI.Wtime() - began
+    print("this took", late)
+    s = parts[0] * parts[-1] if busy else 0.0 * parts[0]
+    if comm.rank == 0:
+        return s + np.sum(rows[0] * rows[comm.size - 1])
+    return None
+
+
+def check_lists() -> None:
+    x, d = np.arange(1.0, 4.0) + COMM.rank, np.array([0.3, -0.1, 0.2]) * (COMM.rank + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is printed is left out
+        found = sdfgad.grad(listed)(COMM, x)
+
+    def total(step: float) -> float:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return COMM.allreduce(listed(COMM, x + step * d) or 0.0)
+
+    slope = (total(1e-6) - total(-1e-6)) / 2e-6
+    tell("lists", error=float(abs(COMM.allreduce(float(found @ d)) - slope) / abs(slope)))
+    launched = [doctor._mpi()]
+    os.environ["PMI_SIZE"], before = "64", os.environ.get("PMI_SIZE", "")
+    launched.append(doctor._mpi())
+    os.environ["PMI_SIZE"] = before
+    tell("doctor", told=launched)
 
 
 # where the communicator is found, and communicators made in the program
@@ -296,95 +323,12 @@ def check_limits() -> None:
     found = limited(COMM, u)
     small = sdfgad.grad(local_then_shared, memory_limit="50kB")
     tell("limit", error=float(np.abs(found - free).max()), peak=float(plan.predicted.peak_bytes),
-         modes=len(plan.modes), message=_error_of(lambda: small(COMM, u)))
+         modes=len(plan.modes), message=error_of(lambda: small(COMM, u)))
     growing = sdfgad.grad(until_small, wrt="x", memory_limit="1MB")
-    tell("limit of a while", message=_error_of(lambda: growing(COMM, u, u)))
-
-
-# errors of one rank, before anything is sent
-
-def refused_on_one(comm, x):
-    if comm.rank == 1:
-        x = np.linalg.matrix_rank(x) * x
-    return comm.allreduce(np.sum(x))
-
-
-def raised_on_one(comm, x):
-    if comm.rank == 1:
-        raise KeyError("the block of rank 1 is empty")
-    return comm.allreduce(np.sum(x))
-
-
-def made_on_one(comm, x):
-    if comm.rank == 1:
-        comm.Split(0, 7)
-    return comm.allreduce(np.sum(x))
-
-
-def check_agreement() -> None:
-    x = np.ones(4)
-    for fn in (refused_on_one, raised_on_one, made_on_one):
-        tell(f"agreed {fn.__name__}", error=_error_of(lambda fn=fn: sdfgad.grad(fn)(COMM, x)))
-    gradient = sdfgad.grad(total_of_all, wrt="x")
-    tell("agreed arguments", error=_error_of(lambda: gradient(COMM, x, *((x,) if COMM.rank else ()))))
-    limit = {"memory_limit": 10} if COMM.rank == 1 else {}
-    tell("agreed limit", error=_error_of(lambda: sdfgad.grad(total_of_all, wrt="x", **limit)(COMM, x, x)))
-    first = gradient(COMM, x, x)
-    other = gradient(COMM, np.ones(4 + COMM.rank), x)  # some ranks derive, others are ready
-    tell("agreed shapes", error=float(abs(first - 2).max() + abs(other - 2).max()))
-
-
-def _error_of(run: Callable[[], Any]) -> list[str]:
-    """The class and the message of what is raised."""
-    try:
-        run()
-    except (sdfgad.SdfgadError, KeyError) as error:
-        return [type(error).__name__, str(error)]
-    return ["nothing", ""]
-
-
-def check_refusals() -> None:
-    """With the line, on every rank."""
-    x = np.ones(4)
-    for fn in refused.ALL:
-        tell(f"refused {fn.__name__}", error=_error_of(lambda fn=fn: sdfgad.grad(fn)(COMM, x)))
-    with sdfgad.config(target="reference"):
-        tell("refused target", error=_error_of(lambda: sdfgad.grad(by_global)(x)))
-    together: dict[str, Callable[[], Any]] = {
-        "hvp": lambda: sdfgad.hvp(by_global, (x,), (x,)), "jacobian": lambda: sdfgad.jacobian(by_global)(x),
-        "check": lambda: sdfgad.check_grads(by_global, x), "graph": lambda: sdfgad.to_sdfg(by_global, x)}
-    for name, run in together.items():
-        tell(f"refused {name}", error=_error_of(run))
-
-
-# errors in the middle, which end all ranks
-
-def raised_inside(comm, x):
-    s = np.sum(x)
-    if s > 5.0:
-        raise ValueError("the sum of this block is too large")
-    return comm.allreduce(s)
-
-
-def too_short(comm, x):
-    y = np.zeros(3)
-    if comm.rank == 0:
-        comm.Recv(y, source=1)
-    elif comm.rank == 1:
-        comm.Send(x[:2], dest=0)
-    return comm.allreduce(np.sum(y * x[:3]))
-
-
-def end_inside() -> None:
-    sdfgad.grad(raised_inside)(COMM, np.ones(4) * (1 + COMM.rank))
-
-
-def end_short() -> None:
-    sdfgad.grad(too_short)(COMM, np.ones(4))
+    tell("limit of a while", message=error_of(lambda: growing(COMM, u, u)))
 
 
 CHECKS = MappingProxyType({
     **{f"operations-{d}": lambda d=d: check_operations(d) for d in ("float64", "float32", "complex128")},
-    "objectives": check_objectives, "question": check_question, "places": check_places, "limits": check_limits,
-    "tutorial": check_tutorial, "agreement": check_agreement, "refusals": check_refusals, "code": check_code,
-    "end-inside": end_inside, "end-short": end_short})
+    "objectives": check_objectives, "question": check_question, "places": check_places, "lists": check_lists,
+    "limits": check_limits, "tutorial": check_tutorial, "code": check_code})

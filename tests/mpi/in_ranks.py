@@ -10,15 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from mpi4py import MPI
 
 import sdfgad
 from sdfgad.codegen import build, program
 from tests.conftest import QUICK
-from tests.mpi.cases import CHECKS, tell
+from tests.mpi.cases import CHECKS
+from tests.mpi.faults import FAULTS
 from tests.mpi.programs import SAMPLES, Sample, rows
-
-COMM = MPI.COMM_WORLD
+from tests.mpi.telling import COMM, tell
 
 
 def samples() -> None:
@@ -68,7 +67,7 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
-    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS}
+    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS}
     for name in names:
         checks[name]()
 

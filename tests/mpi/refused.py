@@ -16,7 +16,7 @@ def one_sided(comm, x):
 
 
 def product(comm, x):
-    return comm.allreduce(np.sum(x), op=MPI.PROD)  # SUM, MAX and MIN are taken
+    return comm.allreduce(np.sum(x), op=MPI.PROD)  # SUM, MAX and MIN of numbers are taken
 
 
 def not_waited(comm, x):
@@ -41,9 +41,9 @@ def small_types(comm, x):
     return np.sum(x)
 
 
-def of_lists(comm, x):
-    got = comm.allgather(np.sum(x))  # the method 'allgather'
-    return got[0]
+def partial_sums(comm, x):
+    got = comm.scan(np.sum(x))  # the method 'scan'
+    return got
 
 
 def in_pieces(comm, x):
@@ -60,4 +60,4 @@ def made_by_data(comm, x):
     return s
 
 
-ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, of_lists, in_pieces, made_by_data)
+ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, partial_sums, in_pieces, made_by_data)

@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float64", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code")
+          "code", "lists")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -86,6 +86,16 @@ def test_the_program_of_the_page(on_two: dict[str, Any]) -> None:
 
 def test_ranks_share_what_is_compiled(on_two: dict[str, Any]) -> None:
     assert len(set(on_two["code"]["folder"])) == 1
+
+
+def test_lists_flags_and_clocks(on_two: dict[str, Any]) -> None:
+    assert on_two["lists"]["error"] < 1e-8
+
+
+def test_the_doctor_knows_the_launcher(on_two: dict[str, Any]) -> None:
+    for (status, told, _), (other, mismatch, fix) in on_two["doctor"]["told"]:
+        assert status == "pass" and "2 ranks" in told
+        assert other == "warn" and "has started 64" in mismatch and "mpiexec" in fix
 
 
 def test_limits(on_two: dict[str, Any]) -> None:

@@ -88,6 +88,29 @@ def check_operations(dtype: str) -> None:
     tell(f"operations {dtype}", **found)
 
 
+# messages that are constants to the rank that sends them, of nothing, or of no interest to the one that receives them
+
+def idle(comm, x):
+    y, z, nothing = np.ones(2), np.empty(2), np.empty(0)
+    comm.Sendrecv(x[:0], (comm.rank + 1) % comm.size, 2, nothing, (comm.rank - 1) % comm.size, 2)
+    if comm.rank == 0:
+        comm.Send(y, 1)
+        comm.Recv(z, 1)
+        return np.sum(x)
+    if comm.rank == 1:
+        comm.Recv(y, 0)
+        comm.Send(x[:2] * y, 0)
+        y = 2.0 * y
+    return np.sum(x * x * y[0])
+
+
+def check_idle() -> None:
+    x = np.arange(1.0, 4.0)
+    expected = [np.ones(3), 4 * x, 2 * x][min(COMM.rank, 2)]
+    tell("idle", error=float(np.abs(sdfgad.grad(idle, objective="sum")(COMM, x) - expected).max()),
+         pushed=float(abs(sdfgad.jvp(idle, (COMM, x), {"x": x})[1] - expected @ x)))
+
+
 # what the objective is
 
 def total_of_all(comm, x, k):
@@ -331,4 +354,4 @@ def check_limits() -> None:
 CHECKS = MappingProxyType({
     **{f"operations-{d}": lambda d=d: check_operations(d) for d in ("float64", "float32", "complex128")},
     "objectives": check_objectives, "question": check_question, "places": check_places, "lists": check_lists,
-    "limits": check_limits, "tutorial": check_tutorial, "code": check_code})
+    "idle": check_idle, "limits": check_limits, "tutorial": check_tutorial, "code": check_code})

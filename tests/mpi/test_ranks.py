@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float64", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists")
+          "code", "lists", "idle")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -57,6 +57,10 @@ def check_operations(found: dict[str, Any]) -> None:
 def test_both_modes_of_every_operation(on_two: dict[str, Any], dtype: str) -> None:
     check_operations(on_two[f"operations {dtype}"])
     assert on_two[f"operations {dtype}"]["dtypes"] == [2 * dtype] * 2
+
+
+def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
+    assert on_two["idle"]["error"] == on_two["idle"]["pushed"] == 0.0
 
 
 def test_objectives(on_two: dict[str, Any]) -> None:

@@ -26,11 +26,13 @@ def communicator_of(fn: Callable[..., Any], args: Sequence[Any], keywords: Mappi
 
 
 def _held(fn: Any) -> Iterator[Any]:
-    """What a method or a partial brings along."""
+    """What a method, a partial or an object that can be called brings along."""
     if isinstance(fn, MethodType):
         yield fn.__self__
     elif isinstance(fn, partial):
         yield from (*fn.args, *fn.keywords.values(), *_held(fn.func))
+    elif not isinstance(fn, FunctionType):
+        yield fn  # an object that is called
 
 
 def _inside(value: Any, depth: int) -> Iterator[Any]:
@@ -55,6 +57,8 @@ def _named(fn: Any) -> Iterator[Any]:
             continue
         seen.add(id(function))
         words = frozenset(_words(function.__code__))
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            yield from _inside(value, 1)
         for value in _values(function, words):
             if isinstance(value, ModuleType):
                 attributes = [getattr(value, w) for w in words if w in vars(value)]

@@ -155,7 +155,8 @@ def _sendrecv_replace(ctx: Context, comm: Any, buf: Value, dest: Value, sendtag:
 
 
 def _isend(ctx: Context, comm: Any, buf: Value, dest: Value, tag: Value = 0) -> PostedMessage:
-    return _posted(ctx, comm, outgoing_buffer(ctx, buf), False, dest, tag)
+    # It goes with the wait, as it is now.
+    return _posted(ctx, comm, ctx.builder.fresh_copy(outgoing_buffer(ctx, buf), "message"), False, dest, tag)
 
 
 def _irecv(ctx: Context, comm: Any, buf: Value, source: Value = None, tag: Value = None) -> PostedMessage:

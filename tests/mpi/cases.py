@@ -7,6 +7,7 @@ import os
 import runpy
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -56,6 +57,7 @@ def operations(comm, x):
         h = h * r
     comm.Barrier()
     requests = [comm.Isend(h[1:], right, tag=1), comm.Irecv(f[1:], left, tag=1)]
+    d = d * h
     for one in requests:
         one.Wait()
     s = comm.bcast(f[1] * 2, root=size - 1)
@@ -168,8 +170,22 @@ def used_again(comm, x, k):
     return comm.allreduce(np.sum(x * (comm.rank + 2.0) * s))
 
 
+def turning(comm, x, k):
+    """Whom to send to depends on the loop, and how often on the data."""
+    y = np.empty_like(x)
+    for step in range(25):
+        comm.Sendrecv(x, (comm.rank + step) % comm.size, step, y, (comm.rank - step) % comm.size, step)
+        x = x + 0.02 * np.sin(y) * k[0]
+    s = comm.allreduce(np.sum(x * x))
+    while s > 1.0:
+        comm.Sendrecv(x * x, (comm.rank + 1) % comm.size, 0, y, (comm.rank - 1) % comm.size)
+        x = 0.7 * x + 0.1 * y
+        s = comm.allreduce(np.sum(x * x))
+    return s
+
+
 OBJECTIVES = (total_of_all, in_place, own_part, of_last_rank, broadcast, summed_in_loop, until_small, largest,
-              used_again)
+              used_again, turning)
 
 
 def check_objectives() -> None:
@@ -252,6 +268,9 @@ class Solver:
     def energy(self, x):
         return self.comm.allreduce(np.sum(x ** 3))
 
+    def __call__(self, x):
+        return self.energy(x)
+
 
 def by_global(x):
     return COMM.allreduce(np.sum(x ** 3))
@@ -259,6 +278,10 @@ def by_global(x):
 
 def by_module(x):
     return MPI.COMM_WORLD.allreduce(np.sum(x ** 3))
+
+
+def by_default(x, comm=COMM):
+    return comm.allreduce(np.sum(x ** 3))
 
 
 def in_halves(comm, x):
@@ -285,8 +308,12 @@ def check_places() -> None:
     def by_closure(x):
         return inner.allreduce(np.sum(x ** 3))
 
+    def given(comm, x):
+        return comm["all"].allreduce(np.sum(x ** 3))
+
     for name, fn in {"attribute": Solver(COMM).energy, "global": by_global, "module": by_module,
-                     "closure": by_closure}.items():
+                     "closure": by_closure, "default": by_default, "partial": partial(given, {"all": COMM}),
+                     "object": Solver(COMM)}.items():
         tell(f"place {name}", error=float(np.abs(sdfgad.grad(fn)(x) - 3 * x * x).max()))
     gradient = sdfgad.grad(in_halves)
     found = [gradient(COMM, x) for _ in range(2)][1]

@@ -65,7 +65,7 @@ def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
 
 def test_objectives(on_two: dict[str, Any]) -> None:
     found = {n: f for n, f in on_two.items() if n.startswith("objective ")}
-    assert len(found) == 9
+    assert len(found) == 10
     for name, one in found.items():
         assert one["slope"] < 1e-7 and one["value"] < 1e-14, name
 
@@ -79,7 +79,8 @@ def test_an_objective_that_is_not_clear_is_a_question(on_two: dict[str, Any]) ->
     assert all(form == "UsageError" for form, _ in answered["error"])
 
 
-@pytest.mark.parametrize("place", ["attribute", "global", "module", "closure", "split", "turns"])
+@pytest.mark.parametrize("place", ["attribute", "global", "module", "closure", "default", "partial", "object",
+                                   "split", "turns"])
 def test_where_communicators_are_found(on_two: dict[str, Any], place: str) -> None:
     assert on_two[f"place {place}"]["error"] < 1e-8
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.telling import COMM, tell
 
 
-def samples() -> None:
+def samples(*names: str) -> None:
     """Value and gradient against the serial program, by complex steps."""
-    for name, sample in SAMPLES.items():
-        if COMM.size in sample.only:
-            tell(name, **_against_serial(sample))
+    for name in names or SAMPLES:
+        if COMM.size in SAMPLES[name].only:
+            tell(name, **_against_serial(SAMPLES[name]))
 
 
 def _against_serial(sample: Sample) -> dict[str, Any]:
@@ -67,7 +68,8 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
-    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS}
+    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS,
+                                             **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         checks[name]()
 

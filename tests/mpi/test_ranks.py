@@ -10,7 +10,7 @@ import pytest
 from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
-MIDDLE = ("samples", "operations-float64", "operations-float32", "operations-complex128", "objectives", "question",
+MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle")
 
@@ -39,13 +39,19 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
     check_samples(on_two, 8)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_samples_on_other_numbers_of_ranks(count: int) -> None:
-    done = run(count, "samples", *(["operations-float64"] if count == 3 else []), threads=3 - count or 1, timeout=200)
+def test_three_ranks() -> None:
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", timeout=200)
     assert done.status == 0, done.err[-4000:]
-    check_samples(done.found, 8)
-    if count == 3:
-        check_operations(done.found["operations float64"])
+    check_samples(done.found, 2)
+    check_operations(done.found["operations float64"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count, samples", [(1, 8), (3, 8), (4, 5)])
+def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
+    done = run(count, "samples", threads=2 if count == 1 else 1, timeout=300)
+    assert done.status == 0, done.err[-4000:]
+    check_samples(done.found, samples)
 
 
 def check_operations(found: dict[str, Any]) -> None:
@@ -53,7 +59,7 @@ def check_operations(found: dict[str, Any]) -> None:
     assert found.get("slope", 0.0) < 1e-8
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_both_modes_of_every_operation(on_two: dict[str, Any], dtype: str) -> None:
     check_operations(on_two[f"operations {dtype}"])
     assert on_two[f"operations {dtype}"]["dtypes"] == [2 * dtype] * 2
@@ -65,7 +71,7 @@ def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
 
 def test_objectives(on_two: dict[str, Any]) -> None:
     found = {n: f for n, f in on_two.items() if n.startswith("objective ")}
-    assert len(found) == 10
+    assert len(found) == 7
     for name, one in found.items():
         assert one["slope"] < 1e-7 and one["value"] < 1e-14, name
 
@@ -80,7 +86,7 @@ def test_an_objective_that_is_not_clear_is_a_question(on_two: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("place", ["attribute", "global", "module", "closure", "default", "partial", "object",
-                                   "split", "turns"])
+                                   "split", "turns", "of Solver", "of function"])
 def test_where_communicators_are_found(on_two: dict[str, Any], place: str) -> None:
     assert on_two[f"place {place}"]["error"] < 1e-8
 

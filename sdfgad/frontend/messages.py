@@ -210,6 +210,8 @@ def size_of(buffer: ArrayValue) -> int:
 
 def _array_of(ctx: Context, value: Value) -> Value:
     """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new."""
+    if type(value).__module__ == "mpi4py.MPI":  # some of its constants are numbers
+        raise ctx.refuse(f"{value!r} as a buffer of this operation", "give the array itself, or a copy of it", "SG121")
     if not isinstance(value, (ListValue, list, tuple)):
         return value
     items, mpi = list(items_of(ctx, value)), library()

@@ -366,7 +366,7 @@ def _how(ctx: Context, op: Value, kind: str = "f") -> str:
     assert mpi is not None
     known = ((mpi.SUM, "sum"), (mpi.MAX, "max"), (mpi.MIN, "min"), (mpi.LOR, "max"), (mpi.LAND, "min"))
     found = next((name for one, name in known if op is None or op is one), None)
-    if found is None or (kind == "b") != (op is mpi.LOR or op is mpi.LAND):
+    if found is None or (kind == "b") != (op is mpi.LOR or op is mpi.LAND) or kind == "c" and found != "sum":
         raise ctx.refuse(f"a reduction of {'flags' if kind == 'b' else 'numbers'} by this operation",
                          "SUM, MAX and MIN of numbers are taken, LAND and LOR of flags", "SG121")
     return found

@@ -52,6 +52,16 @@ def in_pieces(comm, x):
     return np.sum(y)
 
 
+def gathered_in_place(comm, x):
+    y = np.zeros(comm.size)
+    comm.Allgather(MPI.IN_PLACE, y)  # IN_PLACE as a buffer of this operation
+    return np.sum(y) + np.sum(x)
+
+
+def largest_complex(comm, x):
+    return np.abs(comm.allreduce(1j * np.sum(x), op=MPI.MAX))  # SUM, MAX and MIN of numbers are taken
+
+
 def made_by_data(comm, x):
     s = np.sum(x)
     if s > 0:
@@ -60,4 +70,5 @@ def made_by_data(comm, x):
     return s
 
 
-ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, partial_sums, in_pieces, made_by_data)
+ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, partial_sums, in_pieces, made_by_data,
+       gathered_in_place, largest_complex)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -58,6 +59,10 @@ def _of_nobody(prepare: Callable[[], Made]) -> Made:
     return made
 
 
+SAID = 0.3
+"""Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
+
+
 class Running:
     """`with Running(communicator): ...` while ranks communicate: what fails there is said, and all ranks are ended, as
     the others may wait for this one for ever."""
@@ -75,6 +80,7 @@ class Running:
         said = "".join(traceback.format_exception_only(error)).rstrip()
         sys.stderr.write(f"sdfgad: rank {self.communicator.Get_rank()}: {said}\nsdfgad: all ranks are ended\n")
         sys.stderr.flush()
+        time.sleep(SAID)
         self.communicator.Abort(1)
         os._exit(1)  # where Abort comes back, it has only told the launcher
 

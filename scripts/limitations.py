@@ -81,6 +81,7 @@ else.
 * Numbers, functions, lists and attributes from outside the function are looked up at every call, as Python does; what
   has changed is compiled anew. Floating-point arrays from outside may change their elements freely.
 * Devices: CPU.
+* Programs of several ranks (mpi4py) have limits of their own: [docs/distributed.md](distributed.md).
 * Under a `memory_limit`, counted loops start again from snapshots; `while` loops and loops that may end early do so
   once their tapes, which are not in the predicted peak, have outgrown what the plan leaves of the limit: the call then
   begins again.

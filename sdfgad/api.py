@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.agreement import check_objective
+from sdfgad.calls.arguments import Bound, absent_of, bind, resolve_wrt
 from sdfgad.calls.buffers import reusable
-from sdfgad.calls.directions import seeds_of, tangents_of
+from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -26,12 +27,13 @@ from sdfgad.config import DEVICES, chosen_target, config, settings
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
-from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.thresholds import thresholds
+from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
-from sdfgad.translations import once, valid
+from sdfgad.translations import valid
 
 
 class GradFunction:
@@ -44,12 +46,14 @@ class GradFunction:
     def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
                  memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
                  donate: Sequence[str] = (), value: bool = False, store: Names = (), recompute: Names = (),
-                 snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
+                 snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
+                 objective: str | None = None) -> None:
         check_options(fn, reduce, device, plan)
+        check_objective(objective)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
             "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
-            "snapshot": snapshot, "spill": spill, "source": source}
+            "snapshot": snapshot, "spill": spill, "source": source, "objective": objective}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
@@ -57,6 +61,7 @@ class GradFunction:
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
+        self._objective = objective
         self._device = device
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
@@ -112,29 +117,43 @@ class GradFunction:
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call gives that is not like the one before."""
-        bound = self._bind(args, keywords)
         with config(device=self._device):
-            derivative = self._derivative(bound, value=value)
-            tree, grads = derivative.run(bound, self._donate)
-        self._remember(derivative, bound, value)
+            ranks, derivative, bound = self._ready(args, keywords, value)
+            with Running(ranks):
+                tree, grads = derivative.run(bound, self._donate)
+        if ranks is None:  # others have to agree on every call
+            self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
+
+    def _ready(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> tuple[Any, Derivative, Bound]:
+        """The communicator of a call, if there is any, the compiled derivative, and the arguments."""
+        ranks, bounds = communicator_of(self.fn, args, keywords), []
+
+        def prepare() -> Derivative:
+            bounds.append(bound := self._bind(args, keywords))
+            made = self._derivative(bound, value, ranks is not None)
+            made.check(bound, self._donate)
+            return made
+
+        derivative = agreed(ranks, prepare, self._objective)
+        return ranks, derivative, bounds[0]
 
     @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         with config(device=self._device):
-            return self._derivative(bound, value=self._value).plan
+            return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
-        bound = self._bind(args, keywords)
         with config(device=self._device):
-            derivative = self._derivative(bound, value=self._value)
-            derivative.measured(bound, self._donate)
-            began = time.perf_counter()
-            usage = derivative.measured(bound, self._donate)
+            ranks, derivative, bound = self._ready(args, keywords, self._value)
+            with Running(ranks):
+                derivative.measured(bound, self._donate)
+                began = time.perf_counter()
+                usage = derivative.measured(bound, self._donate)
         return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
 
     @shortened
@@ -150,15 +169,15 @@ class GradFunction:
         refuse_specs(bound)
         return bound
 
-    def _derivative(self, bound: Bound, value: bool) -> Derivative:
+    def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
         with self._lock:
-            found = self._known.setdefault((bound.signature, value, thresholds(), chosen_target(self._device)), [])
-            return valid(found, lambda: self._derive(bound, value))
+            key = (bound.signature, value, together, thresholds(), chosen_target(self._device))
+            return valid(self._known.setdefault(key, []), lambda: self._derive(bound, value, together))
 
-    def _derive(self, bound: Bound, value: bool) -> Derivative:
+    def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
-        request = Request(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
-                    self._plan, self._pins, self._spill)
+        request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce, value, False,
+                          limit, self._plan, self._pins, self._spill, together)
         return derive(self.fn, bound, request, self._source)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
@@ -179,9 +198,10 @@ class GradFunction:
         single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.request.wrt) == 1)
 
         request, outputs = derivative.request, derivative.outputs  # not the derivative itself, which remembers this
+        absent = absent_of(self._wrt, bound) if request.together else {}
 
         def give(tree: Any, grads: dict[str, Any]) -> Any:
-            gradient = one_or_all(grads, bound, single)
+            gradient = one_or_all({**grads, **absent}, bound, single)
             return (_objective(tree, request, outputs), gradient) if value else gradient
 
         return give
@@ -208,7 +228,7 @@ def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
 def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
          memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
          donate: Sequence[str] = (), store: Names = (), recompute: Names = (), snapshot: Names = (),
-         spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
+         spill: str | PathLike[str] | None = None, source: str | None = None, objective: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
@@ -223,7 +243,9 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
     spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
     call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
-    of what `exec` runs; it is compared with what they run.
+    of what `exec` runs; it is compared with what they run. objective: of a function that several ranks call
+    together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
+    that is not plain.
 
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
     arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
@@ -236,7 +258,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     options: dict[str, Any] = {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
         "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill,
-        "source": source}
+        "source": source, "objective": objective}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
@@ -277,58 +299,6 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, device=device, store=store, recompute=recompute,
                         snapshot=snapshot, source=source)
     return made.pareto(*args, points=points, **keywords)
-
-
-@shortened
-def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, memory_limit: Any = None,
-        device: str | None = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
-    """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
-
-    With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
-    to the output's, or it is an OutputError. What comes back has the shape and dtype of the argument: one array, or
-    `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
-    may be called any number of times.
-    """
-    check_options(fn, None, device, None)
-    bound = bind(fn, args, {})
-    held = _snapshot(bound)
-    names = resolve_wrt(fn, bound, wrt)
-    request = Request(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
-    # The pullback belongs to the target of now, whatever the settings are when it is called.
-    target = chosen_target(device)
-    with config(target=target):
-        derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
-        base: Primal = once(fn, ("primal", bound.signature, repr(output)),
-                            lambda: primal(fn, bound, output, source or ""))
-        tree, named = base.run(bound, frozenset())
-    out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
-    single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
-
-    def pullback(*seeds: Any) -> Any:
-        given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
-        with config(target=target):
-            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
-        return one_or_all(grads, bound, single)
-
-    return out, pullback
-
-
-@shortened
-def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
-    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
-
-    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output,
-    source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
-    Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
-    """
-    refuse_gradients(fn)
-    bound = bind(fn, tuple(args), keywords)
-    given = tangents_of(bound, tangents, len(args))
-    names = tuple(given)
-    code: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output)),
-                              lambda: pushforward(fn, bound, names, output, source or ""))
-    return code.run(bound, given)
 
 
 def forward(fn: Callable[..., Any], *, source: str | None = None) -> Callable[..., Any]:
@@ -379,8 +349,3 @@ def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:
         kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
         return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if request.output is not None else tree
-
-
-def _snapshot(bound: Bound) -> Bound:
-    leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
-    return Bound(bound.values, leaves, bound.signature)

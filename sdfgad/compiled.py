@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sdfgad.calls.arguments import bind
+from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
 from sdfgad.pipeline import Primal, primal
+from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -35,11 +37,18 @@ class Compiled:
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What a call gives that is not like the one before."""
-        bound = bind(self.fn, args, keywords)
-        code = valid(self._known.setdefault((bound.signature, chosen_target()), []),
-                     lambda: primal(self.fn, bound, source=self._source))
-        value = code.run(bound, frozenset())[0]
-        self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
+        ranks, bounds = communicator_of(self.fn, args, keywords), []
+
+        def prepare() -> Primal:
+            bounds.append(bound := bind(self.fn, args, keywords))
+            return valid(self._known.setdefault((bound.signature, chosen_target()), []),
+                         lambda: primal(self.fn, bound, source=self._source))
+
+        code, bound = agreed(ranks, prepare), bounds[0]
+        with Running(ranks):
+            value = code.run(bound, frozenset())[0]
+        if ranks is None:  # others have to agree on every call
+            self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
         return value
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,22 @@ def _nvcc() -> tuple[str, str, str]:
     return _if_there(told)
 
 
+def _mpi() -> tuple[str, str, str]:
+    """MPI is started only where a launcher has been there before."""
+    if find_spec("mpi4py") is None:
+        return "pass", "none: mpi4py is not installed", ""
+    version = f"mpi4py {metadata.version('mpi4py')}"
+    asked = next((os.environ[n] for n in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE") if n in os.environ), None)
+    if asked is None:
+        return "pass", f"{version}, not started by mpiexec", ""
+    mpi = import_module("mpi4py.MPI")
+    size, vendor = mpi.COMM_WORLD.Get_size(), " ".join(map(str, mpi.get_vendor()))
+    told = f"{version} with {vendor}: {size} ranks, thread level {mpi.Query_thread()}"
+    if size < int(asked):
+        return "warn", f"{told}; the launcher has started {asked}", "use the mpiexec of the library that mpi4py loads"
+    return "pass", told, ""
+
+
 def _if_there(told: Callable[[], str]) -> tuple[str, str, str]:
     """Nothing is wrong with a machine that has no graphics processor."""
     try:
@@ -191,4 +207,5 @@ CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (
     ("memory", _memory),
     ("device", _device),
     ("nvcc", _nvcc),
+    ("mpi", _mpi),
 )

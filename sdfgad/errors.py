@@ -43,6 +43,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG208": "this target cannot be found",
     "SG209": "an index leaves its array",
     "SG210": "there is no graphics processor that programs can run on",
+    "SG211": "the ranks of a program that communicates do not agree",
     "SG301": "the memory limit is below what the gradient needs at the least",
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",
@@ -57,6 +58,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG506": "the integer programming solver does not work",
     "SG507": "the cache folder cannot be used",
     "SG508": "the graphics processor reported an error",
+    "SG509": "the MPI library of this process cannot be used",
     "SG901": "an internal invariant does not hold",
 })
 """Code -> its one-line meaning; ``sdfgad explain CODE`` prints it."""

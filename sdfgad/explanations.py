@@ -245,6 +245,11 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "made all the same: sdfgad.plan runs nothing.", """
         SDFGAD_DEVICE=gpu python model.py""", """
         SDFGAD_DEVICE=cpu python model.py""", runs=False),
+    "SG211": _page(
+        "Ranks that call a gradient together differ in something that has to be the same on all of them, or one of "
+        "them has stopped with an error of its own, which it shows itself.", """
+        comm.Split under a condition that only some ranks meet""", """
+        make the communicators before the call, on every rank""", runs=False),
     "SG301": _page(
         "Arguments, results and what is alive at one moment take more than the limit, whatever is recomputed. The "
         "message names the arrays.", """
@@ -318,6 +323,10 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "A call of the CUDA runtime failed while a program ran: what it says is in the message.", """
         a device that another process has reset""", """
         sdfgad doctor; else report it with the program""", runs=False),
+    "SG509": _page(
+        "Programs that communicate call the MPI library that mpi4py has loaded; it is not found, or unknown.", """
+        mpi4py with a library that is not called libmpi.so""", """
+        pip install mpi4py mpich""", runs=False),
     "SG901": _page(
         "A pass of the compiler has made a program that must not be. Nothing is wrong with yours.", """
         (none known)""", """

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import jvp, refuse_gradients, refuse_specs, vjp
+from sdfgad.api import refuse_gradients, refuse_specs
 from sdfgad.calls.arguments import Bound, bind, resolve_wrt
 from sdfgad.calls.directions import tangents_of
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
 from sdfgad.pipeline import Pushforward, Request, curvature
+from sdfgad.products import jvp, vjp
+from sdfgad.together import refuse_ranks
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
 
@@ -32,6 +34,7 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
     """
     refuse_gradients(fn)
+    refuse_ranks("the second derivative", fn, args, keywords)
     bound = bind(fn, tuple(args), keywords)
     refuse_specs(bound)
     given = tangents_of(bound, tangents, len(args))
@@ -107,6 +110,7 @@ def _curvature(fn: Callable[..., Any], bound: Bound, request: Request, along: tu
 def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],
            wrt: Any) -> tuple[Bound, tuple[str, ...], bool]:
     """The arguments of a call, the real ones that are asked for, and whether that is a single one."""
+    refuse_ranks("a matrix of derivatives", fn, args, keywords, "vjp and jvp take one vector for all ranks")
     bound = bind(fn, args, keywords)
     refuse_specs(bound)
     names = resolve_wrt(fn, bound, wrt)

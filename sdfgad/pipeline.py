@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.callers import warn
 from sdfgad.calls.arguments import Bound, about, as_called, as_input
@@ -34,9 +35,9 @@ from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
+from sdfgad.plans.ranks import built_in, check_target, planned_together, refuse_curvature, set_share, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
 from sdfgad.plans.request import Request, is_number, resolve_outputs
-from sdfgad.plans.search import planned
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.rules.linear import strong_products_kept
@@ -64,6 +65,7 @@ class Derivative:
     choice: Choice = field(repr=False)
     repeats: Once = field(default_factory=Once, repr=False)
     _code: Executable | None = field(default=None, repr=False)
+    _origins: dict[frozenset[int], Provenance] = field(default_factory=dict, repr=False)
 
     @property
     def program(self) -> Program:
@@ -90,6 +92,22 @@ class Derivative:
     def loose(self) -> frozenset[str]:
         """What is seen of the call beside what the function itself returns: gradients, and arguments given away."""
         return frozenset((*self.keep, *self.program.arguments)) - set(arrays_of(self.program.returns))
+
+    def origin(self, whole: frozenset[int]) -> Provenance | None:
+        """What the objective depends on; None where seeds are given. whole: handles of communicators of all ranks."""
+        if whole not in self._origins and not self.request.seeds:
+            self._origins[whole] = origin_of(self.parsed.program, self.outputs, whole)
+        return self._origins.get(whole)
+
+    def check(self, bound: Bound, donate: frozenset[str] = frozenset()) -> None:
+        """Compile it, and find what a call would find wrong with its arguments."""
+        self.compiled()
+        self.parsed.check_sharing(bound.leaves, donate)
+        self.parsed.check_indices(bound.leaves)
+
+    def seed(self, share: float) -> None:
+        """Let the next calls multiply the seed of this rank by a number."""
+        set_share(self.parsed.program, share)
 
     def run(self, bound: Bound, donate: frozenset[str],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, dict[str, Any]]:
@@ -194,7 +212,8 @@ class Derivative:
         made = self.made.gradients[self.parsed.traced[name]]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
-        warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
+        if not self.request.together:  # that of another rank may
+            warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = np.asarray(bound.leaves[name])
         return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
 
@@ -203,6 +222,7 @@ def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
     """What the front end makes of a call."""
     parsed = parse(fn, *as_called(fn, bound), source)
     verify(parsed.program, "parse", SOURCE, verifying())
+    check_target(parsed.program)
     return parsed
 
 
@@ -220,7 +240,8 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
     with progress(f"planning the gradient of {called(fn)}"):
         parsed = _parsed(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
-        choice, found, plan = planned(Recipe(parsed, outputs, request))
+        parsed = with_share(parsed) if request.together and not request.seeds else parsed
+        choice, found, plan = planned_together(Recipe(parsed, outputs, request))
         plan = told(plan, choice, found, about(fn, bound, request.wrt))
     return Derivative(parsed, found, outputs, plan, request, choice)
 
@@ -233,7 +254,8 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     started = time.perf_counter()
     if verifying():
         verify(program, "everything")
-    constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())]
+    constants = [(n, a.dtype.str, a.shape, a.tobytes()) for n, a in sorted(program.constants.items())
+                 if built_in(program, n)]
     key = key_of(program_text(program), results, constants, repr(thresholds()))
     with progress(f"compiling {what}{program.name}"):
         code = compile_program(program, results=results, key=key, loose=loose)
@@ -339,6 +361,7 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
     It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
     """
     found = derive(fn, bound, request, source)
+    refuse_curvature(found.parsed.program)
     with strong_products_kept():
         made = found.choice.emit(found.plan.recomputed, found.plan.modes, found.plan.undone).made
     arrays, traced = made.program.arrays, found.parsed.traced

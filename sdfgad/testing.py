@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import jvp, value_and_grad, vjp
+from sdfgad.api import value_and_grad
 from sdfgad.calls.arguments import as_called, bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
 from sdfgad.plans.request import is_number
+from sdfgad.products import jvp, vjp
+from sdfgad.together import refuse_ranks
 from sdfgad.trees import assembled, contents, leaves, sequence, step
 
 OK, BUG, KINK, NAN, STOPPED = "ok", "bug", "kink?", "nan", "stops"
@@ -120,6 +122,8 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
+    refuse_ranks("check_grads", fn, args, {}, "compare the products of vjp and jvp, summed over the ranks: see "
+                 "docs/distributed.md")
     check = _PointCheck(getattr(fn, "fn", fn), args, wrt, output, reduce)
     report = check.report(method)
     if raise_on_fail and not report.ok:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 # A module may import from its own layer and from those below.
 LAYERS = {
     "errors": 0, "names": 0, "callers": 0, "explanations": 0, "logs": 0, "cores": 0, "config": 0, "memory": 0,
-    "files": 0, "trees": 0, "arrays": 0, "caches": 0, "thresholds": 0, "garbage": 0,
+    "files": 0, "trees": 0, "ranks": 0, "arrays": 0, "caches": 0, "thresholds": 0, "garbage": 0,
     "ir": 1,
     "frontend": 2, "rules": 2,
     "analysis": 3,
@@ -27,7 +27,7 @@ LAYERS = {
     "codegen": 7,
     "calls": 8, "plans": 8,
     "api": 9, "testing": 9, "pipeline": 9, "translations": 9, "compiled": 9, "tracebacks": 9, "graphs": 9,
-    "matrices": 9, "exports": 9, "interfaces": 9,
+    "matrices": 9, "exports": 9, "interfaces": 9, "together": 9, "products": 9,
     "cli": 10, "doctor": 10, "subject": 10, "__main__": 10,
 }
 TOP = 10

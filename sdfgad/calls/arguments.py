@@ -167,9 +167,15 @@ def is_differentiable(value: Any) -> bool:
     return np.dtype(value.dtype).kind in "fc"
 
 
-def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
+def absent_of(wrt: Any, bound: Bound) -> dict[str, None]:
+    """Arguments named in `wrt` that another rank has, by name."""
+    names = wrt if isinstance(wrt, (tuple, list)) else (wrt,)
+    return {n: None for n in names if isinstance(n, str) and n in bound.values and bound.values[n] is None}
+
+
+def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any, together: bool = False) -> tuple[str, ...]:
     """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
-    where there is no array at all."""
+    where there is no array at all. together: other ranks may have some of them, which are None here."""
     parameters = list(bound.values)
     if wrt is None:
         found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
@@ -181,7 +187,8 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
         return found
     names = []
     for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
-        names += _leaves_of(_parameter_name(fn, entry, parameters), bound)
+        name = _parameter_name(fn, entry, parameters)
+        names += [] if together and bound.values[name] is None else _leaves_of(name, bound)
     if len(set(names)) != len(names):
         raise UsageError(f"wrt names an argument twice: {', '.join(names)}", code="SG204")
     return tuple(names)

@@ -28,8 +28,10 @@ def seeds_of(outputs: Sequence[View], given: Sequence[Any]) -> tuple[np.ndarray,
     return tuple(seeds)
 
 
-def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int) -> dict[str, np.ndarray]:
-    """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well."""
+def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
+                together: bool = False) -> dict[str, np.ndarray]:
+    """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
+    together: other ranks may have some, so that this one needs none."""
     if not isinstance(tangents, Mapping):
         if len(tangents) not in (given, len(bound.values)):
             raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
@@ -45,6 +47,6 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
             raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
                              f"{np.shape(bound.leaves[name])}", code="SG205")
         found[name] = np.asarray(t)
-    if not found:
+    if not found and not together:
         raise UsageError("no tangent was given", code="SG205")
     return found

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.cpp import Frame, most_trips, strides
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.messages import OP
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, axis
 from sdfgad.ir.walk import children, with_children
 from sdfgad.names import fresh, variable, variable_of
@@ -323,10 +324,29 @@ def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [stmt]
 
 
+def _in_blocks(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Whatever is sent or received in one piece, through copies where need be."""
+    frame = replace(frame, arrays=forms.arrays)
+    before: list[Stmt] = []
+    after: list[Stmt] = []
+
+    def whole(view: View, copies: list[Stmt], into: bool) -> View:
+        steps, _ = view_strides(frame, view)
+        if steps == strides(tuple(n.const or 0 for n in view.shape)):
+            return view
+        space = forms.workspace(frame, view.shape, view.dtype)
+        copies.append(copy(space, view) if into else copy(view, space))
+        return space
+
+    ins = tuple(whole(v, before, True) for v in stmt.ins)
+    outs = tuple(whole(v, after, False) for v in stmt.outs)
+    return [*before, replace(stmt, ins=ins, outs=outs), *after]
+
+
 _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is,
-    "fail": _as_it_is})
+    "fail": _as_it_is, OP: _in_blocks})

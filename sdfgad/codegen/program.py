@@ -14,6 +14,7 @@ import numpy as np
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
 from sdfgad.codegen.fingerprint import fingerprint
+from sdfgad.codegen.mpi_table import mpi_table
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.codegen.targets import chosen, is_own
 from sdfgad.codegen.threads import attach
@@ -21,6 +22,7 @@ from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed
+from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
 from sdfgad.thresholds import thresholds
@@ -93,6 +95,9 @@ class Executable:
         self._failures = program.failures
         self._library = _load(folder / LIBRARY)
         self._handle = self._library.sg_open()
+        self._table = mpi_table() if communicates(program.body) else None  # the code looks at it in every call
+        if self._table is not None:
+            self._library.sg_connect(self._handle, self._table)
         self._close = weakref.finalize(self, self._library.sg_close, self._handle)
         self._lock = threading.Lock()
 
@@ -208,6 +213,8 @@ def _load(path: Path) -> ctypes.CDLL:
     attach(library)
     library.sg_open.restype = ctypes.c_void_p
     library.sg_close.argtypes = (ctypes.c_void_p,)
+    if hasattr(library, "sg_connect"):
+        library.sg_connect.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
     library.sg_call.restype = ctypes.c_int
     for count in (library.sg_tape_peak, library.sg_tape_needed, library.sg_peak_bytes):

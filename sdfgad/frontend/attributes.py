@@ -13,6 +13,8 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
+from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
@@ -49,6 +51,10 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         if rule is None and name not in ctx.methods:
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
+    if isinstance(owner, MessageStatus) and name in ("source", "tag"):
+        return of_status(ctx, owner, 1 if name == "source" else 2)
+    if isinstance(owner, (PostedMessage, MessageStatus)):
+        return Method(owner, name)
     if isinstance(owner, Parent):
         return of_parent(ctx, owner, name)
     if isinstance(owner, Record) or isinstance(owner, dict) and records.is_method(name):

@@ -14,12 +14,13 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
 from sdfgad.frontend.bounds import KnownBounds
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
+from sdfgad.frontend.mail import Mail
 from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.program import FAILED, Array, Failure, Lib, Map, Range, Stmt, Store, View, axis, view_of
+from sdfgad.ir.program import FAILED, ORDER, Array, Failure, Lib, Map, Range, Stmt, Store, View, axis, view_of
 
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
@@ -45,7 +46,7 @@ class Builder:
     arrays: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=lambda: {*MAP_VARIABLES, FAILED})
+    taken: set[str] = field(default_factory=lambda: {*MAP_VARIABLES, FAILED, ORDER})
     blocks: list[list[Stmt]] = field(default_factory=lambda: [[]])
     regions: list[int] = field(default_factory=list)
     region_count: int = 0
@@ -66,6 +67,7 @@ class Builder:
     quiet: bool = False  # statements are not allowed at the moment
     accesses: list[IndexedAccess] = field(default_factory=list)  # indices that may leave their arrays
     failures: list[Failure] = field(default_factory=list)
+    mail: Mail = field(default_factory=Mail)
 
     # names and containers
 
@@ -305,12 +307,13 @@ class Builder:
         """The state to come back to when a trial fails."""
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
-                len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies, len(self.failures))
+                len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies, len(self.failures),
+                self.mail)
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
-         self.statements, self.source, accesses, lazies, failures) = state
+         self.statements, self.source, accesses, lazies, failures, self.mail) = state
         del self.accesses[accesses:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)

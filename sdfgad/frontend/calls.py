@@ -20,6 +20,7 @@ from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, conver
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.liveness import Liveness, analyse
+from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
@@ -54,6 +55,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, Function):
         return _inline(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
                        callee.keyword_defaults, False)
+    if is_of_ranks(callee):
+        return of_ranks(ctx, callee, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):

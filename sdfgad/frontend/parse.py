@@ -24,6 +24,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
 from sdfgad.frontend.ignored import tell
+from sdfgad.frontend.messages import check_waited
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
 from sdfgad.frontend.sharing import refuse_stale
@@ -49,7 +50,9 @@ from sdfgad.frontend.values import (
 )
 from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import FAILED, Array, Map, Program, Stmt, Store
+from sdfgad.ir.messages import NUMBERS
+from sdfgad.ir.program import FAILED, ORDER, Array, Map, Program, Stmt, Store
+from sdfgad.ranks import is_communicator
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
@@ -170,8 +173,9 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     values = _arguments(ctx, bound, taken)
     result = _run(ctx, called, values)
     tree = _returned(ctx, result)
+    check_waited(ctx)
     body = _watching(builder)
-    live = settle_contents(ctx)
+    live = settle_contents(ctx) | {n for n in builder.constants if builder.arrays[n].label == NUMBERS}
     tell(ctx.ignored, code.name)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(
@@ -204,12 +208,12 @@ def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
 
 
 def _watching(builder: Builder) -> tuple[Stmt, ...]:
-    """The statements, after one that says that nothing has been raised."""
+    """The statements, after those that say that nothing has been raised or sent."""
     body = tuple(builder.blocks[0])
-    if not builder.failures:
-        return body
-    builder.arrays[FAILED] = Array(FAILED, (1,), np.dtype(np.int64))
-    return (Map((), (Store(FAILED, (ix(0),), const(0, np.dtype(np.int64))),)), *body)
+    if builder.failures:
+        builder.arrays[FAILED] = Array(FAILED, (1,), np.dtype(np.int64))
+    watched = [n for n in (FAILED, ORDER) if n in builder.arrays]
+    return (*(Map((), (Store(n, (ix(0),), const(0, np.dtype(np.int64))),)) for n in watched), *body)
 
 
 @dataclass(eq=False)
@@ -263,7 +267,7 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
     inside = contents(value)
     if inside is not None:
         return _inside(ctx, path, value, inside, taken)
-    if isinstance(value, _CONSTANTS) or callable(value):
+    if isinstance(value, _CONSTANTS) or callable(value) or is_communicator(value):
         return value
     if isinstance(value, (np.ndarray, Spec)):
         check_plain(ctx, value)

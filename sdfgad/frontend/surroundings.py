@@ -89,11 +89,12 @@ class _Lookup:
 @dataclass(eq=False)
 class Surroundings:
     """looks: everything found outside. arrays: those found, by identity. watched: pairs of an array whose contents
-    became part of the translation and what they were."""
+    became part of the translation and what they were. communicators: those that messages go through, by handle."""
 
     looks: dict[tuple[int, str], _Lookup] = field(default_factory=dict)
     arrays: dict[int, np.ndarray] = field(default_factory=dict)
     watched: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    communicators: dict[int, Any] = field(default_factory=dict)
 
     def note(self, place: Any, name: str, value: Any) -> None:
         """Remember what `place` held under `name`."""

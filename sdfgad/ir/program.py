@@ -23,6 +23,8 @@ from sdfgad.trees import leaves
 
 FAILED = "failed"
 """The array that a program writes where it raises an exception: somebody always looks at it."""
+ORDER = "message_order"
+"""The array that every message between ranks reads and writes, so that no two change places: it is looked at, too."""
 IN_MEMORY = ("argument", "transient", "constant")
 """Roles of arrays that lie in memory, under one name."""
 
@@ -278,7 +280,7 @@ class Program:
     @property
     def watched(self) -> tuple[str, ...]:
         """What somebody looks at beside the results."""
-        return (FAILED,) if self.failures else ()
+        return (*((FAILED,) if self.failures else ()), *((ORDER,) if ORDER in self.arrays else ()))
 
     def but(self, **changes: Any) -> Program:
         return replace(self, **changes)

@@ -20,6 +20,9 @@ def operand_faults(stmt: Lib) -> Iterator[str]:
     if stmt.op == "matmul":
         yield from _product_faults(stmt)
         return
+    if stmt.op == "mpi":
+        yield from _message_faults(stmt)
+        return
     form = SHAPES.get(stmt.op)
     if form is None:
         yield f"there is no library operation {stmt.op!r}"
@@ -62,6 +65,15 @@ def _product_faults(stmt: Lib) -> Iterator[str]:
     others = {v.dtype for v in (a, b, *scale)} - {out.dtype}
     if others:
         yield f"matmul of {', '.join(sorted(d.name for d in others))} gives {out.dtype}"
+
+
+def _message_faults(stmt: Lib) -> Iterator[str]:
+    """Whatever is sent or received is of one type; the order is read and written."""
+    if not stmt.ins or not stmt.outs or stmt.ins[-1] != stmt.outs[-1]:
+        yield "a message that may change places with others"
+    others = {v.dtype for v in (*stmt.ins, *stmt.outs) if v.dtype.kind in "fc"} - {stmt.attrs["dtype"]}
+    if others:
+        yield f"a message of {stmt.attrs['dtype']} with {', '.join(sorted(d.name for d in others))}"
 
 
 def _shape(view: View) -> str:

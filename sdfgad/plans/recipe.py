@@ -17,7 +17,7 @@ from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED
 from sdfgad.plans.planning import Choice, Emission, Finished
-from sdfgad.plans.request import Request
+from sdfgad.plans.request import Request, keeping_share, share_of
 from sdfgad.reverse.inversion import worth_undoing
 from sdfgad.reverse.preaccumulate import preaccumulate
 from sdfgad.reverse.problem import problem_of
@@ -46,7 +46,7 @@ class Recipe:
         request = self.request
         return ReverseRequest(tuple(self.parsed.traced[n] for n in request.wrt), self.outputs,
                               "arguments" if request.seeds else "ones", request.value, request.reduce is not None,
-                              request.spill is not None)
+                              request.spill is not None, share_of(self.parsed.program))
 
     @cached_property
     def normal(self) -> Program:
@@ -56,6 +56,7 @@ class Recipe:
         reduced = self.request.reduce or self.request.output is not None
         program = program.but(returns=tuple(self.outputs)) if reduced else program
         program = program.but(live_out=frozenset(seen(program, self.outputs)))
+        program = keeping_share(program, self.parsed.program)
         if self.slopes and not self.request.pins:
             program = applied(preaccumulate, program, self.reverse_request)
         return applied(record_copies, program, self.reverse_request)

@@ -11,14 +11,16 @@ from sdfgad.checkpoint.plan import Plan
 from sdfgad.errors import DtypeError, OutputError
 from sdfgad.frontend import Parsed
 from sdfgad.ir.expr import const
-from sdfgad.ir.program import Array, Map, Store, View, views_of
+from sdfgad.ir.messages import SHARE
+from sdfgad.ir.program import Array, Map, Program, Store, View, views_of
 from sdfgad.names import fresh
 from sdfgad.trees import leaves, sequence
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots."""
+    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots.
+    together: whether several ranks call it, each with a part of the objective or none."""
 
     wrt: tuple[str, ...]
     output: Any = None
@@ -29,6 +31,7 @@ class Request:
     plan: Plan | None = None
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: str | None = None
+    together: bool = False
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:
@@ -38,16 +41,31 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
         returns = parsed.program.returns
         found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
         found = found or [n for n in leaves(returns) if is_number(n)]
-        if not found:
+        if not found and not (request.together and all(n is None for n in leaves(returns))):
             raise OutputError("the function returns nothing to differentiate", help=_candidates(parsed))
     else:
         entries = request.output if isinstance(request.output, (tuple, list)) else (request.output,)
         found = [_one_output(parsed, entry) for entry in entries]
     parsed, found = _with_room(parsed, found)
-    if not request.reduce and not request.seeds and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
+    plain = request.reduce or request.seeds or not found
+    if not plain and (len(found) != 1 or found[0].shape or found[0].dtype.kind == "c"):
         raise OutputError("the output is not one real scalar",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
     return parsed, tuple(found)
+
+
+def share_of(program: Program) -> str | None:
+    """The constant that `with_share` has put into a program."""
+    return next((n for n in program.constants if program.arrays[n].label == SHARE), None)
+
+
+def keeping_share(program: Program, source: Program) -> Program:
+    """The program with the same constant as the one that it was made of: nothing reads it before there are seeds."""
+    name = share_of(source)
+    if name is None:
+        return program
+    return program.but(arrays={**program.arrays, name: source.arrays[name]}, live=program.live | {name},
+                       constants={**program.constants, name: source.constants[name]})
 
 
 def is_number(value: Any) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sdfgad.analysis.reversal.activity import varied_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
+from sdfgad.ir.messages import carries_derivatives
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
@@ -119,7 +120,8 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
         return [replace(stmt, then=_block(stmt.then, names), orelse=_block(stmt.orelse, names))]
     if isinstance(stmt, (Push, Pop)) and names.tangent(stmt.tape):
         return [replace(stmt, tape="tan_" + stmt.tape), stmt]
-    if not isinstance(stmt, (Map, Lib)) or not any(names.tangent(n) for n in writes(stmt)):
+    if not isinstance(stmt, (Map, Lib)) or not (
+            carries_derivatives(stmt) or any(names.tangent(n) for n in writes(stmt))):
         return [finish_stmt(stmt)]
     lin = linearise(stmt, names.tangents(), answer=False)
     ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]

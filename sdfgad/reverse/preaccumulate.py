@@ -12,6 +12,7 @@ from sdfgad.analysis.reversal.activity import differentiable_loads
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Expr, Load, loads, rewrite, walk
 from sdfgad.ir.index import Ix
+from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store, While, views_of
 from sdfgad.ir.walk import in_terms_of, map_exprs, own_ranges, reads, rebuild_blocks, statements, within, writes
 from sdfgad.names import fresh
@@ -151,7 +152,8 @@ class Chain:
 
 def chain_of(stmt: Stmt, active: frozenset[str], arrays: Mapping[str, Array]) -> Chain | None:
     """The pointwise computation that a loop repeats, when it is nonlinear; None where it does something else."""
-    if not isinstance(stmt, (Loop, While)) or isinstance(stmt, Loop) and (stmt.parallel or stmt.behind):
+    if not isinstance(stmt, (Loop, While)) or communicates(stmt.body) or isinstance(stmt, Loop) and (
+            stmt.parallel or stmt.behind):
         return None
     if isinstance(stmt, Loop) and stmt.range.trips in (0, 1):
         return None

@@ -22,6 +22,7 @@ from sdfgad.checkpoint.schedule import (
     ScheduleProblem,
 )
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
+from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
@@ -74,7 +75,9 @@ class _Loops:
         """Of a loop, by its variable."""
         for stmt in statements(program.body):
             path = place[id(stmt)].path
-            most = most_trips(stmt, path) if isinstance(stmt, Loop) and not is_open(path) else None
+            # Ranks that ran different loops again would wait for each other's messages for ever.
+            again = not is_open(path) and not communicates((stmt,))
+            most = most_trips(stmt, path) if isinstance(stmt, Loop) and again else None
             if isinstance(stmt, Loop) and most is not None and most > 1:
                 name = named[id(stmt)]
                 self.loops[name], self.trips[name], self.names[stmt.range.var] = stmt, most, name
@@ -239,7 +242,8 @@ def open_loops(made: Gradient) -> dict[str, OpenLoop]:
     """The loops that fill growable tapes, by name."""
     place, named = sites(made.swept.body), loop_names(made.swept)
     filled = {r.var for k in made.kept if k.bytes is None and not (k.again or k.undone) for r in k.path}
-    chosen = [s for s in statements(made.swept.body) if isinstance(s, (Loop, While)) and run_range(s).var in filled]
+    chosen = [s for s in statements(made.swept.body) if isinstance(s, (Loop, While)) and run_range(s).var in filled
+              and not communicates(s.body)]
     names = {run_range(s).var: named[id(s)] for s in chosen}
     found = restarts(made.swept, chosen, place, made.reads, made.local)
     opened = {}

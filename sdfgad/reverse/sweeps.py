@@ -21,9 +21,24 @@ from sdfgad.analysis.reversal.needed import Needed, needed
 from sdfgad.analysis.reversal.restart import restarts
 from sdfgad.checkpoint.modes import Mode
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Load
+from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, views_of
+from sdfgad.ir.program import (
+    ORDER,
+    Array,
+    Block,
+    If,
+    Loop,
+    Map,
+    Program,
+    Range,
+    Stmt,
+    Store,
+    View,
+    While,
+    all_of,
+    views_of,
+)
 from sdfgad.ir.walk import apart, children, map_accesses, reads, rebuild, statements, with_children, writes
 from sdfgad.names import fresh, variable_of
 from sdfgad.reverse.bodies import Bodies
@@ -44,7 +59,8 @@ class ReverseRequest:
 
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
     value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
-    output (`reverse/results.py`). spill: snapshots of loops lie on disk.
+    output (`reverse/results.py`). spill: snapshots of loops lie on disk. share: a constant that seeds of one are
+    multiplied by, where another rank may seed the same number.
     """
 
     wrt: tuple[str, ...]
@@ -53,11 +69,12 @@ class ReverseRequest:
     value: bool = False
     total: bool = False
     spill: bool = False
+    share: str | None = None
 
     def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
         """Arrays with a cotangent, and those somebody looks at after the program."""
         outputs = {v.array for v in self.outputs}
-        seen = frozenset(outputs).union(v.array for v in views_of(program.returns))
+        seen = frozenset(outputs).union((v.array for v in views_of(program.returns)), {ORDER} & program.arrays.keys())
         return active_arrays(program, self.wrt, outputs), seen
 
 
@@ -164,9 +181,15 @@ def _seed(request: ReverseRequest, seeds: Sequence[Array], names: Names) -> list
             continue
         domain = all_of(view.shape)
         here = tuple(ix(r.var) for r in domain)
-        value = Load(seeds[k].name, here, view.dtype) if seeds else algebra.number(1, view.dtype)
+        value = Load(seeds[k].name, here, view.dtype) if seeds else _one(request, names, view.dtype)
         out.append(Map(domain, (Store(target, view.at(here), value, "+"),)))
     return out
+
+
+def _one(request: ReverseRequest, names: Names, dtype: np.dtype) -> Expr:
+    if request.share is None:
+        return algebra.number(1, dtype)
+    return algebra.cast(Load(request.share, (ix(0),), names.arrays[request.share].dtype), dtype)
 
 
 class _Sweeps:

@@ -17,6 +17,7 @@ from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, certain, rewrite, walk
 from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.messages import OP, dual, received, sent
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View, all_of
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
@@ -198,6 +199,8 @@ _TRANSPOSE = MappingProxyType({
 
 def transpose_lib(stmt: Stmt, scope: TangentScope) -> list[Stmt]:
     """A linear library node becomes library nodes on the cotangents, then its own cotangent is cleared."""
+    if isinstance(stmt, Lib) and stmt.op == OP:
+        return _message(stmt, scope)
     if not isinstance(stmt, Lib) or stmt.op not in _LIBRARY:
         raise unsupported(stmt.source, "a library operation that cannot be transposed", "", "SG190")
     out = _LIBRARY[stmt.op](stmt, scope)
@@ -278,6 +281,15 @@ def _cholesky(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     held = scope.fresh("lin", tuple(n.const or 0 for n in matrix.shape), matrix.dtype).whole
     return [_lib("cholesky_adjoint", held, (factor, stmt.outs[0]), stmt),
             _each(matrix, lambda p: load(held, p), "+", stmt)]
+
+
+def _message(stmt: Lib, scope: TangentScope) -> list[Stmt]:
+    """y = message(x) transposes to x += dual(y) ; y = 0, where x may share elements with y."""
+    held = tuple(scope.fresh("lin", tuple(n.const or 0 for n in v.shape), v.dtype).whole for v in sent(stmt))
+    out: list[Stmt] = [dual(stmt, held, received(stmt))]
+    out += [clear(v, stmt) for v in received(stmt)]
+    return [*out, *(_each(v, lambda p, h=h: load(h, p), "+", stmt)  # type: ignore[misc]
+                    for v, h in zip(sent(stmt), held, strict=True))]
 
 
 def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, stmt: Stmt) -> Map:

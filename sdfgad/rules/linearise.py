@@ -16,6 +16,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix
+from sdfgad.ir.messages import OP, carries_derivatives, order_view, received, sent, told
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View
 from sdfgad.ir.walk import expr_reads, map_exprs, reads, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
@@ -138,6 +139,8 @@ def _reads_own_writes(stores: list[Store]) -> bool:
 
 
 def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
+    if stmt.op == OP:
+        return _linearise_message(stmt, tangents)
     rule = registry.node(stmt.op)
     target = tangents.view(stmt.outs[0])
     if target is None:
@@ -149,6 +152,16 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
     if not c.linear:
         c.each(target, lambda p: algebra.zero(target.dtype))
     return Linearised((), tuple(c.linear), True)
+
+
+def _linearise_message(stmt: Lib, tangents: Tangents) -> Linearised:
+    """The same message with the tangents, if its numbers have any. What a wildcard received comes from there again."""
+    if not carries_derivatives(stmt):
+        return Linearised((), (), True)
+    ins, outs = ([t for v in views if (t := tangents.view(v)) is not None] for views in (sent(stmt), received(stmt)))
+    attrs = MappingProxyType({k: v for k, v in stmt.attrs.items() if k != "record"})
+    there = Lib(OP, (*outs, order_view()), (*ins, *told(stmt), order_view()), attrs, stmt.source)
+    return Linearised((), (there,), True)
 
 
 def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents, prep: list[Stmt],

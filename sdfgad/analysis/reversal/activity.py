@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite
+from sdfgad.ir.messages import OP, carries_derivatives, messages, received, sent
 from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.rules import registry
@@ -15,13 +16,22 @@ _FIRST_ACTIVE: Mapping[str, int] = MappingProxyType({"select": 1, "with_partial"
 
 def active_arrays(program: Program, wrt: Iterable[str], outputs: Iterable[str]) -> frozenset[str]:
     """Names of the floating and complex arrays on some path from `wrt` to `outputs`."""
-    edges = list(_flows(program.body))
-    return frozenset(_reach(wrt, edges) & _reach(outputs, [(b, a) for a, b in edges]))
+    edges, (out, into) = list(_flows(program.body)), _traffic(program.body)
+    varied, useful = _reach({*wrt, *into}, edges), _reach({*outputs, *out}, [(b, a) for a, b in edges])
+    return frozenset((varied & useful) | out | into)
 
 
 def varied_arrays(program: Program, wrt: Iterable[str]) -> frozenset[str]:
     """Names of the arrays that depend on `wrt`."""
-    return frozenset(_reach(wrt, list(_flows(program.body))))
+    out, into = _traffic(program.body)
+    return frozenset(_reach({*wrt, *into}, list(_flows(program.body))) | out)
+
+
+def _traffic(block: Block) -> tuple[frozenset[str], frozenset[str]]:
+    """Arrays that messages with derivatives take out of the program, and bring into it. What other ranks depend on, and
+    whether they wait, is known there alone: all of these are active here."""
+    found = [s for s in messages(block) if carries_derivatives(s)]
+    return (frozenset(v.array for s in found for v in sent(s)), frozenset(v.array for s in found for v in received(s)))
 
 
 def differentiable_loads(e: Expr) -> set[str]:
@@ -46,7 +56,7 @@ def differentiable_loads(e: Expr) -> set[str]:
 def _flows(block: Block) -> Iterable[tuple[str, str]]:
     """(read array, written array) for every differentiable dependence."""
     for stmt in statements(block):
-        if isinstance(stmt, Lib):
+        if isinstance(stmt, Lib) and stmt.op != OP:
             yield from ((i.array, o.array) for i in stmt.ins for o in stmt.outs if o.dtype.kind in "fc")
         elif isinstance(stmt, Map):
             yield from _map_flows(stmt)

@@ -29,7 +29,8 @@ from sdfgad.analysis.elements.access import (
 from sdfgad.analysis.elements.cover import covers
 from sdfgad.analysis.formula import NOTHING, Again
 from sdfgad.analysis.reversal.inverse import NO_UNDOING, Undoing
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
+from sdfgad.ir.messages import carries_derivatives
+from sdfgad.ir.program import ORDER, Array, Block, If, Lib, Loop, Map, Program, Stmt, Store, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.rules.linearise import Linearised, Tangents, linearise
 
@@ -65,7 +66,8 @@ def needed(program: Program, tangents: Tangents, temporaries: Mapping[str, Array
     reads: dict[int, list[Access]] = {id(stmt): [] for stmt in statements(program.body)}
     for stmt in statements(program.body):
         site = place[id(stmt)]
-        if isinstance(stmt, (Map, Lib)) and any(tangents.name(a.array) for a in writes_of(stmt, site)):
+        if carries_derivatives(stmt) or isinstance(stmt, (Map, Lib)) and any(
+                tangents.name(a.array) for a in writes_of(stmt, site)):
             chosen, found = _linearise_best(stmt, _Rules(tangents, temporaries, inline), site, own)
             linear[id(stmt)] = chosen
             reads[id(stmt)] += found
@@ -186,7 +188,7 @@ def _linear_reads(stmt: Map | Lib, lin: Linearised, site: Site, rules: _Rules) -
     """Accesses of the linear program to values of the primal program."""
     written = writes_of(stmt, site)
     names = {rules.tangents.name(a.array) for a in written} | set(rules.temporaries)
-    names |= {w.array for part in lin.prep for w in writes_of(part, site)}
+    names |= {ORDER, *(w.array for part in lin.prep for w in writes_of(part, site))}
     found = []
     for part in (*lin.prep, *lin.linear):
         for a in reads_of(part, site):

@@ -22,6 +22,7 @@ from sdfgad.codegen.cpu.order.together import keep_together
 from sdfgad.codegen.cpu.order.tuned import tuned
 from sdfgad.codegen.library_forms import library_forms
 from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.messages import OP, sent
 from sdfgad.ir.program import Array, Block, Lib, Program, Range
 from sdfgad.ir.walk import all_reads, all_writes, own_ranges, statements
 from sdfgad.thresholds import Thresholds, thresholds
@@ -186,6 +187,12 @@ def _factor_adjoint(stmt: Lib) -> int:
     return cells * stmt.outs[0].dtype.itemsize
 
 
+def _zeros(stmt: Lib) -> int:
+    """A rank without anything to add to a reduction adds zeros."""
+    empty = stmt.attrs["kind"] == "reduce" and not sent(stmt)
+    return stmt.attrs["count"] * stmt.attrs["dtype"].itemsize if empty else 0
+
+
 _ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({
     "fft": _transform, "getri": _inverse, "potrf_adjoint": _factor_adjoint, "eigh": _decomposition,
-    "svd": _decomposition, "qr": _decomposition})
+    "svd": _decomposition, "qr": _decomposition, OP: _zeros})

@@ -44,6 +44,7 @@ extern "C" int sg_call(void *handle, void **args, int threads, int64_t limit) {{
     args[{room} + 2] = reinterpret_cast<void *>({bytes} + state->sg_tapes.wanted());
     return status;
 }}
+extern "C" void sg_connect(void *handle, const void *table) {{ static_cast<{state} *>(handle)->sg_mpi = table; }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.peak(); }}
 extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<{state} *>(handle)->sg_tapes.needed(); }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(handle)->sg_memory.peak(); }}
@@ -52,6 +53,7 @@ extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>
 _MEMBERS = """    sg::Memory sg_memory;
     sg::Tapes sg_tapes{{sg_memory, {tapes}}};
     const char *sg_damaged = nullptr;
+    const void *sg_mpi = nullptr;
     sg::Arena sg_arena;
 """
 

@@ -33,13 +33,14 @@ from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, 
 from sdfgad.codegen.cpu.text.scalars import lasting_scalars
 from sdfgad.codegen.cpu.text.statements import declare_tapes
 from sdfgad.codegen.cpu.text.team_text import emit_team, team_names
+from sdfgad.ir.messages import OP
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
 from sdfgad.ir.walk import all_writes, statements
 
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
     ("sdfgad_decompositions.h", DECOMPOSITIONS),
-    ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
+    ("sdfgad_mpi.h", frozenset((OP,))), ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, index_text, literal, pointer, strides
+from sdfgad.codegen.mpi_table import HOW, TYPES
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.messages import EXCHANGE, OP, received, sent
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
@@ -156,8 +158,26 @@ def _fail(frame: Frame, stmt: Lib) -> str:
     return f"throw sg::Failed{{{stmt.attrs['which']}}}"
 
 
+def _message(frame: Frame, stmt: Lib) -> str:
+    """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
+    kind, table = stmt.attrs["kind"], "static_cast<const sg::mpi::Table *>(__state->sg_mpi)"
+    numbers = [_block(frame, v) for v in stmt.ins[len(sent(stmt)):-1]]
+    buffers = ["{" + ", ".join(_buffer(frame, v) for v in views) + "}" for views in (sent(stmt), received(stmt))]
+    if kind == EXCHANGE:
+        record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
+        return f"sg::mpi::exchange({table}, {', '.join(numbers)}, {record}, {', '.join(buffers)})"
+    how = f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)}, {HOW.index(stmt.attrs.get('how', 'sum'))}"
+    return f"sg::mpi::collective<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, {how})"
+
+
+def _buffer(frame: Frame, view: View) -> str:
+    count = math.prod(_numbers(view))
+    return f"{{const_cast<void *>(static_cast<const void *>({_block(frame, view)})), {count}, " \
+        f"{TYPES.index(view.dtype.char)}}}"
+
+
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
     "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
     "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal,
-    "fail": _fail})
+    "fail": _fail, OP: _message})

@@ -1,0 +1,153 @@
+// Messages between ranks, by the functions of the MPI library that the process has loaded. No mpi.h: a table says where
+// the functions are and what the handles of the library are called. Handles are numbers of 4 or 8 bytes.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <thread>
+#include <vector>
+
+namespace sg::mpi {
+
+enum Function { ISEND, IRECV, WAITALL, GET_COUNT, ALLREDUCE, BCAST, REDUCE, SCATTER, GATHER, ALLGATHER, REDUCE_SCATTER,
+                ALLTOALL, BARRIER, ERROR_STRING, ABORT, COMM_RANK, FUNCTIONS };
+
+struct Table {
+    uint64_t functions[FUNCTIONS];
+    uint64_t types[8], operations[3];
+    uint64_t handle_bytes, status_bytes, source_at, tag_at;
+    int64_t nobody, any_source, any_tag;
+};
+
+struct Buffer {
+    void *at;
+    int64_t count;
+    int type;
+};
+using Buffers = std::initializer_list<Buffer>;
+inline constexpr int64_t ANYBODY = -(int64_t(1) << 40);
+inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
+
+template <class H> class Calls {
+  public:
+    Calls(const Table *table, int64_t communicator) : table(table), communicator(H(communicator)) {}
+
+    template <class... A> int call(Function f, A... arguments) const {
+        return reinterpret_cast<int (*)(A...)>(table->functions[f])(arguments...);
+    }
+    H type(int k) const { return H(table->types[k]); }
+    H operation(int k) const { return H(table->operations[k]); }
+
+    // Nobody else knows of an error in the middle of a program: say it and end all ranks.
+    [[noreturn]] void stop(const char *what, long long first = 0, long long second = 0) const {
+        int rank = 0;
+        call(COMM_RANK, communicator, &rank);
+        std::fprintf(stderr, "sdfgad: rank %d: ", rank);
+        std::fprintf(stderr, what, first, second);
+        std::fprintf(stderr, "\nsdfgad: all ranks are ended\n");
+        std::fflush(stderr);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // launchers drop what has not reached them by then
+        call(ABORT, communicator, 1);
+        std::abort();
+    }
+    void check(int code, const char *name) const {
+        if (!code) return;
+        char text[1024] = "";
+        int length = 0;
+        call(ERROR_STRING, code, &text[0], &length);
+        std::fprintf(stderr, "sdfgad: %s: %s\n", name, text);
+        stop("MPI reports the error %lld", code);
+    }
+    int number(int64_t count) const {
+        if (count > std::numeric_limits<int>::max()) stop("a message of %lld elements: MPI takes fewer than 2**31", count);
+        return int(count);
+    }
+
+    void exchange(const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) const {
+        std::vector<H> requests(out.size() + in.size());
+        std::vector<char> statuses(requests.size() * table->status_bytes + 16);
+        size_t n = 0;
+        for (const Buffer &b : in) {
+            const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
+            if (source == table->nobody)
+                stop("a message from PROC_NULL, whose number was not known before the call: put it under a condition");
+            check(call(IRECV, b.at, number(b.count), type(b.type), source == ANYBODY ? int(table->any_source) : int(source),
+                       tag == ANYBODY ? int(table->any_tag) : int(tag), communicator, &requests[n]), "MPI_Irecv");
+            ++n;
+        }
+        size_t k = 0;
+        for (const Buffer &b : out) {
+            check(call(ISEND, static_cast<const void *>(b.at), number(b.count), type(b.type), int(to[1 + 2 * k]),
+                       int(to[2 + 2 * k]), communicator, &requests[n + k]), "MPI_Isend");
+            ++k;
+        }
+        check(call(WAITALL, int(requests.size()), requests.data(), static_cast<void *>(statuses.data())), "MPI_Waitall");
+        received(statuses.data(), from, record, in);
+    }
+
+    // A shorter message would leave old numbers in a buffer, and its adjoint would not fit.
+    void received(const char *statuses, const int64_t *from, int64_t *record, Buffers in) const {
+        size_t n = 0;
+        if (record) record[0] = from[0];
+        for (const Buffer &b : in) {
+            const char *status = statuses + n * table->status_bytes;
+            int count = 0, source = 0, tag = 0;
+            check(call(GET_COUNT, static_cast<const void *>(status), type(b.type), &count), "MPI_Get_count");
+            if (count != b.count)
+                stop("a message of %lld elements arrived where %lld were expected: receive into a part of just that size",
+                     count, b.count);
+            std::memcpy(&source, status + table->source_at, 4);
+            std::memcpy(&tag, status + table->tag_at, 4);
+            if (record) record[1 + 2 * n] = source, record[2 + 2 * n] = tag;
+            ++n;
+        }
+    }
+
+    template <Function F> void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how) const {
+        const int n = number(each);
+        const H t = type(kind), op = operation(how);
+        const void *given = out.size() ? out.begin()->at : nullptr;
+        void *taken = in.size() ? in.begin()->at : nullptr;
+        std::vector<char> zeros;
+        if constexpr (F == REDUCE) {
+            if (!given) zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = zeros.data();
+        }
+        int code = 0;
+        if constexpr (F == BARRIER) code = call(F, communicator);
+        if constexpr (F == ALLREDUCE) code = call(F, given, taken, n, t, op, communicator);
+        if constexpr (F == REDUCE_SCATTER) code = call(F, given, taken, n, t, op, communicator);
+        if constexpr (F == REDUCE) code = call(F, given, taken, n, t, op, root, communicator);
+        if constexpr (F == ALLGATHER || F == ALLTOALL) code = call(F, given, n, t, taken, n, t, communicator);
+        if constexpr (F == SCATTER || F == GATHER) code = call(F, given, n, t, taken, n, t, root, communicator);
+        if constexpr (F == BCAST) {
+            void *at = given ? const_cast<void *>(given) : taken;
+            code = call(F, at, n, t, root, communicator);
+            if (given && taken) std::memcpy(taken, given, size_t(each) * WIDTHS[kind]);
+        }
+        check(code, "a collective of MPI");
+    }
+
+  private:
+    const Table *table;
+    H communicator;
+};
+
+inline void exchange(const Table *table, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+    if (table->handle_bytes == 4)
+        Calls<int32_t>(table, to[0]).exchange(to, from, record, out, in);
+    else
+        Calls<uint64_t>(table, to[0]).exchange(to, from, record, out, in);
+}
+
+template <Function F>
+void collective(const Table *table, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
+    if (table->handle_bytes == 4)
+        Calls<int32_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+    else
+        Calls<uint64_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+}
+
+}

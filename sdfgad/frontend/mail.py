@@ -1,0 +1,42 @@
+"""Requests of messages that are not waited for yet."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sdfgad.errors import SourceLine
+from sdfgad.frontend.values import ViewValue
+from sdfgad.ir.program import View
+
+
+@dataclass(frozen=True, eq=False)
+class PostedMessage:
+    """What `Isend` or `Irecv` gives: a message that goes when it is waited for. region: where it was posted.
+
+    peer, tag: integers known now, or at run time. None of what is sent or received may be touched in between, so the
+    time at which it goes makes no difference.
+    """
+
+    communicator: Any
+    buffer: ViewValue | None
+    incoming: bool
+    peer: Any
+    tag: Any
+    source: SourceLine | None
+    region: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MessageStatus:
+    """What `MPI.Status()` gives: it says what the last receive with it has been told."""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """posted: requests not waited for, in order. gone: those that went with another one's wait, which nothing has been
+    sent behind. made: calls that have made communicators so far. shown: what each status says, a record."""
+
+    posted: tuple[PostedMessage, ...] = ()
+    gone: tuple[PostedMessage, ...] = ()
+    made: tuple[object, ...] = ()
+    shown: tuple[tuple[MessageStatus, View], ...] = ()

@@ -1,0 +1,282 @@
+"""Messages in the program: what every call of mpi4py comes down to."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sdfgad.errors import unsupported
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.builder import cast
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
+from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
+from sdfgad.frontend.views import to_int
+from sdfgad.ir.index import ix
+from sdfgad.ir.layout import axis
+from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, order_array, order_view
+from sdfgad.ir.program import ORDER, View
+from sdfgad.ranks import handle_of, library
+
+_TYPES = frozenset("dfDFlqi?")
+
+
+@dataclass(frozen=True)
+class MessageBuffers:
+    """What an operation sends and receives on this rank. count: elements per rank, dtype: of all of them."""
+
+    sent: tuple[ViewValue, ...]
+    received: tuple[ViewValue, ...]
+    count: int
+    dtype: np.dtype
+
+
+def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
+             incoming: Sequence[tuple[ViewValue, Value, Value]], status: Value = None) -> None:
+    """Messages that go at the same time: (buffer, rank, tag) of each; those from and to nobody are none.
+
+    status: learns where the first one that came in is from.
+    """
+    outgoing = [m for m in outgoing if not _is_nobody(m[1])]
+    incoming = [m for m in incoming if not _is_nobody(m[1])]
+    if not outgoing and not incoming:
+        return
+    buffers = (*(m[0] for m in outgoing), *(m[0] for m in incoming))
+    for one in buffers:
+        check_type(ctx, one)
+    if len({one.dtype for one in buffers}) > 1:
+        raise ctx.refuse("messages of several types that go at the same time", "wait for those of one type first",
+                         "SG104")
+    outgoing = [(_apart_from(ctx, m[0], [i[0] for i in incoming]), *m[1:]) for m in outgoing]
+    to = _numbers(ctx, communicator, [n for _, peer, tag in outgoing for n in (_peer(ctx, communicator, peer), tag)])
+    came = [n for _, peer, tag in incoming for n in (_source(ctx, communicator, peer), _tag(tag))]
+    frm, wild = _numbers(ctx, communicator, came), any(n == ANYBODY for n in came if not isinstance(n, IntValue))
+    wild = wild or status is not None
+    record = ctx.builder.view(ctx.builder.declare(frm.shape, FLAG, "record")).view if wild else None
+    outs = (*(m[0].view for m in incoming), *([record] if record is not None else []))
+    _emit(ctx, outs, (*(m[0].view for m in outgoing), to, frm), kind=EXCHANGE, record=wild, dtype=buffers[0].dtype)
+    if record is not None and status is not None:
+        _show(ctx, status, record)
+
+
+def _apart_from(ctx: Context, buffer: ViewValue, others: Sequence[ViewValue]) -> ViewValue:
+    """The buffer, or a copy where something that comes in at the same time may lie over it."""
+    over = [o for o in others if o.view.array == buffer.view.array and not _disjoint(o.view, buffer.view)]
+    return ctx.builder.fresh_copy(buffer, "message") if over else buffer
+
+
+def _disjoint(one: View, other: View) -> bool:
+    """Whether two parts of an array have no element in common, as far as one dimension tells."""
+    return any(a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
+               for a, b in zip(_spans(one), _spans(other), strict=True))
+
+
+def _spans(view: View) -> list[tuple[int, int] | None]:
+    """The first and the last index in each dimension of the array, where those are numbers."""
+    most = {axis(k): (n.const or 1) - 1 for k, n in enumerate(view.shape)}
+    found: list[tuple[int, int] | None] = []
+    for i in view.index:
+        if i.affine is None or not i.affine[0].keys() <= most.keys():
+            found.append(None)
+            continue
+        steps = [c * most[name] for name, c in i.affine[0].items()]
+        found.append((i.affine[1] + sum(s for s in steps if s < 0), i.affine[1] + sum(s for s in steps if s > 0)))
+    return found
+
+
+def _show(ctx: Context, status: Value, record: View) -> None:
+    if not isinstance(status, MessageStatus):
+        raise ctx.refuse(f"{describe(status)} as a status", "make it in the function, with MPI.Status()", "SG109")
+    mail = ctx.builder.mail
+    others = tuple(pair for pair in mail.shown if pair[0] is not status)
+    ctx.builder.mail = replace(mail, shown=(*others, (status, record)))
+
+
+def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
+    """The source (1) or the tag (2) of the message that a status is about."""
+    record = next((view for one, view in ctx.builder.mail.shown if one is status), None)
+    if record is None:
+        raise ctx.refuse("a status of no message", "receive something with it first", "SG102")
+    whole = ctx.builder.view(ctx.builder.arrays[record.array])
+    one = ctx.builder.lazy((), FLAG, lambda _: whole.at((ix(place),)), frozenset({record.array}))
+    return to_int(ctx, ctx.builder.fresh_copy(one, "told"))
+
+
+def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
+               passive: bool = False) -> None:
+    """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are."""
+    for one in (*buffers.sent, *buffers.received):
+        check_type(ctx, one)
+        if one.dtype != buffers.dtype:
+            raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
+    numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root)])
+    more = {"passive": True} if passive or how != "sum" else {}
+    _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
+          count=buffers.count, dtype=buffers.dtype, how=how, **more)
+
+
+def barrier(ctx: Context, communicator: Any) -> None:
+    _emit(ctx, (), (_numbers(ctx, communicator, [0]),), kind="barrier", count=0, dtype=FLAG)
+
+
+def _emit(ctx: Context, outs: tuple[View, ...], ins: tuple[View, ...], **attrs: Any) -> None:
+    builder = ctx.builder
+    if builder.mail.posted:
+        raise ctx.refuse(f"a message while the one posted in line {_line(builder.mail.posted[0])} is not waited for",
+                         "wait for requests before anything else is sent or received", "SG107")
+    if ORDER not in builder.arrays:
+        builder.arrays[ORDER] = order_array()
+        builder.born[ORDER] = ()
+    builder.library(OP, (*outs, order_view()), (*ins, order_view()), **attrs)
+    builder.mail = replace(builder.mail, gone=())
+
+
+def _line(posted: PostedMessage) -> int:
+    return posted.source.line if posted.source else 0
+
+
+# requests
+
+def post(ctx: Context, message: PostedMessage) -> PostedMessage:
+    """A request: what it says is done by the wait for it."""
+    ctx.builder.mail = replace(ctx.builder.mail, posted=(*ctx.builder.mail.posted, message))
+    return message
+
+
+def wait_for(ctx: Context, requests: Sequence[Value]) -> None:
+    """All that is posted goes with the first wait; the waits for the rest of it must follow at once."""
+    builder = ctx.builder
+    for one in requests:
+        if not isinstance(one, PostedMessage):
+            raise ctx.refuse(f"a wait for {describe(one)}", "wait for what Isend and Irecv gave", "SG109")
+    mine = [r for r in requests if isinstance(r, PostedMessage)]
+    here, mail = tuple(builder.regions), builder.mail
+    lost = [r for r in mine if r not in mail.posted and r not in mail.gone]
+    if lost or any(r.region != here for r in (*mine, *mail.posted)):
+        raise ctx.refuse("a wait that is not in the same block as its request, or not the first one behind it",
+                         "post and wait in one block, and wait for all requests before the next message", "SG107")
+    if any(r in mail.posted for r in mine):
+        builder.mail = replace(mail, posted=())
+        _go(ctx, mail.posted)
+        builder.mail = replace(builder.mail, gone=mail.posted)
+
+
+def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
+    """The messages of all requests, one exchange for each communicator and type."""
+    if len({handle_of(r.communicator) for r in posted}) > 1:
+        raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
+    given = [(r.incoming, (r.buffer, r.peer, r.tag)) for r in posted if r.buffer is not None]
+    exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
+             [m for into, m in given if into])
+
+
+def check_waited(ctx: Context) -> None:
+    """Refuse a program that ends before its requests have gone."""
+    for one in ctx.builder.mail.posted:
+        raise unsupported(one.source, "a request that nothing waits for",
+                          "call Wait, or MPI.Request.Waitall for several", "SG107")
+
+
+# buffers and numbers
+
+def outgoing_buffer(ctx: Context, value: Value) -> ViewValue:
+    """What is sent, in memory."""
+    return ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message")
+
+
+def incoming_buffer(ctx: Context, value: Value) -> ViewValue:
+    """Where something is received."""
+    found = _array_of(ctx, value)
+    if not isinstance(found, ViewValue) or found.readonly or found.weak:
+        raise ctx.refuse(f"{describe(found)} as a place to receive a message", "give an array, or a part of one",
+                         "SG109")
+    return found
+
+
+def check_type(ctx: Context, buffer: ArrayValue) -> None:
+    if buffer.dtype.char not in _TYPES:
+        raise ctx.refuse(f"a message of {buffer.dtype}", "send float32, float64, complex64, complex128, int32, int64 "
+                         "or bool", "SG104")
+    if any(n.const is None for n in buffer.shape):
+        raise ctx.refuse("a message whose size depends on a loop or on data", "send a part of fixed size", "SG103")
+
+
+def size_of(buffer: ArrayValue) -> int:
+    return int(np.prod([n.const or 0 for n in buffer.shape], dtype=np.int64))
+
+
+def _array_of(ctx: Context, value: Value) -> Value:
+    """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new."""
+    if type(value).__module__ == "mpi4py.MPI":  # some of its constants are numbers
+        raise ctx.refuse(f"{value!r} as a buffer of this operation", "give the array itself, or a copy of it", "SG121")
+    if not isinstance(value, (ListValue, list, tuple)):
+        return value
+    items, mpi = list(items_of(ctx, value)), library()
+    kinds = [i for i in items[1:] if mpi is not None and isinstance(i, mpi.Datatype)]
+    counts = [i for i in items[1:] if is_number(i)]
+    if not items or len(kinds) + len(counts) != len(items) - 1 or len(kinds) > 1 or len(counts) > 1:
+        raise ctx.refuse("this form of a buffer", "give an array, or [array, type]", "SG101")
+    found = as_array(ctx, items[0])
+    if any(int(n) != size_of(found) for n in counts) or any(not _is_type(k, found.dtype) for k in kinds):
+        raise ctx.refuse("a buffer with another count or type than its array", "give a part of the array itself",
+                         "SG101")
+    return items[0]
+
+
+def _is_type(kind: Any, dtype: np.dtype) -> bool:
+    """Whether a basic type of MPI is that of an array."""
+    code = str(getattr(kind, "typechar", ""))
+    return bool(code) and np.dtype(code) == dtype
+
+
+def _is_nobody(peer: Value) -> bool:
+    mpi = library()
+    return mpi is not None and is_number(peer) and int(peer) == mpi.PROC_NULL
+
+
+def _peer(ctx: Context, communicator: Any, peer: Value) -> Value:
+    if not is_int(peer):
+        raise ctx.refuse(f"{describe(peer)} as a rank", "ranks are integers", "SG109")
+    size = communicator.Get_size()
+    if not isinstance(peer, IntValue) and not 0 <= int(peer) < size:
+        raise ctx.refuse(f"a message to or from rank {int(peer)} of {size}",
+                         "ranks count from 0; MPI.PROC_NULL stands for nobody", "SG102")
+    return peer
+
+
+def _source(ctx: Context, communicator: Any, peer: Value) -> Value:
+    mpi = library()
+    wild = peer is None or (mpi is not None and is_number(peer) and int(peer) == mpi.ANY_SOURCE)
+    return ANYBODY if wild else _peer(ctx, communicator, peer)
+
+
+def _tag(tag: Value) -> Value:
+    mpi = library()
+    wild = tag is None or (mpi is not None and is_number(tag) and int(tag) == mpi.ANY_TAG)
+    return ANYBODY if wild else tag
+
+
+def _numbers(ctx: Context, communicator: Any, numbers: Sequence[Value]) -> View:
+    """The communicator and these numbers: a constant that is no part of the code, or, where some of them are known at
+    run time only, an array of the program."""
+    values = [handle_of(communicator), *numbers]
+    if communicator.Is_inter():
+        raise ctx.refuse("a message through an intercommunicator", "use a communicator of all ranks", "SG121")
+    ctx.surroundings.communicators[values[0]] = communicator
+    for one in values:
+        if not is_int(one):
+            raise ctx.refuse(f"{describe(one)} as a rank or tag", "ranks and tags are integers", "SG109")
+    if not any(isinstance(v, IntValue) for v in values):
+        return ctx.builder.constant(np.array([int(v) for v in values], FLAG), NUMBERS).view
+    array = ctx.builder.declare((ix(len(values)),), FLAG, "whom")
+    for k, one in enumerate(values):
+        e = int_expr(ctx, one) if isinstance(one, IntValue) else as_array(ctx, int(one)).at(())
+        ctx.builder.store(array.name, (ix(k),), cast(e, FLAG))
+    return array.whole
+
+
+def same_type(ctx: Context, value: ArrayValue, dtype: np.dtype) -> Value:
+    return value if value.dtype == dtype else convert(ctx, value, dtype)

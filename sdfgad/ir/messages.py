@@ -1,0 +1,90 @@
+"""Messages between ranks as library operations: what they send, receive and are told, and their duals.
+
+`(received..., [record], order) = mpi(sent..., numbers, order)`; an exchange has two arrays of numbers, of what it sends
+and of what it receives.
+
+* numbers of an exchange: the communicator, then rank and tag of each message, `ANYBODY` for a wildcard
+* numbers of a collective: the communicator and the root
+* record: who sent the messages received, and their tags, in the form of the numbers; where that is not known before
+* order: the array `ORDER`, which keeps messages in turn
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeGuard
+
+import numpy as np
+
+from sdfgad.ir.index import ix
+from sdfgad.ir.layout import axis
+from sdfgad.ir.program import ORDER, Array, Block, Lib, Stmt, View
+from sdfgad.ir.walk import statements
+
+OP = "mpi"
+NUMBERS = "message numbers"
+"""The label of constants that only say whom a message goes to: no part of the code."""
+SHARE = "objective share"
+"""The label of the constant by which a rank's seed is multiplied: 0 where another rank seeds the same number."""
+EXCHANGE = "exchange"
+DUALS: Mapping[str, str] = MappingProxyType({
+    EXCHANGE: EXCHANGE, "allreduce": "allreduce", "bcast": "reduce", "reduce": "bcast", "scatter": "gather",
+    "gather": "scatter", "allgather": "reduce_scatter", "reduce_scatter": "allgather", "alltoall": "alltoall",
+    "barrier": "barrier"})
+"""The transpose of each kind, as a map of what all ranks send to what all receive (Utke et al.: Toward adjoinable MPI,
+IPDPS 2009)."""
+ANYBODY = -2**40
+"""In numbers: any source, any tag."""
+FLAG = np.dtype(np.int64)
+
+
+def order_array() -> Array:
+    """The array whose element stands for what has been sent so far."""
+    return Array(ORDER, (1,), FLAG)
+
+
+def order_view() -> View:
+    return View(ORDER, (ix(1),), (ix(axis(0)),), FLAG)
+
+
+def is_message(stmt: Stmt) -> TypeGuard[Lib]:
+    return isinstance(stmt, Lib) and stmt.op == OP
+
+
+def messages(block: Block) -> Iterator[Lib]:
+    """Every message of a block, in program order."""
+    return (s for s in statements(block) if isinstance(s, Lib) and s.op == OP)
+
+
+def communicates(block: Block) -> bool:
+    return next(messages(block), None) is not None
+
+
+def sent(stmt: Lib) -> tuple[View, ...]:
+    """What goes out."""
+    return stmt.ins[:-3] if stmt.attrs["kind"] == EXCHANGE else stmt.ins[:-2]
+
+
+def received(stmt: Lib) -> tuple[View, ...]:
+    """What comes in."""
+    return stmt.outs[:-2] if stmt.attrs.get("record") else stmt.outs[:-1]
+
+
+def told(stmt: Lib) -> tuple[View, ...]:
+    """The numbers, with the record in place of wildcards."""
+    numbers = stmt.ins[len(sent(stmt)):-1]
+    return (*numbers[:-1], stmt.outs[-2]) if stmt.attrs.get("record") else numbers
+
+
+def carries_derivatives(stmt: Stmt) -> TypeGuard[Lib]:
+    """Whether the derivative sends a message for this one: of floating or complex numbers that are no constants."""
+    return isinstance(stmt, Lib) and stmt.op == OP and not stmt.attrs.get("passive") and (
+        stmt.attrs["dtype"].kind in "fc")
+
+
+def dual(stmt: Lib, held: tuple[View, ...], cotangents: tuple[View, ...]) -> Lib:
+    """The transposed message: it takes the cotangents of what was received to `held`, where it was sent from."""
+    numbers = stmt.ins[len(sent(stmt)):-1]
+    attrs = {**stmt.attrs, "kind": DUALS[stmt.attrs["kind"]]}
+    return Lib(OP, (*held, order_view()), (*cotangents, *reversed(numbers), order_view()), MappingProxyType(attrs),
+               stmt.source)

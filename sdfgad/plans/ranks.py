@@ -1,0 +1,79 @@
+"""What is particular about programs that communicate: what the planner may not do, and what a rank's seed counts."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sdfgad.checkpoint.plan import STORE, Plan
+from sdfgad.codegen.targets import chosen
+from sdfgad.errors import MemoryLimitError, unsupported
+from sdfgad.frontend import Parsed
+from sdfgad.ir.messages import NUMBERS, SHARE, communicates, messages
+from sdfgad.ir.program import Array, Loop, Program, While
+from sdfgad.ir.walk import statements
+from sdfgad.names import fresh
+from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.recipe import Recipe
+from sdfgad.plans.request import share_of
+from sdfgad.plans.search import planned
+
+
+def check_target(program: Program) -> None:
+    """UnsupportedError for messages where the target has none."""
+    first = next(messages(program.body), None)
+    if first is not None and chosen().name != "cpu":
+        raise unsupported(first.source, f"a message between ranks on the target {chosen().name!r}",
+                          'programs that communicate run with device="cpu"', "SG121")
+
+
+def refuse_curvature(program: Program) -> None:
+    """UnsupportedError for a derivative of a derivative with messages in it."""
+    for first in messages(program.body):
+        raise unsupported(first.source, "second derivatives of a program that communicates",
+                          "differences of gradients can take their place", "SG123")
+
+
+def _check_tapes(plan: Plan, limit: int | None, program: Program) -> None:
+    """Refuse a limit that may show to be too small while other ranks wait."""
+    first = None if limit is None else next(messages(program.body), None)
+    growing = [i for i in plan.problem.items if i.bytes is None and plan.decisions.get(i.name) == STORE]
+    if first is not None and growing:
+        lines = sorted({i.line for i in growing})
+        raise unsupported(program.source, "a memory limit for a program that communicates and has loops of unknown "
+                          f"length, which store what is overwritten in line {', '.join(map(str, lines))}",
+                          "give such loops a most number of iterations with range, or no limit", "SG107")
+
+
+def planned_together(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
+    """The program of a recipe and its plan; what is particular about a limit that is too small is said."""
+    try:
+        found = planned(recipe)
+    except MemoryLimitError as error:
+        if any(communicates((s,)) for s in statements(recipe.parsed.program.body) if isinstance(s, (Loop, While))):
+            error.help += "; a loop that communicates stores every iteration, whatever the limit"
+        raise
+    _check_tapes(found[2], recipe.request.limit, recipe.parsed.program)
+    return found
+
+
+def with_share(parsed: Parsed) -> Parsed:
+    """The function with a constant that says what a seed of this rank counts: 1, or 0 where another rank seeds the same
+    number. It may be another one at the next call."""
+    program, name = parsed.program, fresh("share", parsed.program.arrays)
+    array = Array(name, (1,), np.dtype(np.float64), "constant", label=SHARE)
+    return replace(parsed, program=program.but(
+        arrays={**program.arrays, name: array}, constants={**program.constants, name: np.ones(1)},
+        live=program.live | {name}))
+
+
+def set_share(program: Program, share: float) -> None:
+    """Let what was made of a program multiply its seed by a number, from the next call on."""
+    name = share_of(program)
+    if name is not None:
+        program.constants[name][0] = share
+
+
+def built_in(program: Program, name: str) -> bool:
+    """Whether the code of a program depends on what a constant holds, as far as anybody knows."""
+    return program.arrays[name].label not in (NUMBERS, SHARE)

@@ -1,0 +1,37 @@
+"""The MPI library of this process, as far as the program has loaded it: nothing here loads it."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+
+class CommunicatorNeeded(Exception):
+    """A translation has come to a call that makes a communicator, which all ranks have to make at the same time.
+
+    `make` makes it; the translation then begins again and finds it.
+    """
+
+    def __init__(self, name: str, make: Callable[[], None]) -> None:
+        super().__init__(name)
+        self.name, self.make = name, make
+
+
+def library() -> ModuleType | None:
+    """The module `mpi4py.MPI`; None where nobody has imported it, so that there is no communicator either."""
+    return sys.modules.get("mpi4py.MPI")
+
+
+def is_communicator(value: Any) -> bool:
+    """Whether a value is a communicator of mpi4py."""
+    mpi = library()
+    return mpi is not None and isinstance(value, mpi.Comm)
+
+
+def handle_of(communicator: Any) -> int:
+    """The handle as a number of 64 bits with a sign."""
+    mpi = library()
+    assert mpi is not None
+    number = int(mpi._handleof(communicator)) & (2**64 - 1)
+    return number - 2**64 if number >= 2**63 else number

@@ -1,0 +1,93 @@
+"""Calls that ranks make together: nobody sends anything before all are ready, and nobody waits for one that failed."""
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sdfgad.calls.agreement import Agreement, whole_handles
+from sdfgad.calls.communicators import communicator_of
+from sdfgad.errors import UnsupportedError, unsupported
+from sdfgad.ir.messages import messages
+from sdfgad.pipeline import Derivative, Primal, Pushforward
+from sdfgad.ranks import CommunicatorNeeded
+
+Made = TypeVar("Made", Derivative, Primal, Pushforward)
+
+
+def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None) -> Made:
+    """What `prepare` makes of a call, on all ranks or on none. An error on one rank is one of its class on all."""
+    if communicator is None:
+        return _of_nobody(prepare)
+    while True:
+        with Agreement(communicator, objective) as agreement:
+            try:
+                made = prepare()
+            except CommunicatorNeeded as needed:
+                agreement.needs = needed
+            else:
+                _say(agreement, made)
+        if agreement.needs is None:
+            break
+        agreement.needs.make()
+    if isinstance(made, Derivative):
+        made.seed(agreement.share)
+    return made
+
+
+def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
+    """What a rank says of a program that is ready."""
+    handles = whole_handles(agreement.communicator, made.parsed.surroundings.communicators.values())
+    if isinstance(made, Derivative):
+        agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
+
+
+def _of_nobody(prepare: Callable[[], Made]) -> Made:
+    """Refuse messages of ranks that could not agree before."""
+    try:
+        made = prepare()
+    except CommunicatorNeeded as needed:
+        raise UnsupportedError(f"{needed.name} of a communicator that is found nowhere around the function",
+                               help="give the communicator as an argument", code="SG121") from None
+    for first in messages(made.parsed.program.body):
+        raise unsupported(first.source, "a message through a communicator that is found nowhere around the function",
+                          "give the communicator as an argument", "SG121")
+    return made
+
+
+SAID = 0.3
+"""Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
+
+
+class Running:
+    """`with Running(communicator): ...` while ranks communicate: what fails there is said, and all ranks are ended, as
+    the others may wait for this one for ever."""
+
+    def __init__(self, communicator: Any | None) -> None:
+        self.communicator = communicator
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if error is None or self.communicator is None or self.communicator.Get_size() == 1:
+            return
+        said = "".join(traceback.format_exception_only(error)).rstrip()
+        sys.stderr.write(f"sdfgad: rank {self.communicator.Get_rank()}: {said}\nsdfgad: all ranks are ended\n")
+        sys.stderr.flush()
+        time.sleep(SAID)
+        self.communicator.Abort(1)
+        os._exit(1)  # where Abort comes back, it has only told the launcher
+
+
+def refuse_ranks(what: str, fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],
+                 help: str = "") -> None:
+    """UnsupportedError for what cannot be done by several ranks together."""
+    communicator = communicator_of(fn, args, keywords)
+    if communicator is not None and communicator.Get_size() > 1:
+        raise UnsupportedError(f"{what} of a function that several ranks call together", code="SG123", help=help)

@@ -1,0 +1,92 @@
+"""What the tests of programs that communicate run on each rank: `mpiexec -n P python -m tests.mpi.in_ranks CHECK...`.
+
+Rank 0 prints one line of JSON for each.
+"""
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import sdfgad
+from sdfgad.codegen import build, program
+from tests.conftest import QUICK
+from tests.mpi.cases import CHECKS
+from tests.mpi.faults import FAULTS
+from tests.mpi.programs import SAMPLES, Sample, rows
+from tests.mpi.telling import COMM, tell
+
+
+def samples(*names: str) -> None:
+    """Value and gradient against the serial program, by complex steps."""
+    for name in names or SAMPLES:
+        if COMM.size in SAMPLES[name].only:
+            tell(name, **_against_serial(SAMPLES[name]))
+
+
+def _against_serial(sample: Sample) -> dict[str, Any]:
+    arrays = sample.arrays()
+    names = tuple(sample.parts)
+    mine = [sample.mine(COMM, n, a) for n, a in arrays.items()]
+    before = [None if a is None else a.copy() for a in mine]
+    made = sdfgad.value_and_grad(sample.program, wrt=names)
+    value, grads = made(COMM, *mine)
+    again, others = made(COMM, *mine)
+    steady = all(np.array_equal(grads[n], others[n]) for n in names if grads[n] is not None) and value == again
+    kept = all(a is None or np.array_equal(a, b) for a, b in zip(mine, before))
+    error = max(_difference(sample, n, grads[n], _complex_step(sample, arrays, n)) for n in names)
+    total = COMM.allreduce(0.0 if value is None else value)
+    given = COMM.allreduce(0 if value is None else 1)
+    serial = sample.serial(**arrays)
+    off = min(abs(total - serial), abs(total / given - serial)) / abs(serial)
+    return {"gradient": float(error), "value": float(off), "steady": bool(steady), "kept": bool(kept)}
+
+
+def _complex_step(sample: Sample, arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    found = np.zeros(arrays[name].shape)
+    for at in np.ndindex(*found.shape):
+        moved = {n: a.astype(complex) for n, a in arrays.items()}
+        moved[name][at] += 1e-30j
+        found[at] = sample.serial(**moved).imag / 1e-30
+    return found
+
+
+def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> float:
+    kind = sample.parts[name]
+    if kind == "root" and COMM.rank:
+        return 0.0 if grad is None else 1.0
+    if kind == "rows":
+        serial_part = serial[rows(serial.shape[0], COMM)]
+        return np.abs(grad - serial_part).max() / np.abs(serial).max()
+    whole = COMM.allreduce(np.asarray(grad)) if kind == "all" else grad
+    return np.abs(whole - serial).max() / np.abs(serial).max()
+
+
+def main(names: list[str]) -> None:
+    build.FLAGS = program.FLAGS = QUICK
+    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS,
+                                             **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
+    for name in names:
+        checks[name]()
+
+
+class EndsAll:
+    """An error on one rank ends all of them, as the others wait for it."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, form: Any, error: Any, trace: Any) -> None:
+        if error is not None:
+            traceback.print_exception(error)
+            sys.stderr.flush()
+            COMM.Abort(1)
+
+
+if __name__ == "__main__":
+    with EndsAll():
+        main(sys.argv[1:])

@@ -1,0 +1,74 @@
+"""Programs that are refused on every rank; the comment says at which line and what the message has to hold."""
+from __future__ import annotations
+
+import numpy as np
+from mpi4py import MPI
+
+
+def pickled(comm, x):
+    names = comm.bcast("abc")  # a message of 'abc'
+    return comm.allreduce(np.sum(x)) if names else 0.0
+
+
+def one_sided(comm, x):
+    MPI.Win.Create(x, comm=comm)  # docs/distributed.md
+    return comm.allreduce(np.sum(x))
+
+
+def product(comm, x):
+    return comm.allreduce(np.sum(x), op=MPI.PROD)  # SUM, MAX and MIN of numbers are taken
+
+
+def not_waited(comm, x):
+    comm.Isend(x, (comm.rank + 1) % comm.size)  # nothing waits for
+    return np.sum(x)
+
+
+def between(comm, x):
+    request = comm.Isend(x, (comm.rank + 1) % comm.size)
+    s = comm.allreduce(np.sum(x))  # is not waited for
+    request.Wait()
+    return s
+
+
+def beyond(comm, x):
+    comm.Send(x, dest=comm.size)  # ranks count from 0
+    return np.sum(x)
+
+
+def small_types(comm, x):
+    comm.Bcast(np.ones(3, dtype=np.int16))  # int16
+    return np.sum(x)
+
+
+def partial_sums(comm, x):
+    got = comm.scan(np.sum(x))  # the method 'scan'
+    return got
+
+
+def in_pieces(comm, x):
+    y = np.empty(3)
+    comm.Scatter(x, y)  # all parts have to be of one size
+    return np.sum(y)
+
+
+def gathered_in_place(comm, x):
+    y = np.zeros(comm.size)
+    comm.Allgather(MPI.IN_PLACE, y)  # IN_PLACE as a buffer of this operation
+    return np.sum(y) + np.sum(x)
+
+
+def largest_complex(comm, x):
+    return np.abs(comm.allreduce(1j * np.sum(x), op=MPI.MAX))  # SUM, MAX and MIN of numbers are taken
+
+
+def made_by_data(comm, x):
+    s = np.sum(x)
+    if s > 0:
+        sub = comm.Dup()  # a communicator made in a loop or a branch
+        s = sub.allreduce(s)
+    return s
+
+
+ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, partial_sums, in_pieces, made_by_data,
+       gathered_in_place, largest_complex)

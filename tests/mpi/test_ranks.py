@@ -1,0 +1,174 @@
+"""Programs that communicate, on 1, 2 and 3 ranks."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.ranks import RanksRun, needs_mpi, run_ranks
+
+pytestmark = [pytest.mark.mpi, needs_mpi]
+MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
+          "places", "limits", "agreement", "refusals", "tutorial",
+          "code", "lists", "idle")
+
+
+def run(count: int, *checks: str, **options: Any) -> RanksRun:
+    return run_ranks(count, "-m", "tests.mpi.in_ranks", *checks, **options)
+
+
+@pytest.fixture(scope="module")
+def on_two() -> dict[str, Any]:
+    """All checks at once: starting Python on both ranks takes as long as some of them."""
+    done = run(2, *MIDDLE, timeout=300)
+    assert done.status == 0, done.err[-4000:]
+    return done.found
+
+
+def check_samples(found: dict[str, Any], count: int) -> None:
+    samples = {n: f for n, f in found.items() if "gradient" in f}
+    assert len(samples) == count
+    for name, sample in samples.items():
+        assert sample["gradient"] < 1e-13 and sample["value"] < 1e-13, name
+        assert all(sample["steady"]) and all(sample["kept"]), name
+
+
+def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
+    check_samples(on_two, 8)
+
+
+def test_three_ranks() -> None:
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", timeout=200)
+    assert done.status == 0, done.err[-4000:]
+    check_samples(done.found, 2)
+    check_operations(done.found["operations float64"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count, samples", [(1, 8), (3, 8), (4, 5)])
+def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
+    done = run(count, "samples", threads=2 if count == 1 else 1, timeout=300)
+    assert done.status == 0, done.err[-4000:]
+    check_samples(done.found, samples)
+
+
+def check_operations(found: dict[str, Any]) -> None:
+    assert found["value"] < 30 and found["dot"] < 100
+    assert found.get("slope", 0.0) < 1e-8
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_both_modes_of_every_operation(on_two: dict[str, Any], dtype: str) -> None:
+    check_operations(on_two[f"operations {dtype}"])
+    assert on_two[f"operations {dtype}"]["dtypes"] == [2 * dtype] * 2
+
+
+def test_messages_that_carry_no_derivative(on_two: dict[str, Any]) -> None:
+    assert on_two["idle"]["error"] == on_two["idle"]["pushed"] == 0.0
+
+
+def test_objectives(on_two: dict[str, Any]) -> None:
+    found = {n: f for n, f in on_two.items() if n.startswith("objective ")}
+    assert len(found) == 7
+    for name, one in found.items():
+        assert one["slope"] < 1e-7 and one["value"] < 1e-14, name
+
+
+def test_an_objective_that_is_not_clear_is_a_question(on_two: dict[str, Any]) -> None:
+    for name, why in {"scaled": "of each rank's own", "unlike": "not alike"}.items():
+        for form, message in on_two[f"question {name}"]["error"]:
+            assert form == "OutputError" and why in message and 'objective="same"' in message
+    answered = on_two["question answered"]
+    assert answered["same"] == answered["sum"] == 0.0
+    assert all(form == "UsageError" for form, _ in answered["error"])
+
+
+@pytest.mark.parametrize("place", ["attribute", "global", "module", "closure", "default", "partial", "object",
+                                   "split", "turns", "of Solver", "of function"])
+def test_where_communicators_are_found(on_two: dict[str, Any], place: str) -> None:
+    assert on_two[f"place {place}"]["error"] < 1e-8
+
+
+def test_the_program_of_the_page(on_two: dict[str, Any]) -> None:
+    assert on_two["tutorial"]["shapes"] == ["((1000,), (1,))"] * 2
+
+
+def test_ranks_share_what_is_compiled(on_two: dict[str, Any]) -> None:
+    assert len(set(on_two["code"]["folder"])) == 1
+
+
+def test_lists_flags_and_clocks(on_two: dict[str, Any]) -> None:
+    assert on_two["lists"]["error"] < 1e-8
+
+
+def test_the_doctor_knows_the_launcher(on_two: dict[str, Any]) -> None:
+    for (status, told, _), (other, mismatch, fix) in on_two["doctor"]["told"]:
+        assert status == "pass" and "2 ranks" in told
+        assert other == "warn" and "has started 64" in mismatch and "mpiexec" in fix
+
+
+def test_limits(on_two: dict[str, Any]) -> None:
+    found = on_two["limit"]
+    assert found["error"] < 1e-12 and found["peak"] <= 200_000 and 1 in found["modes"]
+    assert {form for form, _ in found["message"]} == {"MemoryLimitError"}
+    assert any("a loop that communicates stores every iteration" in text for _, text in found["message"])
+    for form, text in on_two["limit of a while"]["message"]:
+        assert form == "UnsupportedError" and "loops of unknown length" in text and "cases.py" in text
+
+
+@pytest.mark.parametrize("name, form, text", [
+    ("refused_on_one", "UnsupportedError", "matrix_rank"), ("raised_on_one", "KeyError", "the block of rank 1"),
+    ("limit", "MemoryLimitError", "needs at least")])
+def test_an_error_on_one_rank_is_one_on_all(on_two: dict[str, Any], name: str, form: str, text: str) -> None:
+    errors = on_two[f"agreed {name}"]["error"]
+    assert [e[0] for e in errors] == [form, form]
+    assert text not in errors[0][1] and "rank 1 stopped this call" in errors[0][1] and text in errors[1][1]
+
+
+def test_communicators_are_made_by_all(on_two: dict[str, Any]) -> None:
+    for form, text in on_two["agreed made_on_one"]["error"]:
+        assert form == "UsageError" and "SG211" in text
+
+
+def test_ranks_whose_shapes_change_derive_alone(on_two: dict[str, Any]) -> None:
+    assert on_two["agreed shapes"]["error"] == 0.0
+
+
+def test_refusals_have_lines(on_two: dict[str, Any]) -> None:
+    lines = (Path(__file__).parent / "refused.py").read_text().splitlines()
+    marked = {name: (k, text) for k, line in enumerate(lines, 1) if (text := line.partition("  # ")[2])
+              for name in [_function_above(lines, k)]}
+    assert len(marked) == 12
+    for name, (line, text) in marked.items():
+        errors = on_two[f"refused {name}"]["error"]
+        assert {form for form, _ in errors} == {"UnsupportedError"}, name
+        for message in [m for _, m in errors if "stopped this call" not in m]:  # only the root sees all of it
+            assert text in message and f"refused.py:{line}:" in message, (name, message)
+        assert name == "in_pieces" or not any("stopped this call" in m for _, m in errors), name
+
+
+def _function_above(lines: list[str], line: int) -> str:
+    return next(found[1] for above in reversed(lines[:line]) if (found := re.match(r"def (\w+)", above)))
+
+
+@pytest.mark.parametrize("name", ["target", "hvp", "jacobian", "check", "graph"])
+def test_what_ranks_cannot_do_together(on_two: dict[str, Any], name: str) -> None:
+    assert {form for form, _ in on_two[f"refused {name}"]["error"]} == {"UnsupportedError"}
+
+
+@pytest.mark.parametrize("check, text", [("end-inside", "the sum of this block is too large"),
+                                         ("end-short", "a message of 2 elements arrived where 3 were expected")])
+def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
+    done = run(2, check, timeout=60)
+    assert done.status != 0
+    assert done.err.count(text) == 1 and "all ranks are ended" in done.err, done.err[-3000:]
+
+
+def test_the_runner_ends_ranks_that_wait_for_ever() -> None:
+    wait = "from mpi4py import MPI\nif MPI.COMM_WORLD.rank: MPI.COMM_WORLD.recv()\nelse: MPI.COMM_WORLD.Barrier()"
+    with pytest.raises(pytest.fail.Exception, match="hang"):
+        run_ranks(2, "-c", wait, timeout=4)
+
+

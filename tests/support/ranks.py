@@ -1,0 +1,63 @@
+"""Run something on several ranks, without hanging: mpiexec in a session of its own, which ends as a whole."""
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+# Ranks outnumber the cores here: they have to let each other run.
+PATIENT = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", "SDFGAD_VERIFY": "0"}
+
+
+def mpiexec() -> str | None:
+    """The launcher that belongs to the library: the one beside Python, or of the system."""
+    beside = Path(sys.executable).parent / "mpiexec"
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+needs_mpi = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None or mpiexec() is None,
+                               reason="needs mpi4py and mpiexec: ./scripts/setup test-mpi")
+
+
+@dataclass(frozen=True)
+class RanksRun:
+    """What a run on several ranks has come to."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """What rank 0 says, one line of JSON for each."""
+        pairs = (json.loads(line) for line in self.out.splitlines() if line.startswith("{"))
+        return {one["name"]: one for one in pairs}
+
+
+def run_ranks(count: int, *command: str, timeout: float = 100, threads: int = 1, **environment: str) -> RanksRun:
+    """`python command` on so many ranks; the test fails if that takes longer than `timeout` seconds."""
+    launcher = mpiexec()
+    assert launcher is not None
+    env = {**os.environ, **PATIENT, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT), **environment}
+    began = time.monotonic()
+    process = subprocess.Popen([launcher, "-n", str(count), sys.executable, *command], env=env, cwd=ROOT, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        pytest.fail(f"{count} ranks hang:\n{out[-2000:]}\n{err[-4000:]}")
+    return RanksRun(process.returncode, out, err, time.monotonic() - began)

@@ -11,7 +11,7 @@ from sdfgad.config import config as config
 from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
-    from sdfgad.api import forward, grad, jvp, pareto, plan, spec, stop_gradient, value_and_grad, vjp
+    from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
     )
     from sdfgad.graphs import to_sdfg
     from sdfgad.matrices import hessian, hvp, jacobian
+    from sdfgad.products import jvp, vjp
     from sdfgad.testing import check_grads
 
 __version__ = "0.1.0"
@@ -50,11 +51,10 @@ __all__ = (
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
 # Heavy modules are loaded at first use: `import sdfgad` stays fast and does not import dace.
 _HOMES = _types.MappingProxyType(
-    dict.fromkeys(("forward", "grad", "jvp", "pareto", "plan", "spec", "stop_gradient", "value_and_grad", "vjp"),
-                  "sdfgad.api")
+    dict.fromkeys(("forward", "grad", "pareto", "plan", "spec", "stop_gradient", "value_and_grad"), "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
-       "jacobian": "sdfgad.matrices",
+       "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.calls.buffers import reusable
-from sdfgad.calls.directions import seeds_of, tangents_of
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -26,12 +25,12 @@ from sdfgad.config import DEVICES, chosen_target, config, settings
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
-from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened
-from sdfgad.translations import once, valid
+from sdfgad.translations import valid
 
 
 class GradFunction:
@@ -41,21 +40,24 @@ class GradFunction:
     beside what a call takes.
     """
 
-    def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-                 memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
-                 donate: Sequence[str] = (), value: bool = False, store: Names = (), recompute: Names = (),
-                 snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
+    def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+                 reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None,
+                 device: str | None = None, plan: Plan | None = None, donate: Sequence[str] = (), value: bool = False,
+                 store: Names = (), recompute: Names = (), snapshot: Names = (),
+                 spill: str | PathLike[str] | None = None, source: str | None = None) -> None:
         check_options(fn, reduce, device, plan)
+        check_aux(has_aux, output)
+        wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
-            "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
-            "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
+            "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
+            "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
             "snapshot": snapshot, "spill": spill, "source": source}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
-        self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
+        self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
         self._device = device
         self._spill = None if spill is None else fspath(spill)
@@ -152,8 +154,8 @@ class GradFunction:
 
     def _derive(self, bound: Bound, value: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
-        request = Request(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value, False, limit,
-                    self._plan, self._pins, self._spill)
+        request = Request(resolve_wrt(self.fn, bound, self._wrt), self._output, self._reduce, value or self._aux, False,
+                          limit, self._plan, self._pins, self._spill, self._aux)
         return derive(self.fn, bound, request, self._source)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
@@ -177,6 +179,10 @@ class GradFunction:
 
         def give(tree: Any, grads: dict[str, Any]) -> Any:
             gradient = one_or_all(grads, bound, single)
+            if request.aux:
+                found, aux = tree
+                found = _objective(found, request, outputs)
+                return ((found, aux), gradient) if value else (gradient, aux)
             return (_objective(tree, request, outputs), gradient) if value else gradient
 
         return give
@@ -200,16 +206,18 @@ def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
     return GradFunction(fn.fn if isinstance(fn, (GradFunction, Compiled)) else fn, **options)
 
 
-def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
-         donate: Sequence[str] = (), store: Names = (), recompute: Names = (), snapshot: Names = (),
-         spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
+def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any = None, output: Any = None,
+         reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
+         plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
+         snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
-    argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
-    return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
-    other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
+    argument is an array. One name gives one array, several a `Gradients`. argnums: the same by position alone, an int
+    or a tuple of ints. output: what is differentiated: the return value, the name of an argument updated in place, the
+    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". has_aux: the
+    function returns `(objective, aux)`, the call `(gradient, aux)`; aux is any container of arrays and numbers, and
+    nothing of it is differentiated. memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
     before, followed to the letter. donate: arguments whose arrays may be overwritten. device: "cpu" or "gpu", else what
     the settings say; a memory limit is one of the memory there.
 
@@ -229,9 +237,9 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     without a working compiler.
     """
     options: dict[str, Any] = {
-        "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
-        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill,
-        "source": source}
+        "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
+        "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
+        "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source}
     return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
 
 
@@ -239,91 +247,41 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Like `grad`, with its options and errors, but a call gives `(value, gradient)`.
 
     The value is what the function returns, or the output that was named; with reduce="sum" it is a float, the
-    real part of the sum of all elements of the outputs.
+    real part of the sum of all elements of the outputs. With has_aux a call gives `((value, aux), gradient)`.
     """
     make: Callable[..., GradFunction] = functools.partial(GradFunction, value=True, **options)
     return make if fn is None else make(fn)
 
 
 @shortened
-def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None, store: Names = (),
-         recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
-         source: str | None = None, **keywords: Any) -> Plan:
+def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
+         reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
+         plan: Plan | None = None, store: Names = (), recompute: Names = (), snapshot: Names = (),
+         spill: str | PathLike[str] | None = None, source: str | None = None, **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
 
     Options and errors as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`,
     `to_html`, `save`.
     """
-    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
-                        store=store, recompute=recompute, snapshot=snapshot, spill=spill, source=source)
+    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux,
+                        memory_limit=memory_limit, device=device, plan=plan, store=store, recompute=recompute,
+                        snapshot=snapshot, spill=spill, source=source)
     return made.plan(*args, **keywords)
 
 
 @shortened
-def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
-           reduce: str | None = None, device: str | None = None, store: Names = (), recompute: Names = (),
-           snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
+def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, argnums: Any = None,
+           output: Any = None, reduce: str | None = None, has_aux: bool = False, device: str | None = None,
+           store: Names = (), recompute: Names = (), snapshot: Names = (), source: str | None = None,
+           **keywords: Any) -> list[Plan]:
     """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
 
     Arguments or specs and options as in `plan`. Each is executable as it is, `grad(fn, plan=p)`, and its predicted peak
     is that of its program; none is both smaller and faster than another.
     """
-    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, device=device, store=store, recompute=recompute,
-                        snapshot=snapshot, source=source)
+    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux, device=device,
+                        store=store, recompute=recompute, snapshot=snapshot, source=source)
     return made.pareto(*args, points=points, **keywords)
-
-
-@shortened
-def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, memory_limit: Any = None,
-        device: str | None = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
-    """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
-
-    With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
-    to the output's, or it is an OutputError. What comes back has the shape and dtype of the argument: one array, or
-    `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
-    may be called any number of times.
-    """
-    check_options(fn, None, device, None)
-    bound = bind(fn, args, {})
-    held = _snapshot(bound)
-    names = resolve_wrt(fn, bound, wrt)
-    request = Request(names, output, None, False, True, parse_bytes(memory_limit, reusable()))
-    # The pullback belongs to the target of now, whatever the settings are when it is called.
-    target = chosen_target(device)
-    with config(target=target):
-        derivative = once(fn, ("vjp", bound.signature, repr(request)), lambda: derive(fn, bound, request, source or ""))
-        base: Primal = once(fn, ("primal", bound.signature, repr(output)),
-                            lambda: primal(fn, bound, output, source or ""))
-        tree, named = base.run(bound, frozenset())
-    out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
-    single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
-
-    def pullback(*seeds: Any) -> Any:
-        given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
-        with config(target=target):
-            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
-        return one_or_all(grads, bound, single)
-
-    return out, pullback
-
-
-@shortened
-def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
-    """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
-
-    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output,
-    source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
-    Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
-    """
-    refuse_gradients(fn)
-    bound = bind(fn, tuple(args), keywords)
-    given = tangents_of(bound, tangents, len(args))
-    names = tuple(given)
-    code: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output)),
-                              lambda: pushforward(fn, bound, names, output, source or ""))
-    return code.run(bound, given)
 
 
 def forward(fn: Callable[..., Any], *, source: str | None = None) -> Callable[..., Any]:
@@ -356,6 +314,12 @@ def refuse_gradients(fn: Any) -> None:
                                     "gradient")
 
 
+def check_aux(has_aux: bool, output: Any) -> None:
+    if has_aux and output is not None:
+        raise UsageError("has_aux and output= together", code="SG205",
+                         help="with has_aux the objective is what the function returns first: leave out output")
+
+
 def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
@@ -374,8 +338,3 @@ def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:
         kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
         return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if request.output is not None else tree
-
-
-def _snapshot(bound: Bound) -> Bound:
-    leaves = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in bound.leaves.items()}
-    return Bound(bound.values, leaves, bound.signature)

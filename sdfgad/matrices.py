@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import jvp, refuse_gradients, refuse_specs, vjp
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.api import refuse_gradients, refuse_specs
+from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.calls.directions import tangents_of
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
 from sdfgad.pipeline import Pushforward, Request, curvature
+from sdfgad.products import jvp, vjp
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
 
@@ -21,17 +22,19 @@ MODES = ("auto", "forward", "reverse")
 
 @shortened
 def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *, wrt: Any = None,
-        output: Any = None, reduce: str | None = None, source: str | None = None, **keywords: Any) -> Any:
+        argnums: Any = None, output: Any = None, reduce: str | None = None, source: str | None = None,
+        **keywords: Any) -> Any:
     """The Hessian of a function times a vector, without the Hessian: the derivative of its gradient along `tangents`.
 
     tangents: one for each argument, of its shape (None is zero), or a dict by name, as for `jvp`. wrt: the arguments
-    whose gradient is looked at; by default those that have a tangent. output, reduce, source: as in `grad`. keywords:
-    arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
+    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, source: as in `grad`.
+    keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
 
     Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
     to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
     """
     refuse_gradients(fn)
+    wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, tuple(args), keywords)
     refuse_specs(bound)
     given = tangents_of(bound, tangents, len(args))
@@ -41,17 +44,18 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     return one_or_all(dict(zip(names, products, strict=True)), bound, single)
 
 
-def hessian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-            source: str | None = None) -> Callable[..., Any]:
+def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+            reduce: str | None = None, source: str | None = None) -> Callable[..., Any]:
     """The matrix of second derivatives, as `hessian(f, wrt="x")(x, y)`.
 
-    wrt: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
+    wrt, argnums: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
     `Gradients` of `Gradients`: `h.x.y[i, j]` is the derivative of the gradient by `x[i]` along `y[j]`. output, reduce,
     source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
 
     One product with the Hessian (`hvp`) for each element of the arguments.
     """
     refuse_gradients(fn)
+    wrt = asked_wrt(wrt, argnums)
 
     @functools.wraps(fn)
     @shortened
@@ -66,16 +70,17 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, redu
     return of
 
 
-def jacobian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, mode: str = "auto",
-             source: str | None = None) -> Callable[..., Any]:
+def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+             mode: str = "auto", source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
-    wrt, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent for each
-    element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An array of
-    shape `output.shape + x.shape`, or `Gradients` of several. UsageError for complex numbers, for several outputs and
-    for another mode; else errors as in `grad`.
+    wrt, argnums, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent
+    for each element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An
+    array of shape `output.shape + x.shape`, or `Gradients` of several. UsageError for complex numbers, for several
+    outputs and for another mode; else errors as in `grad`.
     """
     refuse_gradients(fn)
+    wrt = asked_wrt(wrt, argnums)
     if mode not in MODES:
         raise UsageError(f"mode={mode!r}", code="SG205", help=f"modes: {', '.join(MODES)}")
 

@@ -167,14 +167,27 @@ def is_differentiable(value: Any) -> bool:
     return np.dtype(value.dtype).kind in "fc"
 
 
+def asked_wrt(wrt: Any, argnums: Any) -> Any:
+    """The arguments asked for, under the one name or the other; UsageError for both, and for argnums that are none."""
+    if argnums is None:
+        return wrt
+    if wrt is not None:
+        raise UsageError("wrt and argnums say the same: give one of them", code="SG204")
+    entries = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in entries):
+        raise UsageError(f"argnums={argnums!r}: an int or a tuple of ints is asked for", code="SG204",
+                         help="wrt= takes names")
+    return tuple(map(int, entries)) if entries is argnums else int(argnums)
+
+
 def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ...]:
     """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
     where there is no array at all."""
     parameters = list(bound.values)
     if wrt is None:
-        found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
-        if not found and not any(hasattr(v, "shape") for v in bound.leaves.values()):
-            found = tuple(bound.leaves)
+        arrays = any(isinstance(v, (np.ndarray, Spec)) for v in bound.leaves.values())
+        found = tuple(n for n, v in bound.leaves.items()
+                      if (hasattr(v, "dtype") or not arrays) and is_differentiable(v))
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {_told(bound)}")

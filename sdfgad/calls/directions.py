@@ -13,14 +13,14 @@ from sdfgad.trees import paths
 
 
 def seeds_of(outputs: Sequence[View], given: Sequence[Any]) -> tuple[np.ndarray, ...]:
-    """The cotangents given for some outputs, as arrays of their shapes and dtypes; OutputError where one does not fit.
-    """
+    """The cotangents given for some outputs, as arrays of their shapes and dtypes, None for zero; OutputError where one
+    does not fit."""
     if len(given) != len(outputs):
         raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds")
     seeds = []
     for seed, view in zip(given, outputs, strict=True):
         shape = tuple(n.const or 0 for n in view.shape)
-        array = np.asarray(seed)
+        array = np.zeros(shape, view.dtype) if seed is None else np.asarray(seed)
         if array.shape != shape or not np.can_cast(array.dtype, view.dtype, "same_kind"):
             raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
                               f"{shape} and dtype {view.dtype}")

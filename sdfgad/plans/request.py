@@ -18,7 +18,10 @@ from sdfgad.trees import leaves, sequence
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots."""
+    """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots.
+
+    aux: the program returns what is asked for and something else, which the caller gets as it is.
+    """
 
     wrt: tuple[str, ...]
     output: Any = None
@@ -29,13 +32,14 @@ class Request:
     plan: Plan | None = None
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: str | None = None
+    aux: bool = False
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:
     """The views to differentiate, and the function with room for those of them that are numbers known beforehand;
     OutputError when the choice is not clear."""
     if request.output is None:
-        returns = parsed.program.returns
+        returns = objective_of(parsed.program.returns, request)
         found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
         found = found or [n for n in leaves(returns) if is_number(n)]
         if not found:
@@ -48,6 +52,17 @@ def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[Vie
         raise OutputError("the output is not one real scalar",
                           help=f'pass reduce="sum", or use sdfgad.vjp with a seed; {_candidates(parsed)}')
     return parsed, tuple(found)
+
+
+def objective_of(returns: Any, request: Request) -> Any:
+    """What is asked for of all that a program returns."""
+    if not request.aux:
+        return returns
+    if not isinstance(returns, tuple) or len(returns) != 2:
+        given = f"a tuple of {len(returns)}" if isinstance(returns, tuple) else "something else"
+        raise OutputError(f"has_aux: the function has to return a pair (objective, aux), and returns {given}",
+                          help="write return objective, aux")
+    return returns[0]
 
 
 def is_number(value: Any) -> bool:

@@ -44,7 +44,8 @@ class ReverseRequest:
 
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
     value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
-    output (`reverse/results.py`). spill: snapshots of loops lie on disk.
+    output (`reverse/results.py`). spill: snapshots of loops lie on disk. aux: the second of two things that the program
+    returns is no output, and delivered with the value.
     """
 
     wrt: tuple[str, ...]
@@ -53,6 +54,7 @@ class ReverseRequest:
     value: bool = False
     total: bool = False
     spill: bool = False
+    aux: bool = False
 
     def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
         """Arrays with a cotangent, and those somebody looks at after the program."""
@@ -153,7 +155,13 @@ def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int,
 
 def _value(program: Program, request: ReverseRequest, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
     """The value of the program, and what delivers it between the two sweeps."""
-    return sum_outputs(request.outputs, names) if request.total else keep_results(program.returns, backward, names)
+    if not request.total:
+        return keep_results(program.returns, backward, names)
+    values, sums = sum_outputs(request.outputs, names)
+    if not request.aux:
+        return values, sums
+    aux, copies = keep_results(program.returns[1], backward, names)
+    return (values, aux), [*sums, *copies]
 
 
 def _seed(request: ReverseRequest, seeds: Sequence[Array], names: Names) -> list[Stmt]:

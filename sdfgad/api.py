@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
-from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
@@ -22,18 +22,25 @@ from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import DEVICES, chosen_target, config, settings
-from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.errors import UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
+from sdfgad.second import (
+    DerivativeFunction,
+    Differentiated,
+    SecondGradient,
+    refuse_derivatives,
+    refuse_options,
+)
 from sdfgad.thresholds import thresholds
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
 
-class GradFunction:
+class GradFunction(DerivativeFunction):
     """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
 
     fn: the undecorated function. plan(*args): what a call will store, before anything runs; measure(*args): the same
@@ -142,6 +149,14 @@ class GradFunction:
             derivative = self._derivative(bound, value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 
+    def differentiated(self, device: str | None = None) -> Differentiated:
+        """This gradient as something to differentiate; UsageError where it has options that its derivatives have not.
+        """
+        if self._value:
+            raise UsageError("value_and_grad gives a pair: a derivative is taken of sdfgad.grad(f)", code="SG205")
+        refuse_options({n: v for n, v in self._options.items() if n != "output"})
+        return Differentiated(self.fn, self._wrt, self._output, self._reduce, device or self._device, self._source)
+
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
         refuse_specs(bound)
@@ -240,7 +255,18 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
         "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
         "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
         "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source}
-    return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
+    return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
+
+
+def _gradient_of(fn: Callable[..., Any], **options: Any) -> Any:
+    """The gradient of a function, or of its gradient."""
+    if not isinstance(fn, GradFunction):
+        return GradFunction(fn, **options)
+    refuse_options(options)
+    check_options(fn.fn, options.get("reduce"), options.get("device"), None)
+    wrt = asked_wrt(options.get("wrt"), options.get("argnums"))
+    return SecondGradient(fn.differentiated(options.get("device")), wrt=wrt, reduce=options.get("reduce"),
+                          value=options.get("value", False))
 
 
 def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -249,7 +275,7 @@ def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     The value is what the function returns, or the output that was named; with reduce="sum" it is a float, the
     real part of the sum of all elements of the outputs. With has_aux a call gives `((value, aux), gradient)`.
     """
-    make: Callable[..., GradFunction] = functools.partial(GradFunction, value=True, **options)
+    make: Callable[..., Any] = functools.partial(_gradient_of, value=True, **options)
     return make if fn is None else make(fn)
 
 
@@ -301,19 +327,6 @@ def stop_gradient(x: Any) -> Any:
     return x
 
 
-def refuse_specs(bound: Bound) -> None:
-    for name, value in bound.leaves.items():
-        if isinstance(value, Spec):
-            raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
-
-
-def refuse_gradients(fn: Any) -> None:
-    if isinstance(fn, GradFunction):
-        raise UnsupportedError("the derivative of a derivative", code="SG123",
-                               help="see sdfgad.hvp and sdfgad.hessian; the function itself is the attribute fn of its "
-                                    "gradient")
-
-
 def check_aux(has_aux: bool, output: Any) -> None:
     if has_aux and output is not None:
         raise UsageError("has_aux and output= together", code="SG205",
@@ -323,7 +336,7 @@ def check_aux(has_aux: bool, output: Any) -> None:
 def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
-    refuse_gradients(fn)
+    refuse_derivatives(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
     if device not in (None, *DEVICES):

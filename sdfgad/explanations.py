@@ -133,13 +133,13 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return np.sum(x * weights)
         sdfgad.grad(loss)(np.ones(3), np.ones(3))"""),
     "SG123": _page(
-        "Derivatives are taken of functions, not of gradients.", """
+        "There are first and second derivatives: of functions, and of gradients.", """
         def loss(x):
             return np.sum(x ** 3)
-        sdfgad.grad(sdfgad.grad(loss))(np.ones(3))""", """
+        sdfgad.hvp(sdfgad.grad(loss), (np.ones(3),), (np.ones(3),))""", """
         def loss(x):
             return np.sum(x ** 3)
-        sdfgad.grad(loss)(np.ones(3))"""),
+        sdfgad.hvp(loss, (np.ones(3),), (np.ones(3),))"""),
     "SG130": _page(
         "A function that can be run has no derivative rule. docs/writing_rules.md shows how to write one.", """
         a rule that was removed or never registered""", """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import check_aux, check_options, refuse_gradients
+from sdfgad.api import GradFunction, check_aux, check_options
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.directions import seeds_of, tangents_of
@@ -14,6 +14,7 @@ from sdfgad.calls.results import one_or_all
 from sdfgad.config import chosen_target, config
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.second import is_single, refuse_derivatives, refuse_options
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
 
@@ -30,9 +31,12 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     returns `(out, aux)`, and the call `(out, pullback, aux)`. The pullback keeps copies of the arguments and may be
     called any number of times.
     """
+    wrt = asked_wrt(wrt, argnums)
+    if isinstance(fn, GradFunction):
+        refuse_options({"output": output, "has_aux": has_aux, "memory_limit": memory_limit})
+        return _pullback_of_gradient(fn, args, wrt, device)
     check_options(fn, None, device, None)
     check_aux(has_aux, output)
-    wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, args, {})
     held = _snapshot(bound)
     names = resolve_wrt(fn, bound, wrt)
@@ -46,15 +50,35 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
                             lambda: primal(fn, bound, output, source or ""))
         tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
-    single = isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
+    single = is_single(wrt, names)
 
     def pullback(*seeds: Any) -> Any:
-        given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
         with config(target=target):
-            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, given))
+            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, _each(seeds)))
         return one_or_all(grads, bound, single)
 
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
+
+
+def _each(seeds: tuple[Any, ...]) -> Sequence[Any]:
+    """One seed for each output, given side by side or as one tuple."""
+    return seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
+
+
+def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, device: str | None) -> tuple[Any, ...]:
+    """`vjp` of a gradient."""
+    check_options(fn.fn, None, device, None)
+    inner = fn.differentiated(device)
+    held = _snapshot(bind(inner.fn, args, {}))
+    names, target = resolve_wrt(inner.fn, held, wrt), chosen_target(inner.device)
+
+    @shortened
+    def pullback(*seeds: Any) -> Any:
+        with config(target=target):
+            found = inner.pulled(held, _each(seeds), names)
+        return one_or_all(found, held, is_single(wrt, names))
+
+    return fn(*args), pullback
 
 
 @shortened
@@ -66,7 +90,12 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
-    refuse_gradients(fn)
+    if isinstance(fn, GradFunction):
+        refuse_options({"output": output})
+        inner = fn.differentiated()
+        bound = bind(inner.fn, tuple(args), keywords)
+        return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
+    refuse_derivatives(fn)
     bound = bind(fn, tuple(args), keywords)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given)

@@ -245,6 +245,13 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
     return found
 
 
+def refuse_specs(bound: Bound) -> None:
+    """UsageError where data is needed and a stand-in was given."""
+    for name, value in bound.leaves.items():
+        if isinstance(value, Spec):
+            raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
+
+
 def about(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> About:
     """The call, as a report shows it."""
     arrays = tuple(_described(name, value) for name, value in bound.leaves.items())

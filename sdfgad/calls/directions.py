@@ -15,16 +15,20 @@ from sdfgad.trees import paths
 def seeds_of(outputs: Sequence[View], given: Sequence[Any]) -> tuple[np.ndarray, ...]:
     """The cotangents given for some outputs, as arrays of their shapes and dtypes, None for zero; OutputError where one
     does not fit."""
+    return fitting([(tuple(n.const or 0 for n in v.shape), v.dtype) for v in outputs], given)
+
+
+def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """The same for outputs of these shapes and dtypes."""
     if len(given) != len(outputs):
         raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds")
     seeds = []
-    for seed, view in zip(given, outputs, strict=True):
-        shape = tuple(n.const or 0 for n in view.shape)
-        array = np.zeros(shape, view.dtype) if seed is None else np.asarray(seed)
-        if array.shape != shape or not np.can_cast(array.dtype, view.dtype, "same_kind"):
+    for seed, (shape, dtype) in zip(given, outputs, strict=True):
+        array = np.zeros(shape, dtype) if seed is None else np.asarray(seed)
+        if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
             raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
-                              f"{shape} and dtype {view.dtype}")
-        seeds.append(np.ascontiguousarray(array, view.dtype).reshape(shape))
+                              f"{shape} and dtype {dtype}")
+        seeds.append(np.ascontiguousarray(array, dtype).reshape(shape))
     return tuple(seeds)
 
 

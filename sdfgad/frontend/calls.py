@@ -222,8 +222,9 @@ def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
     if form.__module__.split(".")[0] == "sdfgad":
-        raise ctx.refuse("a call of a derivative", "derivatives of derivatives are not supported; call the function "
-                         "itself", "SG121")
+        raise ctx.refuse("a call of what sdfgad has made inside another function",
+                         "call the function itself; sdfgad.grad(sdfgad.grad(f)), jvp, vjp and jacobian take a gradient "
+                         "as it is, sdfgad.hvp the function and a direction", "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")
     return invoke(ctx, of_class(ctx, callee, form, "__call__"), arguments, keywords)

@@ -12,6 +12,7 @@ from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
     from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
+    from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
@@ -45,7 +46,7 @@ __all__ = (
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
     "config", "errors", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release", "spec",
-    "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
+    "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -55,6 +56,7 @@ _HOMES = _types.MappingProxyType(
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products",
+       "vmap": "sdfgad.batches",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

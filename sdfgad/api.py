@@ -149,6 +149,11 @@ class GradFunction(DerivativeFunction):
             derivative = self._derivative(bound, value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What it was made with."""
+        return self._options
+
     def differentiated(self, device: str | None = None) -> Differentiated:
         """This gradient as something to differentiate; UsageError where it has options that its derivatives have not.
         """

@@ -9,9 +9,10 @@ import numpy as np
 from sdfgad.api import GradFunction, check_aux, check_options
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.calls.buffers import reusable
-from sdfgad.calls.directions import seeds_of, tangents_of
-from sdfgad.calls.results import one_or_all
+from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
+from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config
+from sdfgad.errors import UnsupportedError
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
 from sdfgad.second import is_single, refuse_derivatives, refuse_options
@@ -29,7 +30,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     to the output's, or is None, which means zero; else it is an OutputError. What comes back has the shape and dtype of
     the argument: one array, or `Gradients`, as from `grad`, whose other errors are the same here. has_aux: the function
     returns `(out, aux)`, and the call `(out, pullback, aux)`. The pullback keeps copies of the arguments and may be
-    called any number of times.
+    called any number of times; with `batched=True` each seed has an axis more in front, and so has what comes back.
     """
     wrt = asked_wrt(wrt, argnums)
     if isinstance(fn, GradFunction):
@@ -50,14 +51,36 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
                             lambda: primal(fn, bound, output, source or ""))
         tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
-    single = is_single(wrt, names)
-
-    def pullback(*seeds: Any) -> Any:
-        with config(target=target):
-            _, grads = derivative.run(held, frozenset(), seeds_of(derivative.outputs, _each(seeds)))
-        return one_or_all(grads, bound, single)
-
+    pullback = Pullback(derivative, held, target, is_single(wrt, names))
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
+
+
+class Pullback:
+    """From cotangents of the outputs of a function to those of its arguments, as `vjp` makes it."""
+
+    def __init__(self, derivative: Derivative, held: Bound, target: str, single: bool) -> None:
+        self._derivative, self._held, self._target, self._single = derivative, held, target, single
+        self._several: dict[int, Derivative] = {}
+
+    @shortened
+    def __call__(self, *seeds: Any, batched: bool = False) -> Any:
+        """The cotangents of the arguments for one seed of each output, side by side or as one tuple.
+
+        batched: each seed has an axis more in front, and so has what comes back: one program for all of them, which
+        goes through the function once. OutputError for seeds that do not fit, UsageError where their numbers differ.
+        """
+        given, derivative, batch = _each(seeds), self._derivative, None
+        with config(target=self._target):
+            if batched:
+                batch = batch_of(given, "seeds")
+                derivative = self._several.get(batch) or self._several.setdefault(batch, derivative.of_several(batch))
+            _, grads = derivative.run(self._held, frozenset(), seeds_of(derivative.outputs, given, batch))
+        return one_or_all(grads, self._held, self._single)
+
+    def mapped(self, change: Callable[[Any], Any], found: Any) -> Any:
+        """What a call has given, with something else in place of each array."""
+        return Gradients({n: change(g) for n, g in found.items()}, self._held.values) if isinstance(found, Gradients) \
+            else change(found)
 
 
 def _each(seeds: tuple[Any, ...]) -> Sequence[Any]:
@@ -73,7 +96,10 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, devic
     names, target = resolve_wrt(inner.fn, held, wrt), chosen_target(inner.device)
 
     @shortened
-    def pullback(*seeds: Any) -> Any:
+    def pullback(*seeds: Any, batched: bool = False) -> Any:
+        if batched:
+            raise UnsupportedError("several cotangents of a gradient at once", code="SG123",
+                                   help="give one after the other, or use sdfgad.hessian")
         with config(target=target):
             found = inner.pulled(held, _each(seeds), names)
         return one_or_all(found, held, is_single(wrt, names))
@@ -83,24 +109,26 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, devic
 
 @shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
+        output: Any = None, batched: bool = False, source: str | None = None,
+        **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
 
-    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output,
+    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. batched: each
+    tangent has an axis more in front, and so has what comes back; the function itself is computed once. output,
     source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
     if isinstance(fn, GradFunction):
-        refuse_options({"output": output})
+        refuse_options({"output": output, "batched": batched})
         inner = fn.differentiated()
         bound = bind(inner.fn, tuple(args), keywords)
         return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
     refuse_derivatives(fn)
     bound = bind(fn, tuple(args), keywords)
-    given = tangents_of(bound, tangents, len(args))
-    names = tuple(given)
-    code: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output)),
-                              lambda: pushforward(fn, bound, names, output, source or ""))
+    given = tangents_of(bound, tangents, len(args), batched)
+    names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None
+    code: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output), batch),
+                             lambda: pushforward(fn, bound, names, output, source or "", batch))
     return code.run(bound, given)
 
 

@@ -127,7 +127,8 @@ def _check_number(bound: Bound, names: Sequence[str]) -> None:
                                "or sdfgad.vjp")
 
 
-_OF_FUNCTIONS = ("memory_limit", "plan", "donate", "store", "recompute", "snapshot", "spill", "has_aux", "output")
+_OF_FUNCTIONS = ("memory_limit", "plan", "donate", "store", "recompute", "snapshot", "spill", "has_aux", "output",
+                 "batched")
 """Options of gradients that its derivatives do not take."""
 
 

@@ -167,6 +167,13 @@ def is_differentiable(value: Any) -> bool:
     return np.dtype(value.dtype).kind in "fc"
 
 
+@dataclass(frozen=True)
+class Leaves:
+    """As `wrt`: the names of arrays and numbers among the arguments, which somebody has looked up already."""
+
+    names: tuple[str, ...]
+
+
 def asked_wrt(wrt: Any, argnums: Any) -> Any:
     """The arguments asked for, under the one name or the other; UsageError for both, and for argnums that are none."""
     if argnums is None:
@@ -184,6 +191,8 @@ def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any) -> tuple[str, ..
     """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
     where there is no array at all."""
     parameters = list(bound.values)
+    if isinstance(wrt, Leaves):
+        return wrt.names
     if wrt is None:
         arrays = any(isinstance(v, (np.ndarray, Spec)) for v in bound.leaves.values())
         found = tuple(n for n, v in bound.leaves.items()

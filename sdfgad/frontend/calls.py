@@ -14,6 +14,8 @@ from sdfgad.frontend import polyfills, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
+from sdfgad.frontend.batches import Batch, BatchedFunction
+from sdfgad.frontend.bodies.batch import each
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
@@ -54,6 +56,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, Function):
         return _inline(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
                        callee.keyword_defaults, False)
+    if isinstance(callee, BatchedFunction):
+        return over_batch(ctx, callee, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):
@@ -329,6 +333,14 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     ctx.builder.source, ctx.here = source, here
     result = frame.names.get(RESULT)
     return result.value if isinstance(result, Maybe) else result
+
+
+def over_batch(ctx: Context, callee: BatchedFunction, arguments: Sequence[Value],
+               keywords: Mapping[str, Value]) -> Value:
+    """Run a function for every element of a batch."""
+    given = tuple(kept(ctx, a) for a in arguments)
+    named = Record(dict, {n: kept(ctx, v) for n, v in keywords.items()}, len(ctx.builder.regions))
+    return _inline(ctx, _code(each, ctx.text), None, [Batch(callee), given, named], {}, (), {}, True)
 
 
 def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],

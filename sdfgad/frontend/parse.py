@@ -18,8 +18,9 @@ from sdfgad.errors import UsageError, unsupported
 from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.batches import BatchedFunction
 from sdfgad.frontend.builder import AssumptionFailed, Builder
-from sdfgad.frontend.calls import invoke, run_top, run_wrapper
+from sdfgad.frontend.calls import invoke, over_batch, run_top, run_wrapper
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
@@ -118,7 +119,7 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     held = fn if isinstance(fn, partial) else None
     fn = fn.func if isinstance(fn, partial) else fn
     fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
-    code = code_of(fn, text)
+    code = code_of(_of_element(fn), text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
     called = _Called(fn, held, code, bound, text)
     fragile: frozenset[str] = frozenset()
@@ -130,9 +131,17 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
+def _of_element(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that one for a batch runs for each element."""
+    while isinstance(fn, BatchedFunction):
+        fn = fn.function
+    return fn
+
+
 def _bind(fn: Callable[..., Any], code: SourceText, arguments: Sequence[Any],
           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
     try:
+        fn = _of_element(fn)
         plain = fn if isinstance(fn, MethodType) else inspect.unwrap(fn)
         return inspect.signature(plain).bind(*arguments, **keywords)
     except TypeError as error:
@@ -184,6 +193,8 @@ def _translate(called: _Called, fragile: frozenset[str]) -> Parsed:
 def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     """A wrapper gets the arguments as the call gives them, as its own parameters may be others than those it shows."""
     fn, held, code = called.fn, called.held, called.code
+    if isinstance(fn, BatchedFunction):
+        return _over_batch(ctx, fn, called, values)
     function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
     if held is None and not is_wrapper(function):
         return run_top(ctx, code, {**_owner(code, called.owner), **values})
@@ -196,6 +207,14 @@ def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     first = [outside(ctx, v, "argument") for v in positional]
     more = {n: outside(ctx, v, n) for n, v in named.items()}
     return run_wrapper(ctx, function, code, [*called.owner, *first, *given.args], {**more, **given.kwargs})
+
+
+def _over_batch(ctx: Context, fn: BatchedFunction, called: _Called, values: dict[str, Value]) -> Value:
+    signature = called.bound.signature
+    given = inspect.BoundArguments(signature, OrderedDict(
+        (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
+        for n, p in signature.parameters.items() for v in (values[n],)))
+    return over_batch(ctx, fn, given.args, given.kwargs)
 
 
 def _watching(builder: Builder) -> tuple[Stmt, ...]:

@@ -46,7 +46,7 @@ class Recipe:
         request = self.request
         return ReverseRequest(tuple(self.parsed.traced[n] for n in request.wrt), self.outputs,
                               "arguments" if request.seeds else "ones", request.value, request.reduce is not None,
-                              request.spill is not None, request.aux)
+                              request.spill is not None, request.aux, request.batch)
 
     @cached_property
     def normal(self) -> Program:

@@ -20,7 +20,8 @@ from sdfgad.trees import leaves, sequence
 class Request:
     """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots.
 
-    aux: the program returns what is asked for and something else, which the caller gets as it is.
+    aux: the program returns what is asked for and something else, which the caller gets as it is. batch: seeds come so
+    many at once, along a first axis that the gradients have as well.
     """
 
     wrt: tuple[str, ...]
@@ -33,6 +34,7 @@ class Request:
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: str | None = None
     aux: bool = False
+    batch: int | None = None
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:

@@ -35,6 +35,7 @@ from sdfgad.reverse.tape import Declare, Entry, TapeRecord, each_once, entry_of,
 from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.rules.linearise import without_partials
+from sdfgad.transform.batch import several
 from sdfgad.transform.normal.expand import Slots
 
 
@@ -45,7 +46,8 @@ class ReverseRequest:
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
     value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
     output (`reverse/results.py`). spill: snapshots of loops lie on disk. aux: the second of two things that the program
-    returns is no output, and delivered with the value.
+    returns is no output, and delivered with the value. batch: seeds come so many at once, along a first axis that the
+    gradients have as well.
     """
 
     wrt: tuple[str, ...]
@@ -55,6 +57,7 @@ class ReverseRequest:
     total: bool = False
     spill: bool = False
     aux: bool = False
+    batch: int | None = None
 
     def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
         """Arrays with a cotangent, and those somebody looks at after the program."""
@@ -97,7 +100,11 @@ def gradient(program: Program, request: ReverseRequest, recompute: frozenset[str
     name. undone: names of overwrites to take back exactly. PlanNotExecutable when a value cannot be made again, a loop
     cannot be run so or an overwrite cannot be taken back.
     """
-    return _gradient(program, request, recompute, modes, undone, frozenset())
+    made = _gradient(program, request, recompute, modes, undone, frozenset())
+    if request.batch is None:
+        return made
+    given = frozenset((*made.seeds, *made.results))
+    return replace(made, program=several(made.program, given, request.batch))
 
 
 def _gradient(source: Program, request: ReverseRequest, recompute: frozenset[str], modes: Mapping[str, Mode],

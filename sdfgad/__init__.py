@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
+    from sdfgad.custom import custom_jvp, custom_vjp
     from sdfgad.errors import (
         AliasError,
         CacheWarning,
@@ -45,8 +46,8 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "errors", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release", "spec",
-    "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
+    "config", "custom_jvp", "custom_vjp", "errors", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto",
+    "plan", "release", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -56,7 +57,7 @@ _HOMES = _types.MappingProxyType(
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products",
-       "vmap": "sdfgad.batches",
+       "vmap": "sdfgad.batches", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

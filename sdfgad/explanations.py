@@ -166,6 +166,12 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "A minimum or maximum over part of an array whose size is known only while the program runs.", """
         np.max(A[: counts[k]], axis=0), with counts an array that the program computes""", """
         np.max(np.where(np.arange(n) < counts[k], A, -np.inf), axis=0)""", runs=False),
+    "SG135": _page(
+        "A derivative rule of your own that does not fit the function it belongs to.", """
+        scaled = sdfgad.custom_vjp(scaled)
+        scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: 2.0 * g)""", """
+        scaled = sdfgad.custom_vjp(scaled)
+        scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: (2.0 * g,))""", runs=False),
     "SG190": _page(
         "A statement whose effect cannot be undone and run backwards, mostly one that reads what it writes.", """
         x[:n] = x[::-1][:n] * x[:n], over a range known only while the program runs""", """

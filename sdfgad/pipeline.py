@@ -29,6 +29,7 @@ from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View, view_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
+from sdfgad.ir.walk import apart
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
@@ -40,6 +41,7 @@ from sdfgad.plans.search import planned
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.rules.linear import strong_products_kept
+from sdfgad.rules.linearise import without_partials
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.batch import several, with_axis
 from sdfgad.transform.stages import prepare_program
@@ -207,9 +209,9 @@ class Derivative:
         return Derivative(self.parsed, found, self.outputs, told(plan, choice, found, self.plan.about), request, choice)
 
 
-def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
+def _parsed(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
-    parsed = parse(fn, *as_called(fn, bound), source)
+    parsed = parse(fn, *as_called(fn, bound), source, own_rules)
     verify(parsed.program, "parse", SOURCE, verifying())
     return parsed
 
@@ -284,7 +286,7 @@ class Primal:
 @collecting_rarely()
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = _parsed(fn, bound, source)
+    parsed = _parsed(fn, bound, source, own_rules=False)
     parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -372,6 +374,7 @@ def _tangent(program: Program, directions: tuple[str, ...],
     if batch is not None:
         given = frozenset(n for n in made.arguments.values() if n is not None).union(arrays_of(returns))
         whole, returns = several(whole, given, batch), mapped(lambda t: _with_axis(t, batch), returns)
+    whole = whole.but(body=apart(without_partials(whole.body)))
     verify(whole, "tangent", DERIVED, verifying())
     live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
     return Found((chosen().optimised(whole.but(live_out=live_out)), returns, dict(made.arguments)))

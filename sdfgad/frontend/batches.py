@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,14 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.merge import kind_of
+from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.structures import Form, form_of, items_in, leaves_of, rebuilt
-from sdfgad.frontend.values import ArrayValue, Grown, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Grown, Record, Value, ViewValue
 from sdfgad.trees import contents
 
 
 @dataclass(eq=False)
-class BatchedFunction:
+class BatchedFunction(ReplacedFunction):
     """A function of one element, to be run for each element of a batch.
 
     in_axes: where the axis of the batch lies in the arguments, None for those that all elements share: one number for
@@ -37,11 +37,7 @@ class BatchedFunction:
     out_axes: Any = 0
 
     def __post_init__(self) -> None:
-        # Its names, and not what one for a batch of batches holds.
-        update_wrapper(self, self.function, updated=())
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        raise NotImplementedError
+        self.stand_for(self.function)
 
     def finish(self, ctx: Context, results: Value, form: Value) -> Value:
         """The value of the call, from results whose first axis is that of the batch."""
@@ -90,6 +86,12 @@ class Batch:
     form: list[Form | None] = field(default_factory=list)
     fixed: list[tuple[Value, ...]] = field(default_factory=list)
     size: int = 0
+
+
+def begun(ctx: Context, of: BatchedFunction, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> list[Value]:
+    """What the loop over a batch, `bodies/batch.py`, is called with."""
+    named = Record(dict, {n: kept(ctx, v) for n, v in keywords.items()}, len(ctx.builder.regions))
+    return [Batch(of), tuple(kept(ctx, a) for a in arguments), named]
 
 
 def size_of(ctx: Context, batch: Batch, arguments: Value, keywords: Value) -> int:

@@ -14,7 +14,7 @@ from sdfgad.frontend import polyfills, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
-from sdfgad.frontend.batches import Batch, BatchedFunction
+from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.batch import each
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, CallFrame, Context
@@ -24,6 +24,7 @@ from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
+from sdfgad.frontend.own_rules import OwnRule, apply_rule
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
@@ -57,7 +58,9 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _inline(ctx, callee.code, callee.frame, list(arguments), dict(keywords), callee.defaults,
                        callee.keyword_defaults, False)
     if isinstance(callee, BatchedFunction):
-        return over_batch(ctx, callee, arguments, keywords)
+        return _inline(ctx, _code(each, ctx.text), None, begun(ctx, callee, arguments, keywords), {}, (), {}, True)
+    if isinstance(callee, OwnRule):
+        return apply_rule(ctx, callee, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):
@@ -335,14 +338,6 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     return result.value if isinstance(result, Maybe) else result
 
 
-def over_batch(ctx: Context, callee: BatchedFunction, arguments: Sequence[Value],
-               keywords: Mapping[str, Value]) -> Value:
-    """Run a function for every element of a batch."""
-    given = tuple(kept(ctx, a) for a in arguments)
-    named = Record(dict, {n: kept(ctx, v) for n, v in keywords.items()}, len(ctx.builder.regions))
-    return _inline(ctx, _code(each, ctx.text), None, [Batch(callee), given, named], {}, (), {}, True)
-
-
 def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],
                 keywords: dict[str, Value]) -> Value:
     """Run a wrapper around the function that is being translated."""
@@ -352,8 +347,12 @@ def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, argument
 
 def run_top(ctx: Context, code: SourceText, names: dict[str, Value]) -> Value:
     """Run the function that is being translated."""
-    frame = CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
-    return _run(ctx, frame)
+    return _run(ctx, top_frame(code, names))
+
+
+def top_frame(code: SourceText, names: dict[str, Value]) -> CallFrame:
+    """The frame of the function that is being translated."""
+    return CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
 
 
 def _single_uses(code: SourceText) -> frozenset[str]:

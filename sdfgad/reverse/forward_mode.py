@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sdfgad.analysis.reversal.activity import varied_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
+from sdfgad.ir.own import OWN_LINEAR
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
@@ -122,6 +123,10 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
     if not isinstance(stmt, (Map, Lib)) or not any(names.tangent(n) for n in writes(stmt)):
         return [finish_stmt(stmt)]
     lin = linearise(stmt, names.tangents(), answer=False)
+    for made in lin.linear:
+        if isinstance(made, Lib) and made.op == OWN_LINEAR:
+            raise unsupported(stmt.source, f"forward mode through {made.attrs['rule'].name}, which has a reverse rule",
+                              "use grad or vjp, or give it a forward rule with sdfgad.custom_jvp", "SG135")
     ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]
     stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]

@@ -287,3 +287,12 @@ def test_what_a_rule_cannot_do_is_refused_at_its_line():
         sdfgad.custom_vjp(3)
     with pytest.raises(UsageError, match="not a function"):
         sdfgad.custom_jvp(None)
+
+
+def test_second_derivatives_take_the_rule_for_the_value_too():
+    @sdfgad.custom_jvp
+    def same(x):
+        return x * 1.0
+
+    same.defjvp(lambda p, t: (p[0] * 1.0, 5.0 * t[0]))
+    np.testing.assert_allclose(sdfgad.hessian(lambda x: np.sum(same(x) ** 2))(X), 50.0 * np.eye(4), rtol=1e-14)

@@ -12,9 +12,11 @@ from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
     from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
+    from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
     from sdfgad.codegen.cache import cache
+    from sdfgad.custom import custom_jvp, custom_vjp
     from sdfgad.errors import (
         AliasError,
         CacheWarning,
@@ -45,8 +47,8 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "errors", "export", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "pareto", "plan", "release",
-    "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
+    "config", "custom_jvp", "custom_vjp", "errors", "export", "forward", "grad", "hessian", "hvp", "jacobian", "jvp",
+    "pareto", "plan", "release", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -55,7 +57,8 @@ _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "pareto", "plan", "spec", "stop_gradient", "value_and_grad"), "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "export": "sdfgad.exports", "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
-       "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products",
+       "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products", "vmap": "sdfgad.batches",
+       "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from sdfgad.arrays import Spec
 from sdfgad.calls.agreement import check_objective
-from sdfgad.calls.arguments import Bound, absent_of, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.fast_call import UNLIKE, FastCall
@@ -24,42 +24,52 @@ from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import DEVICES, chosen_target, config, settings
-from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.errors import UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
+from sdfgad.second import (
+    DerivativeFunction,
+    Differentiated,
+    SecondGradient,
+    refuse_derivatives,
+    refuse_options,
+)
 from sdfgad.thresholds import thresholds
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
 
-class GradFunction:
+class GradFunction(DerivativeFunction):
     """The gradient of a function; compiled at the first call for each set of shapes, dtypes and constants.
 
     fn: the undecorated function. plan(*args): what a call will store, before anything runs; measure(*args): the same
     beside what a call takes.
     """
 
-    def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-                 memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
-                 donate: Sequence[str] = (), value: bool = False, store: Names = (), recompute: Names = (),
-                 snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
+    def __init__(self, fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+                 reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None,
+                 device: str | None = None, plan: Plan | None = None, donate: Sequence[str] = (), value: bool = False,
+                 store: Names = (), recompute: Names = (), snapshot: Names = (),
+                 spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None) -> None:
         check_options(fn, reduce, device, plan)
+        check_aux(has_aux, output)
         check_objective(objective)
+        wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
-            "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device,
-            "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
+            "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
+            "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
             "snapshot": snapshot, "spill": spill, "source": source, "objective": objective}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
-        self._wrt, self._output, self._reduce, self._value = wrt, output, reduce, value
+        self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
         self._objective = objective
         self._device = device
@@ -90,11 +100,6 @@ class GradFunction:
         if self.of is not None:
             return of_method(self, self._slot.removeprefix("_sdfgad_"))
         return reduced(self, _again, self._options)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What it was made with, by the names that `grad` has for it."""
-        return dict(self._options)
 
     def _bound(self, instance: Any) -> GradFunction:
         made = object.__new__(type(self))
@@ -164,6 +169,19 @@ class GradFunction:
             derivative = self._derivative(bound, value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What it was made with."""
+        return self._options
+
+    def differentiated(self, device: str | None = None) -> Differentiated:
+        """This gradient as something to differentiate; UsageError where it has options that its derivatives have not.
+        """
+        if self._value:
+            raise UsageError("value_and_grad gives a pair: a derivative is taken of sdfgad.grad(f)", code="SG205")
+        refuse_options({n: v for n, v in self._options.items() if n != "output"})
+        return Differentiated(self.fn, self._wrt, self._output, self._reduce, device or self._device, self._source)
+
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = bind(self.fn, args, keywords)
         refuse_specs(bound)
@@ -176,8 +194,9 @@ class GradFunction:
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
-        request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce, value, False,
-                          limit, self._plan, self._pins, self._spill, together)
+        request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
+                          value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
+                          aux=self._aux)
         return derive(self.fn, bound, request, self._source)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
@@ -202,6 +221,10 @@ class GradFunction:
 
         def give(tree: Any, grads: dict[str, Any]) -> Any:
             gradient = one_or_all({**grads, **absent}, bound, single)
+            if request.aux:
+                found, aux = tree
+                found = _objective(found, request, outputs)
+                return ((found, aux), gradient) if value else (gradient, aux)
             return (_objective(tree, request, outputs), gradient) if value else gradient
 
         return give
@@ -225,16 +248,19 @@ def _again(fn: Any, options: dict[str, Any]) -> GradFunction:
     return GradFunction(fn.fn if isinstance(fn, (GradFunction, Compiled)) else fn, **options)
 
 
-def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None,
-         donate: Sequence[str] = (), store: Names = (), recompute: Names = (), snapshot: Names = (),
-         spill: str | PathLike[str] | None = None, source: str | None = None, objective: str | None = None) -> Any:
+def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any = None, output: Any = None,
+         reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
+         plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
+         snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
+         objective: str | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
-    argument is an array. One name gives one array, several a `Gradients`. output: what is differentiated: the
-    return value, the name of an argument updated in place, the position of a returned value, or a tuple of those;
-    other than one real scalar it needs reduce="sum". memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
+    argument is an array. One name gives one array, several a `Gradients`. argnums: the same by position alone, an int
+    or a tuple of ints. output: what is differentiated: the return value, the name of an argument updated in place, the
+    position of a returned value, or a tuple of those; other than one real scalar it needs reduce="sum". has_aux: the
+    function returns `(objective, aux)`, the call `(gradient, aux)`; aux is any container of arrays and numbers, and
+    nothing of it is differentiated. memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
     before, followed to the letter. donate: arguments whose arrays may be overwritten. device: "cpu" or "gpu", else what
     the settings say; a memory limit is one of the memory there.
 
@@ -256,48 +282,62 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, output: Any =
     without a working compiler.
     """
     options: dict[str, Any] = {
-        "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
-        "donate": donate, "store": store, "recompute": recompute, "snapshot": snapshot, "spill": spill,
-        "source": source, "objective": objective}
-    return functools.partial(GradFunction, **options) if fn is None else GradFunction(fn, **options)
+        "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
+        "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
+        "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
+        "objective": objective}
+    return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
+
+
+def _gradient_of(fn: Callable[..., Any], **options: Any) -> Any:
+    """The gradient of a function, or of its gradient."""
+    if not isinstance(fn, GradFunction):
+        return GradFunction(fn, **options)
+    refuse_options(options)
+    check_options(fn.fn, options.get("reduce"), options.get("device"), None)
+    wrt = asked_wrt(options.get("wrt"), options.get("argnums"))
+    return SecondGradient(fn.differentiated(options.get("device")), wrt=wrt, reduce=options.get("reduce"),
+                          value=options.get("value", False))
 
 
 def value_and_grad(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Like `grad`, with its options and errors, but a call gives `(value, gradient)`.
 
     The value is what the function returns, or the output that was named; with reduce="sum" it is a float, the
-    real part of the sum of all elements of the outputs.
+    real part of the sum of all elements of the outputs. With has_aux a call gives `((value, aux), gradient)`.
     """
-    make: Callable[..., GradFunction] = functools.partial(GradFunction, value=True, **options)
+    make: Callable[..., Any] = functools.partial(_gradient_of, value=True, **options)
     return make if fn is None else make(fn)
 
 
 @shortened
-def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-         memory_limit: Any = None, device: str | None = None, plan: Plan | None = None, store: Names = (),
-         recompute: Names = (), snapshot: Names = (), spill: str | PathLike[str] | None = None,
-         source: str | None = None, **keywords: Any) -> Plan:
+def plan(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
+         reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
+         plan: Plan | None = None, store: Names = (), recompute: Names = (), snapshot: Names = (),
+         spill: str | PathLike[str] | None = None, source: str | None = None, **keywords: Any) -> Plan:
     """What the gradient will store for these arguments or specs; nothing is compiled or allocated.
 
     Options and errors as in `grad`; `keywords` are arguments of the function. Print it, or see `Plan.to_json`,
     `to_html`, `save`.
     """
-    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, memory_limit=memory_limit, device=device, plan=plan,
-                        store=store, recompute=recompute, snapshot=snapshot, spill=spill, source=source)
+    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux,
+                        memory_limit=memory_limit, device=device, plan=plan, store=store, recompute=recompute,
+                        snapshot=snapshot, spill=spill, source=source)
     return made.plan(*args, **keywords)
 
 
 @shortened
-def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, output: Any = None,
-           reduce: str | None = None, device: str | None = None, store: Names = (), recompute: Names = (),
-           snapshot: Names = (), source: str | None = None, **keywords: Any) -> list[Plan]:
+def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None, argnums: Any = None,
+           output: Any = None, reduce: str | None = None, has_aux: bool = False, device: str | None = None,
+           store: Names = (), recompute: Names = (), snapshot: Names = (), source: str | None = None,
+           **keywords: Any) -> list[Plan]:
     """Plans that trade memory for time, from the fastest to the smallest, at most `points` of them.
 
     Arguments or specs and options as in `plan`. Each is executable as it is, `grad(fn, plan=p)`, and its predicted peak
     is that of its program; none is both smaller and faster than another.
     """
-    made = GradFunction(fn, wrt=wrt, output=output, reduce=reduce, device=device, store=store, recompute=recompute,
-                        snapshot=snapshot, source=source)
+    made = GradFunction(fn, wrt=wrt, argnums=argnums, output=output, reduce=reduce, has_aux=has_aux, device=device,
+                        store=store, recompute=recompute, snapshot=snapshot, source=source)
     return made.pareto(*args, points=points, **keywords)
 
 
@@ -318,23 +358,16 @@ def stop_gradient(x: Any) -> Any:
     return x
 
 
-def refuse_specs(bound: Bound) -> None:
-    for name, value in bound.leaves.items():
-        if isinstance(value, Spec):
-            raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
-
-
-def refuse_gradients(fn: Any) -> None:
-    if isinstance(fn, GradFunction):
-        raise UnsupportedError("the derivative of a derivative", code="SG123",
-                               help="see sdfgad.hvp and sdfgad.hessian; the function itself is the attribute fn of its "
-                                    "gradient")
+def check_aux(has_aux: bool, output: Any) -> None:
+    if has_aux and output is not None:
+        raise UsageError("has_aux and output= together", code="SG205",
+                         help="with has_aux the objective is what the function returns first: leave out output")
 
 
 def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
-    refuse_gradients(fn)
+    refuse_derivatives(fn)
     if reduce not in (None, "sum"):
         raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
     if device not in (None, *DEVICES):

@@ -133,13 +133,13 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return np.sum(x * weights)
         sdfgad.grad(loss)(np.ones(3), np.ones(3))"""),
     "SG123": _page(
-        "Derivatives are taken of functions, not of gradients.", """
+        "There are first and second derivatives: of functions, and of gradients.", """
         def loss(x):
             return np.sum(x ** 3)
-        sdfgad.grad(sdfgad.grad(loss))(np.ones(3))""", """
+        sdfgad.hvp(sdfgad.grad(loss), (np.ones(3),), (np.ones(3),))""", """
         def loss(x):
             return np.sum(x ** 3)
-        sdfgad.grad(loss)(np.ones(3))"""),
+        sdfgad.hvp(loss, (np.ones(3),), (np.ones(3),))"""),
     "SG130": _page(
         "A function that can be run has no derivative rule. docs/writing_rules.md shows how to write one.", """
         a rule that was removed or never registered""", """
@@ -166,6 +166,12 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "A minimum or maximum over part of an array whose size is known only while the program runs.", """
         np.max(A[: counts[k]], axis=0), with counts an array that the program computes""", """
         np.max(np.where(np.arange(n) < counts[k], A, -np.inf), axis=0)""", runs=False),
+    "SG135": _page(
+        "A derivative rule of your own that does not fit the function it belongs to.", """
+        scaled = sdfgad.custom_vjp(scaled)
+        scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: 2.0 * g)""", """
+        scaled = sdfgad.custom_vjp(scaled)
+        scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: (2.0 * g,))""", runs=False),
     "SG190": _page(
         "A statement whose effect cannot be undone and run backwards, mostly one that reads what it writes.", """
         x[:n] = x[::-1][:n] * x[:n], over a range known only while the program runs""", """

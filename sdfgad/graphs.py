@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import check_options
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
 from sdfgad.ir import algebra
@@ -26,15 +26,15 @@ _WIDE = np.dtype(np.float64)
 
 
 @shortened
-def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-            value: bool = False, memory_limit: Any = None, name: str | None = None, source: str | None = None,
-            **keywords: Any) -> Any:
+def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
+            reduce: str | None = None, value: bool = False, memory_limit: Any = None, name: str | None = None,
+            source: str | None = None, **keywords: Any) -> Any:
     """The gradient of a NumPy function for these arguments or `spec`s as a `dace.SDFG`, which needs only DaCe to run.
 
     `sdfg(x=x, grad_x=gx)` fills `gx`; `sdfg.save(path)`, DaCe's viewer and its transformations do what they do for any
-    graph. wrt, output, reduce, memory_limit, source: as in `grad`; the limit is that of all arrays but what loops of
-    unknown length keep. value: also what is differentiated, as an array `value` of one element. name: of the graph, by
-    default `grad_` and the function's. keywords: arguments passed by name.
+    graph. wrt, argnums, output, reduce, memory_limit, source: as in `grad`; the limit is that of all arrays but what
+    loops of unknown length keep. value: also what is differentiated, as an array `value` of one element. name: of the
+    graph, by default `grad_` and the function's. keywords: arguments passed by name.
 
     Arguments of the graph are the arrays and floats of the function, under their names (`p['W']` is `p_W`), and one
     `grad_<name>` for each of wrt, with the shape and dtype of its argument; numbers are arrays of one element, as is an
@@ -51,7 +51,8 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = N
     check_options(fn, reduce, "cpu", None)
     with config(target="reference"):
         bound = bind(fn, args, keywords)
-        request = Request(resolve_wrt(fn, bound, wrt), output, reduce, value, False, parse_bytes(memory_limit))
+        names = resolve_wrt(fn, bound, asked_wrt(wrt, argnums))
+        request = Request(names, output, reduce, value, False, parse_bytes(memory_limit))
         found = derive(fn, bound, request, source or "")
     with without_viewer():
         exporting = import_module("sdfgad.codegen.reference.export")

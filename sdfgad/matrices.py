@@ -7,84 +7,108 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import refuse_gradients, refuse_specs
-from sdfgad.calls.arguments import Bound, bind, resolve_wrt
+from sdfgad.api import GradFunction
+from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.directions import tangents_of
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
-from sdfgad.pipeline import Pushforward, Request, curvature
+from sdfgad.pipeline import Request
 from sdfgad.products import jvp, vjp
+from sdfgad.second import DerivativeFunction, Differentiated, curvature_of, is_single, refuse_derivatives
 from sdfgad.together import refuse_ranks
 from sdfgad.tracebacks import shortened
-from sdfgad.translations import once
+
+
+class MatrixFunction(DerivativeFunction):
+    """What `hessian` and `jacobian` make. fn: the undecorated function."""
+
+    def __init__(self, fn: Callable[..., Any], called: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn, self._called = fn, called
+
+    @shortened
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self._called(args, keywords)
+
 
 MODES = ("auto", "forward", "reverse")
 
 
 @shortened
 def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *, wrt: Any = None,
-        output: Any = None, reduce: str | None = None, source: str | None = None, **keywords: Any) -> Any:
+        argnums: Any = None, output: Any = None, reduce: str | None = None, source: str | None = None,
+        **keywords: Any) -> Any:
     """The Hessian of a function times a vector, without the Hessian: the derivative of its gradient along `tangents`.
 
     tangents: one for each argument, of its shape (None is zero), or a dict by name, as for `jvp`. wrt: the arguments
-    whose gradient is looked at; by default those that have a tangent. output, reduce, source: as in `grad`. keywords:
-    arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
+    whose gradient is looked at; by default those that have a tangent. argnums, output, reduce, source: as in `grad`.
+    keywords: arguments passed by name. One array of the argument's shape and dtype, or `Gradients` of several.
 
     Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
     to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
     """
-    refuse_gradients(fn)
-    refuse_ranks("the second derivative", fn, args, keywords)
+    refuse_derivatives(fn)
+    wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, tuple(args), keywords)
     refuse_specs(bound)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
-    single = len(names) == 1 if wrt is None else isinstance(wrt, (str, int))
-    _, products = _curvature(fn, bound, Request(names, output, reduce), tuple(given), source).run(bound, given)
+    single = is_single(wrt, names)
+    _, products = curvature_of(fn, bound, Request(names, output, reduce), tuple(given), source).run(bound, given)
     return one_or_all(dict(zip(names, products, strict=True)), bound, single)
 
 
-def hessian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, reduce: str | None = None,
-            source: str | None = None) -> Callable[..., Any]:
+def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+            reduce: str | None = None, source: str | None = None) -> Callable[..., Any]:
     """The matrix of second derivatives, as `hessian(f, wrt="x")(x, y)`.
 
-    wrt: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
+    wrt, argnums: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
     `Gradients` of `Gradients`: `h.x.y[i, j]` is the derivative of the gradient by `x[i]` along `y[j]`. output, reduce,
     source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
 
     One product with the Hessian (`hvp`) for each element of the arguments.
     """
-    refuse_gradients(fn)
+    refuse_derivatives(fn)
+    wrt = asked_wrt(wrt, argnums)
 
-    @functools.wraps(fn)
-    @shortened
-    def of(*args: Any, **keywords: Any) -> Any:
-        bound, names, single = _asked(fn, args, keywords, wrt)
-        code = _curvature(fn, bound, Request(names, output, reduce), names, source)
-        columns = [(along, code.run(bound, given)[1]) for along, given in _units(bound, names)]
-        blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
-                  for k, a in enumerate(names)}
-        return one_or_all({a: one_or_all(row, bound, single) for a, row in blocks.items()}, bound, single)
-
-    return of
+    gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
+    return MatrixFunction(fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt))
 
 
-def jacobian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, mode: str = "auto",
-             source: str | None = None) -> Callable[..., Any]:
+def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any) -> Any:
+    """The derivatives of a gradient by arguments, as a matrix or blocks of one."""
+    bound, names, single = _asked(gradient.fn, args, keywords, wrt)
+    rows = gradient.names(bound)
+    refuse_complex(bound, rows)
+    columns = [(along, gradient.tangent(bound, rows, given)[1]) for along, given in _units(bound, names)]
+    blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
+              for k, a in enumerate(rows)}
+    found = {a: one_or_all(row, bound, single) for a, row in blocks.items()}
+    return one_or_all(found, bound, gradient.single(rows))
+
+
+def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
+             mode: str = "auto", source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
-    wrt, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent for each
-    element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An array of
-    shape `output.shape + x.shape`, or `Gradients` of several. UsageError for complex numbers, for several outputs and
-    for another mode; else errors as in `grad`.
+    wrt, argnums, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent
+    for each element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An
+    array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
+    derivatives are taken in forward mode. UsageError for complex numbers, for several
+    outputs and for another mode; else errors as in `grad`.
     """
-    refuse_gradients(fn)
+    wrt = asked_wrt(wrt, argnums)
     if mode not in MODES:
         raise UsageError(f"mode={mode!r}", code="SG205", help=f"modes: {', '.join(MODES)}")
+    if isinstance(fn, GradFunction):
+        if mode == "reverse" or output is not None:
+            raise UsageError("mode or output of the derivative of a gradient", code="SG205",
+                             help="leave them out: it is taken in forward mode, of the gradient as it is")
+        gradient = fn.differentiated()
+        return MatrixFunction(fn.fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt))
+    refuse_derivatives(fn)
 
-    @functools.wraps(fn)
-    @shortened
-    def of(*args: Any, **keywords: Any) -> Any:
+    def of(args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         bound, names, single = _asked(fn, args, keywords, wrt)
         values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
         if mode == "forward" and inputs:
@@ -97,14 +121,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, output: Any = None, mod
             found = _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
         return one_or_all(found, bound, single)
 
-    return of
-
-
-def _curvature(fn: Callable[..., Any], bound: Bound, request: Request, along: tuple[str, ...],
-               source: str | None) -> Pushforward:
-    made: Pushforward = once(fn, ("hvp", bound.signature, along, repr(request)),
-                             lambda: curvature(fn, bound, request, along, source or ""))
-    return made
+    return MatrixFunction(fn, of)
 
 
 def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],
@@ -114,11 +131,16 @@ def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, A
     bound = bind(fn, args, keywords)
     refuse_specs(bound)
     names = resolve_wrt(fn, bound, wrt)
+    refuse_complex(bound, names)
+    return bound, names, is_single(wrt, names)
+
+
+def refuse_complex(bound: Bound, names: Sequence[str]) -> None:
+    """UsageError for arguments whose derivatives are no matrices."""
     for name in names:
         if np.asarray(bound.leaves[name]).dtype.kind == "c":
             raise UsageError(f"argument {name!r} is complex: its derivative is no matrix of numbers", code="SG205",
                              help="sdfgad.hvp, jvp and vjp take complex numbers")
-    return bound, names, isinstance(wrt, (str, int)) or (wrt is None and len(names) == 1)
 
 
 def _one_real(out: Any) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from logging import getLogger
 from typing import Any
@@ -30,6 +30,7 @@ from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View, view_of
 from sdfgad.ir.text import program_text
 from sdfgad.ir.verify import DERIVED, SOURCE
+from sdfgad.ir.walk import apart
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
@@ -41,7 +42,9 @@ from sdfgad.plans.request import Request, is_number, resolve_outputs
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.rules.linear import strong_products_kept
+from sdfgad.rules.linearise import without_partials
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.batch import several, with_axis
 from sdfgad.transform.stages import prepare_program
 from sdfgad.trees import contents, mapped
 
@@ -215,12 +218,19 @@ class Derivative:
         if not self.request.together:  # that of another rank may
             warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = np.asarray(bound.leaves[name])
-        return np.zeros(value.shape, value.dtype)[()] if not value.shape else np.zeros(value.shape, value.dtype)
+        shape = value.shape if self.request.batch is None else (self.request.batch, *value.shape)
+        return np.zeros(shape, value.dtype) if shape else value.dtype.type(0)
+
+    def of_several(self, batch: int) -> Derivative:
+        """The same for so many seeds at once: one program, which goes through the function once."""
+        request = replace(self.request, batch=batch)
+        choice, found, plan = planned_together(Recipe(self.parsed, self.outputs, request))
+        return Derivative(self.parsed, found, self.outputs, told(plan, choice, found, self.plan.about), request, choice)
 
 
-def _parsed(fn: Callable[..., Any], bound: Bound, source: str) -> Parsed:
+def _parsed(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
-    parsed = parse(fn, *as_called(fn, bound), source)
+    parsed = parse(fn, *as_called(fn, bound), source, own_rules)
     verify(parsed.program, "parse", SOURCE, verifying())
     check_target(parsed.program)
     return parsed
@@ -298,7 +308,7 @@ class Primal:
 @collecting_rarely()
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = _parsed(fn, bound, source)
+    parsed = _parsed(fn, bound, source, own_rules=False)
     parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -337,17 +347,20 @@ class Pushforward:
 
 
 @collecting_rarely()
-def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None,
-                source: str = "") -> Pushforward:
-    """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value."""
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "",
+                batch: int | None = None) -> Pushforward:
+    """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value.
+
+    batch: for so many tangents at once, along a first axis.
+    """
     parsed = _parsed(fn, bound, source)
     program = parsed.program
     if output is not None:
         parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
         program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
     directions = tuple(parsed.traced[n] for n in wrt)
-    whole, returns, arguments = recalled("tangent", (program, directions), lambda: _tangent(
-        prepare_program(program), directions), program.constants)
+    whole, returns, arguments = recalled("tangent", (program, directions, batch), lambda: _tangent(
+        prepare_program(program), directions, batch), program.constants)
     names = {n: arguments[parsed.traced[n]] for n in wrt}
     return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
                              what="the derivative of "))
@@ -376,14 +389,24 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
                              what="the second derivative of "))
 
 
-def _tangent(program: Program, directions: tuple[str, ...]) -> Found[tuple[Program, Any, dict[str, str | None]]]:
+def _tangent(program: Program, directions: tuple[str, ...],
+             batch: int | None = None) -> Found[tuple[Program, Any, dict[str, str | None]]]:
     """The tangent of a prepared program, where its results lie, and in which arrays it takes the directions."""
     made = tangent(program, directions)
-    verify(made.program, "tangent", DERIVED, verifying())
-    returns = _tangent_tree(program.returns, made.view)
+    returns, whole = _tangent_tree(program.returns, made.view), made.program
+    if batch is not None:
+        given = frozenset(n for n in made.arguments.values() if n is not None).union(arrays_of(returns))
+        whole, returns = several(whole, given, batch), mapped(lambda t: _with_axis(t, batch), returns)
+    whole = whole.but(body=apart(without_partials(whole.body)))
+    verify(whole, "tangent", DERIVED, verifying())
     live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
-    whole = chosen().optimised(made.program.but(live_out=live_out))
-    return Found((whole, returns, dict(made.arguments)))
+    return Found((chosen().optimised(whole.but(live_out=live_out)), returns, dict(made.arguments)))
+
+
+def _with_axis(leaf: Any, batch: int) -> Any:
+    """One result of a tangent program, for several tangents."""
+    return with_axis(leaf, batch) if isinstance(leaf, View) else None if leaf is None else \
+        np.zeros((batch, *np.shape(leaf)), np.asarray(leaf).dtype)
 
 
 def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:

@@ -1,4 +1,4 @@
-"""Products with the Jacobian of a function: vjp with its transpose, jvp with itself."""
+"""Products with the Jacobian of a function: cotangents pulled back, tangents pushed forward."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -6,32 +6,40 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import check_options, refuse_gradients
-from sdfgad.calls.arguments import Bound, absent_of, bind, resolve_wrt
+from sdfgad.api import GradFunction, check_aux, check_options
+from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.directions import seeds_of, tangents_of
-from sdfgad.calls.results import one_or_all
+from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
+from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config
+from sdfgad.errors import UnsupportedError
 from sdfgad.memory import parse_bytes
-from sdfgad.pipeline import Derivative, Primal, Pushforward, derive, primal, pushforward
-from sdfgad.plans.request import Request
-from sdfgad.together import Running, agreed
+from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.second import is_single, refuse_derivatives, refuse_options
+from sdfgad.together import Running, agreed, refuse_batches
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once
 
 
 @shortened
-def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, memory_limit: Any = None,
-        device: str | None = None, source: str | None = None) -> tuple[Any, Callable[..., Any]]:
+def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
+        has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
+        source: str | None = None) -> tuple[Any, ...]:
     """`(out, pullback)`: `pullback(seed)` is the cotangent of the arguments for a cotangent of `out`.
 
     With several outputs pass one seed for each, as a tuple. A seed has the shape of its output and a dtype that casts
-    to the output's, or it is an OutputError. What comes back has the shape and dtype of the argument: one array, or
-    `Gradients`, as from `grad`, whose other errors are the same here. The pullback keeps copies of the arguments and
-    may be called any number of times.
+    to the output's, or is None, which means zero; else it is an OutputError. What comes back has the shape and dtype of
+    the argument: one array, or `Gradients`, as from `grad`, whose other errors are the same here. has_aux: the function
+    returns `(out, aux)`, and the call `(out, pullback, aux)`. The pullback keeps copies of the arguments and may be
+    called any number of times; with `batched=True` each seed has an axis more in front, and so has what comes back.
     """
+    wrt = asked_wrt(wrt, argnums)
+    if isinstance(fn, GradFunction):
+        refuse_options({"output": output, "has_aux": has_aux, "memory_limit": memory_limit})
+        return _pullback_of_gradient(fn, args, wrt, device)
     check_options(fn, None, device, None)
+    check_aux(has_aux, output)
     bound, ranks = bind(fn, args, {}), communicator_of(fn, args, {})
     held = _snapshot(bound)
     # The pullback belongs to the target of now, whatever the settings are when it is called.
@@ -39,7 +47,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
 
     def derived() -> Derivative:
         request = Request(resolve_wrt(fn, bound, wrt, ranks is not None), output, None, False, True,
-                          parse_bytes(memory_limit, reusable()), together=ranks is not None)
+                          parse_bytes(memory_limit, reusable()), together=ranks is not None, aux=has_aux)
         made: Derivative = once(fn, ("vjp", bound.signature, repr(request)),
                                 lambda: derive(fn, bound, request, source or ""))
         made.check(bound)
@@ -55,44 +63,103 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None,
         with Running(ranks):
             tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
-    single = isinstance(wrt, (str, int)) or (wrt is None and len(derivative.request.wrt) == 1)
+    absent = {} if ranks is None else absent_of(wrt, bound)
+    pullback = Pullback(derivative, held, target, is_single(wrt, derivative.request.wrt), ranks, absent)
+    return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 
-    def pullback(*seeds: Any) -> Any:
-        given = seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
+
+class Pullback:
+    """From cotangents of the outputs of a function to those of its arguments, as `vjp` makes it."""
+
+    def __init__(self, derivative: Derivative, held: Bound, target: str, single: bool, ranks: Any | None,
+                 absent: Mapping[str, None]) -> None:
+        self._derivative, self._held, self._target, self._single = derivative, held, target, single
+        self._ranks, self._absent = ranks, absent
+        self._several: dict[int, Derivative] = {}
+
+    @shortened
+    def __call__(self, *seeds: Any, batched: bool = False) -> Any:
+        """The cotangents of the arguments for one seed of each output, side by side or as one tuple.
+
+        batched: each seed has an axis more in front, and so has what comes back: one program for all of them, which
+        goes through the function once. OutputError for seeds that do not fit, UsageError where their numbers differ.
+        """
         arrays: list[tuple[np.ndarray, ...]] = []
 
         def seeded() -> Derivative:
-            arrays.append(seeds_of(derivative.outputs, given))
+            given, derivative, batch = _each(seeds), self._derivative, None
+            if batched:
+                refuse_batches(self._ranks)
+                batch = batch_of(given, "seeds")
+                derivative = self._several.get(batch) or self._several.setdefault(batch, derivative.of_several(batch))
+            arrays.append(seeds_of(derivative.outputs, given, batch))
             return derivative
 
-        with config(target=target):
-            agreed(ranks, seeded)
-            with Running(ranks):
-                _, grads = derivative.run(held, frozenset(), arrays[0])
-        absent = {} if ranks is None else absent_of(wrt, bound)
-        return one_or_all({**grads, **absent}, bound, single)
+        with config(target=self._target):
+            derivative = agreed(self._ranks, seeded)
+            with Running(self._ranks):
+                _, grads = derivative.run(self._held, frozenset(), arrays[0])
+        return one_or_all({**grads, **self._absent}, self._held, self._single)
 
-    return out, pullback
+    def mapped(self, change: Callable[[Any], Any], found: Any) -> Any:
+        """What a call has given, with something else in place of each array."""
+        return Gradients({n: change(g) for n, g in found.items()}, self._held.values) if isinstance(found, Gradients) \
+            else change(found)
+
+
+def _each(seeds: tuple[Any, ...]) -> Sequence[Any]:
+    """One seed for each output, given side by side or as one tuple."""
+    return seeds[0] if len(seeds) == 1 and isinstance(seeds[0], (tuple, list)) else seeds
+
+
+def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, device: str | None) -> tuple[Any, ...]:
+    """`vjp` of a gradient."""
+    check_options(fn.fn, None, device, None)
+    inner = fn.differentiated(device)
+    held = _snapshot(bind(inner.fn, args, {}))
+    names, target = resolve_wrt(inner.fn, held, wrt), chosen_target(inner.device)
+
+    @shortened
+    def pullback(*seeds: Any, batched: bool = False) -> Any:
+        if batched:
+            raise UnsupportedError("several cotangents of a gradient at once", code="SG123",
+                                   help="give one after the other, or use sdfgad.hessian")
+        with config(target=target):
+            found = inner.pulled(held, _each(seeds), names)
+        return one_or_all(found, held, is_single(wrt, names))
+
+    return fn(*args), pullback
 
 
 @shortened
 def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], *,
-        output: Any = None, source: str | None = None, **keywords: Any) -> tuple[Any, Any]:
+        output: Any = None, batched: bool = False, source: str | None = None,
+        **keywords: Any) -> tuple[Any, Any]:
     """`(out, tangent)`. tangents: one for each argument (None is zero), or a dict by name of argument.
 
-    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. output,
+    A tangent has the shape of its argument; the tangent that comes back has the shape and dtype of `out`. batched: each
+    tangent has an axis more in front, and so has what comes back; the function itself is computed once. output,
     source: as in `grad`, the first for functions that update an argument in place. keywords: arguments passed by name.
     Raises UsageError for tangents that do not fit or belong to integers, UnsupportedError as `grad` does.
     """
-    refuse_gradients(fn)
+    if isinstance(fn, GradFunction):
+        refuse_options({"output": output, "batched": batched})
+        inner = fn.differentiated()
+        bound = bind(inner.fn, tuple(args), keywords)
+        return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
+    refuse_derivatives(fn)
     ranks = communicator_of(fn, args, keywords)
     found: list[tuple[Bound, dict[str, np.ndarray]]] = []
 
     def prepare() -> Pushforward:
+        if batched:
+            refuse_batches(ranks)
         bound = bind(fn, tuple(args), keywords)
-        found.append((bound, given := tangents_of(bound, tangents, len(args), ranks is not None)))
-        made: Pushforward = once(fn, ("jvp", bound.signature, tuple(given), repr(output)),
-                                 lambda: pushforward(fn, bound, tuple(given), output, source or ""))
+        given = tangents_of(bound, tangents, len(args), ranks is not None, batched)
+        found.append((bound, given))
+        names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None
+        made: Pushforward = once(fn, ("jvp", bound.signature, names, repr(output), batch),
+                                 lambda: pushforward(fn, bound, names, output, source or "", batch))
         return made
 
     code = agreed(ranks, prepare)

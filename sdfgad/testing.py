@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import value_and_grad
-from sdfgad.calls.arguments import as_called, bind, resolve_wrt
+from sdfgad.calls.arguments import as_called, asked_wrt, bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, While
@@ -112,19 +112,19 @@ def _row(a: ArgumentCheck) -> str:
     return f" {a.name[:14]:<14} {a.verdict:<7} {rate:>5} {a.slope:>13.6e} {a.left:>13.6e} {a.right:>13.6e}"
 
 
-def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, output: Any = None, reduce: str | None = None,
-                method: str = "taylor", raise_on_fail: bool = True) -> CheckReport:
+def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None, output: Any = None,
+                reduce: str | None = None, method: str = "taylor", raise_on_fail: bool = True) -> CheckReport:
     """Compare the gradient of `fn` at `args` with `fn` itself, run by NumPy on copies.
 
-    wrt, output, reduce: as for `grad`; an output that is not one real scalar is weighted at random. method: "taylor"
-    judges by the rate at which the remainder of the first-order expansion falls, "differences" by central differences.
-    Raises GradientMismatchError, which carries the report, unless raise_on_fail is False.
+    wrt, argnums, output, reduce: as for `grad`; an output that is not one real scalar is weighted at random. method:
+    "taylor" judges by the rate at which the remainder of the first-order expansion falls, "differences" by central
+    differences. Raises GradientMismatchError, which carries the report, unless raise_on_fail is False.
     """
     if method not in METHODS:
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
     refuse_ranks("check_grads", fn, args, {}, "compare the products of vjp and jvp, summed over the ranks: see "
                  "docs/distributed.md")
-    check = _PointCheck(getattr(fn, "fn", fn), args, wrt, output, reduce)
+    check = _PointCheck(getattr(fn, "fn", fn), args, asked_wrt(wrt, argnums), output, reduce)
     report = check.report(method)
     if raise_on_fail and not report.ok:
         nan = any(a.verdict == NAN for a in report.arguments)

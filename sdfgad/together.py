@@ -85,6 +85,13 @@ class Running:
         os._exit(1)  # where Abort comes back, it has only told the launcher
 
 
+def refuse_batches(communicator: Any | None) -> None:
+    """UnsupportedError for several directions at once through messages."""
+    if communicator is not None and communicator.Get_size() > 1:
+        raise UnsupportedError("several directions at once of a function that several ranks call together",
+                               code="SG123", help="give one after the other")
+
+
 def refuse_ranks(what: str, fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],
                  help: str = "") -> None:
     """UnsupportedError for what cannot be done by several ranks together."""

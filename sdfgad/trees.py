@@ -95,6 +95,14 @@ def chosen(name: str, tree: Any, found: Mapping[str, Any]) -> Any:
     return assembled(type(tree), {k: v for k, v in items.items() if v is not None} if type(tree) in DICTS else items)
 
 
+def with_leaves(name: str, tree: Any, found: Mapping[str, Any]) -> Any:
+    """The container with what `found` has in place of leaves, and its own leaves elsewhere."""
+    inside = contents(tree)
+    if inside is None:
+        return found.get(name, tree)
+    return assembled(type(tree), {k: with_leaves(name + step(type(tree), k), v, found) for k, v in inside.items()})
+
+
 def sequence(tree: Any) -> Sequence[Any] | None:
     """The items of a tuple or list, or of any other container in order; None for a leaf."""
     inside = contents(tree)

@@ -173,14 +173,36 @@ def absent_of(wrt: Any, bound: Bound) -> dict[str, None]:
     return {n: None for n in names if isinstance(n, str) and n in bound.values and bound.values[n] is None}
 
 
+@dataclass(frozen=True)
+class Leaves:
+    """As `wrt`: the names of arrays and numbers among the arguments, which somebody has looked up already."""
+
+    names: tuple[str, ...]
+
+
+def asked_wrt(wrt: Any, argnums: Any) -> Any:
+    """The arguments asked for, under the one name or the other; UsageError for both, and for argnums that are none."""
+    if argnums is None:
+        return wrt
+    if wrt is not None:
+        raise UsageError("wrt and argnums say the same: give one of them", code="SG204")
+    entries = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in entries):
+        raise UsageError(f"argnums={argnums!r}: an int or a tuple of ints is asked for", code="SG204",
+                         help="wrt= takes names")
+    return tuple(map(int, entries)) if entries is argnums else int(argnums)
+
+
 def resolve_wrt(fn: Callable[..., Any], bound: Bound, wrt: Any, together: bool = False) -> tuple[str, ...]:
     """Names of the leaves to differentiate: given by name or position, or every floating or complex array; every float
     where there is no array at all. together: other ranks may have some of them, which are None here."""
     parameters = list(bound.values)
+    if isinstance(wrt, Leaves):
+        return wrt.names
     if wrt is None:
-        found = tuple(n for n, v in bound.leaves.items() if hasattr(v, "dtype") and is_differentiable(v))
-        if not found and not any(hasattr(v, "shape") for v in bound.leaves.values()):
-            found = tuple(bound.leaves)
+        arrays = any(isinstance(v, (np.ndarray, Spec)) for v in bound.leaves.values())
+        found = tuple(n for n, v in bound.leaves.items()
+                      if (hasattr(v, "dtype") or not arrays) and is_differentiable(v))
         if not found:
             raise UsageError("no argument is a floating or complex array: name a scalar with wrt=", code="SG204",
                              help=f"the arguments are {_told(bound)}")
@@ -237,6 +259,13 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
                          help="only floating and complex arrays and numbers do, alone or in a tuple, list, dict, "
                               "namedtuple, dataclass or SimpleNamespace")
     return found
+
+
+def refuse_specs(bound: Bound) -> None:
+    """UsageError where data is needed and a stand-in was given."""
+    for name, value in bound.leaves.items():
+        if isinstance(value, Spec):
+            raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
 
 
 def about(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> About:

@@ -14,6 +14,8 @@ from sdfgad.frontend import polyfills, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
+from sdfgad.frontend.batches import BatchedFunction, begun
+from sdfgad.frontend.bodies.batch import each
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, RESULT, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
@@ -23,6 +25,7 @@ from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
+from sdfgad.frontend.own_rules import OwnRule, apply_rule
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
@@ -57,6 +60,10 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
                        callee.keyword_defaults, False)
     if is_of_ranks(callee):
         return of_ranks(ctx, callee, arguments, keywords)
+    if isinstance(callee, BatchedFunction):
+        return _inline(ctx, _code(each, ctx.text), None, begun(ctx, callee, arguments, keywords), {}, (), {}, True)
+    if isinstance(callee, OwnRule):
+        return apply_rule(ctx, callee, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType):
@@ -225,8 +232,9 @@ def _called(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     """An object whose class makes it callable."""
     form = callee.form if isinstance(callee, Record) else type(callee)
     if form.__module__.split(".")[0] == "sdfgad":
-        raise ctx.refuse("a call of a derivative", "derivatives of derivatives are not supported; call the function "
-                         "itself", "SG121")
+        raise ctx.refuse("a call of what sdfgad has made inside another function",
+                         "call the function itself; sdfgad.grad(sdfgad.grad(f)), jvp, vjp and jacobian take a gradient "
+                         "as it is, sdfgad.hvp the function and a direction", "SG121")
     if inspect.getattr_static(form, "__call__", None) is None:
         raise ctx.refuse(f"a call of {describe(callee)}", code="SG121")
     return invoke(ctx, of_class(ctx, callee, form, "__call__"), arguments, keywords)
@@ -342,8 +350,12 @@ def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, argument
 
 def run_top(ctx: Context, code: SourceText, names: dict[str, Value]) -> Value:
     """Run the function that is being translated."""
-    frame = CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
-    return _run(ctx, frame)
+    return _run(ctx, top_frame(code, names))
+
+
+def top_frame(code: SourceText, names: dict[str, Value]) -> CallFrame:
+    """The frame of the function that is being translated."""
+    return CallFrame(code, _analysis(code), {**dict.fromkeys(EXITS, False), **names})
 
 
 def _single_uses(code: SourceText) -> frozenset[str]:

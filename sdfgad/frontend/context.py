@@ -58,6 +58,8 @@ class Context:
     hints: dict[Any, Any] = field(default_factory=dict)
     surroundings: Surroundings = field(default_factory=Surroundings)
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)
+    own_rules: bool = True  # a derivative is asked for: functions with rules of their own are replaced by them
+    rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
 
     @property

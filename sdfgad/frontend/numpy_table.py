@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import (
+    batches,
     builtin_rules,
     classes,
     creation,
@@ -25,6 +26,7 @@ from sdfgad.frontend import (
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
+from sdfgad.frontend.bodies import batch as batch_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
@@ -259,6 +261,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
+    batch_bodies.size_of: batches.size_of, batch_bodies.result_of: batches.result_of,
+    batch_bodies.together: batches.together,
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),

@@ -19,7 +19,7 @@ from sdfgad.frontend.accesses import IndexedAccess, check_known
 from sdfgad.frontend.aliases import check_written
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.builder import AssumptionFailed, Builder
-from sdfgad.frontend.calls import invoke, run_top, run_wrapper
+from sdfgad.frontend.calls import invoke, run_top, run_wrapper, top_frame
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, check_plain
 from sdfgad.frontend.expressions import evaluate
@@ -27,6 +27,7 @@ from sdfgad.frontend.ignored import tell
 from sdfgad.frontend.messages import check_waited
 from sdfgad.frontend.numpy_table import METHODS
 from sdfgad.frontend.outside import outside, settle_contents
+from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.sharing import refuse_stale
 from sdfgad.frontend.source import SourceText, code_of, is_wrapper, method_of, undecorated
 from sdfgad.frontend.statements import execute
@@ -114,17 +115,18 @@ class Parsed:
 
 
 def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None,
-          text: str = "") -> Parsed:
+          text: str = "", own_rules: bool = True) -> Parsed:
     """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value.
 
-    text: Python that defines functions whose source is found nowhere else.
+    text: Python that defines functions whose source is found nowhere else. own_rules: whether functions with derivative
+    rules of their own are replaced by these.
     """
     held = fn if isinstance(fn, partial) else None
     fn = fn.func if isinstance(fn, partial) else fn
     fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
-    code = code_of(fn, text)
+    code = code_of(_stood_for(fn), text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
-    called = _Called(fn, held, code, bound, text)
+    called = _Called(fn, held, code, bound, text, own_rules)
     builder, refused = Builder(), None
     for _ in range(RESTARTS):
         try:
@@ -139,9 +141,17 @@ def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mappi
     raise unsupported(code.at(code.node), "a program whose integer arrays change too often", code="SG105")
 
 
+def _stood_for(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that others stand for."""
+    while isinstance(fn, ReplacedFunction):
+        fn = fn.function
+    return fn
+
+
 def _bind(fn: Callable[..., Any], code: SourceText, arguments: Sequence[Any],
           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
     try:
+        fn = _stood_for(fn)
         plain = fn if isinstance(fn, MethodType) else inspect.unwrap(fn)
         return inspect.signature(plain).bind(*arguments, **keywords)
     except TypeError as error:
@@ -157,6 +167,7 @@ class _Called:
     code: SourceText
     bound: inspect.BoundArguments
     text: str
+    own_rules: bool
 
     @property
     def owner(self) -> tuple[Any, ...]:
@@ -166,7 +177,8 @@ class _Called:
 def _translate(called: _Called, builder: Builder) -> Parsed:
     code, bound = called.code, called.bound
     builder.source = code.at(code.node)
-    ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS), text=called.text)
+    ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS), text=called.text,
+                  own_rules=called.own_rules)
     ctx.here = builder.source
     parameters = tuple(bound.signature.parameters)
     taken = _Taken()
@@ -193,6 +205,8 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
 def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     """A wrapper gets the arguments as the call gives them, as its own parameters may be others than those it shows."""
     fn, held, code = called.fn, called.held, called.code
+    if isinstance(fn, ReplacedFunction):
+        return _replaced(ctx, fn, called, values)
     function = undecorated(fn.__func__ if isinstance(fn, MethodType) else fn)
     if held is None and not is_wrapper(function):
         return run_top(ctx, code, {**_owner(code, called.owner), **values})
@@ -205,6 +219,18 @@ def _run(ctx: Context, called: _Called, values: dict[str, Value]) -> Value:
     first = [outside(ctx, v, "argument") for v in positional]
     more = {n: outside(ctx, v, n) for n, v in named.items()}
     return run_wrapper(ctx, function, code, [*called.owner, *first, *given.args], {**more, **given.kwargs})
+
+
+def _replaced(ctx: Context, fn: ReplacedFunction, called: _Called, values: dict[str, Value]) -> Value:
+    signature = called.bound.signature
+    given = inspect.BoundArguments(signature, OrderedDict(
+        (n, tuple(v) if p.kind is p.VAR_POSITIONAL else v.items if p.kind is p.VAR_KEYWORD else v)
+        for n, p in signature.parameters.items() for v in (values[n],)))
+    ctx.frames.append(top_frame(called.code, dict(values)))
+    try:
+        return ctx.invoke(ctx, fn, list(given.args), given.kwargs)
+    finally:
+        ctx.frames.pop()
 
 
 def _watching(builder: Builder) -> tuple[Stmt, ...]:

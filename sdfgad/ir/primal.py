@@ -31,11 +31,15 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "stop_gradient": operator.pos, "decimal": _decimal,
     # For the derivative alone: a value that is not active; a value, its partial derivative by a number, and the number.
     "passive": operator.pos, "with_partial": lambda y, partial, x: y,
+    # A value, and something else that has its derivative.
+    "attached": lambda y, slope: y,
+    # Zero, with the derivative of its operand.
+    "displaced": np.zeros_like,
     # p * t, and zero where t is, whatever p: in gradient programs that are differentiated once more.
     "scale": lambda p, t: np.where(t == 0, 0, p * t),
 })
 
-UNFINISHED = frozenset(("passive", "with_partial", "scale"))
+UNFINISHED = frozenset(("passive", "with_partial", "attached", "displaced", "scale"))
 """Those that are there for derivatives to come; no program that runs has them."""
 
 ACCUMULATE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(

@@ -167,7 +167,8 @@ def _arity(fn: str) -> int | None:
     return int(known.nin) if isinstance(known, np.ufunc) else _ARITIES.get(fn, 1)
 
 
-_ARITIES: Mapping[str, int] = MappingProxyType({"complex": 2, "decimal": 2, "scale": 2, "with_partial": 3})
+_ARITIES: Mapping[str, int] = MappingProxyType({"complex": 2, "decimal": 2, "scale": 2, "with_partial": 3,
+                                                  "attached": 2})
 
 
 def listed(names: Collection[str]) -> str:

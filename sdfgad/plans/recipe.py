@@ -46,7 +46,7 @@ class Recipe:
         request = self.request
         return ReverseRequest(tuple(self.parsed.traced[n] for n in request.wrt), self.outputs,
                               "arguments" if request.seeds else "ones", request.value, request.reduce is not None,
-                              request.spill is not None, share_of(self.parsed.program))
+                              request.spill is not None, share_of(self.parsed.program), request.aux, request.batch)
 
     @cached_property
     def normal(self) -> Program:
@@ -54,7 +54,11 @@ class Recipe:
         is what the function returns."""
         program = prepare_program(self.parsed.program, self.outputs)
         reduced = self.request.reduce or self.request.output is not None
-        program = program.but(returns=tuple(self.outputs)) if reduced else program
+        if self.request.aux:
+            objective, aux = program.returns
+            program = program.but(returns=(tuple(self.outputs) if reduced else objective, aux))
+        elif reduced:
+            program = program.but(returns=tuple(self.outputs))
         program = program.but(live_out=frozenset(seen(program, self.outputs)))
         program = keeping_share(program, self.parsed.program)
         if self.slopes and not self.request.pins:

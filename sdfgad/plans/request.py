@@ -20,7 +20,11 @@ from sdfgad.trees import leaves, sequence
 @dataclass(frozen=True)
 class Request:
     """What is asked of a program. seeds: the caller gives the outputs' cotangents. spill: folder for snapshots.
-    together: whether several ranks call it, each with a part of the objective or none."""
+
+    together: whether several ranks call it, each with a part of the objective or none. aux: the program returns what is
+    asked for and something else, which the caller gets as it is. batch: seeds come so many at once, along a first axis
+    that the gradients have as well.
+    """
 
     wrt: tuple[str, ...]
     output: Any = None
@@ -32,13 +36,15 @@ class Request:
     pins: Mapping[str, str] = field(default_factory=dict)
     spill: str | None = None
     together: bool = False
+    aux: bool = False
+    batch: int | None = None
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:
     """The views to differentiate, and the function with room for those of them that are numbers known beforehand;
     OutputError when the choice is not clear."""
     if request.output is None:
-        returns = parsed.program.returns
+        returns = objective_of(parsed.program.returns, request)
         found: list[Any] = [v for v in views_of(returns) if v.dtype.kind in "fc"]
         found = found or [n for n in leaves(returns) if is_number(n)]
         if not found and not (request.together and all(n is None for n in leaves(returns))):
@@ -66,6 +72,17 @@ def keeping_share(program: Program, source: Program) -> Program:
         return program
     return program.but(arrays={**program.arrays, name: source.arrays[name]}, live=program.live | {name},
                        constants={**program.constants, name: source.constants[name]})
+
+
+def objective_of(returns: Any, request: Request) -> Any:
+    """What is asked for of all that a program returns."""
+    if not request.aux:
+        return returns
+    if not isinstance(returns, tuple) or len(returns) != 2:
+        given = f"a tuple of {len(returns)}" if isinstance(returns, tuple) else "something else"
+        raise OutputError(f"has_aux: the function has to return a pair (objective, aux), and returns {given}",
+                          help="write return objective, aux")
+    return returns[0]
 
 
 def is_number(value: Any) -> bool:

@@ -9,6 +9,7 @@ from sdfgad.analysis.reversal.activity import varied_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
 from sdfgad.ir.messages import carries_derivatives
+from sdfgad.ir.own import OWN_LINEAR
 from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
@@ -124,6 +125,10 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
             carries_derivatives(stmt) or any(names.tangent(n) for n in writes(stmt))):
         return [finish_stmt(stmt)]
     lin = linearise(stmt, names.tangents(), answer=False)
+    for made in lin.linear:
+        if isinstance(made, Lib) and made.op == OWN_LINEAR:
+            raise unsupported(stmt.source, f"forward mode through {made.attrs['rule'].name}, which has a reverse rule",
+                              "use grad or vjp, or give it a forward rule with sdfgad.custom_jvp", "SG135")
     ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]
     stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]

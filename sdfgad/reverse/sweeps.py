@@ -50,6 +50,7 @@ from sdfgad.reverse.tape import Declare, Entry, TapeRecord, each_once, entry_of,
 from sdfgad.reverse.transpose import TangentScope, clear, transpose
 from sdfgad.reverse.while_modes import OnlineSchedule
 from sdfgad.rules.linearise import without_partials
+from sdfgad.transform.batch import several
 from sdfgad.transform.normal.expand import Slots
 
 
@@ -60,7 +61,9 @@ class ReverseRequest:
     seeds: "ones", or "arguments": the program takes arrays seed_0, seed_1, ... shaped like the outputs.
     value: whether the program must also deliver its value: what it returns or, when `total` is set, the sum of each
     output (`reverse/results.py`). spill: snapshots of loops lie on disk. share: a constant that seeds of one are
-    multiplied by, where another rank may seed the same number.
+    multiplied by, where another rank may seed the same number. aux: the second of two things that the program returns
+    is no output, and delivered with the value. batch: seeds come so many at once, along a first axis that the gradients
+    have as well.
     """
 
     wrt: tuple[str, ...]
@@ -70,6 +73,8 @@ class ReverseRequest:
     total: bool = False
     spill: bool = False
     share: str | None = None
+    aux: bool = False
+    batch: int | None = None
 
     def sets(self, program: Program) -> tuple[frozenset[str], frozenset[str]]:
         """Arrays with a cotangent, and those somebody looks at after the program."""
@@ -112,7 +117,11 @@ def gradient(program: Program, request: ReverseRequest, recompute: frozenset[str
     name. undone: names of overwrites to take back exactly. PlanNotExecutable when a value cannot be made again, a loop
     cannot be run so or an overwrite cannot be taken back.
     """
-    return _gradient(program, request, recompute, modes, undone, frozenset())
+    made = _gradient(program, request, recompute, modes, undone, frozenset())
+    if request.batch is None:
+        return made
+    given = frozenset((*made.seeds, *made.results))
+    return replace(made, program=several(made.program, given, request.batch))
 
 
 def _gradient(source: Program, request: ReverseRequest, recompute: frozenset[str], modes: Mapping[str, Mode],
@@ -170,7 +179,13 @@ def _facts(program: Program, names: Names, storage: Storage, place: Mapping[int,
 
 def _value(program: Program, request: ReverseRequest, backward: Block, names: Names) -> tuple[Any, list[Stmt]]:
     """The value of the program, and what delivers it between the two sweeps."""
-    return sum_outputs(request.outputs, names) if request.total else keep_results(program.returns, backward, names)
+    if not request.total:
+        return keep_results(program.returns, backward, names)
+    values, sums = sum_outputs(request.outputs, names)
+    if not request.aux:
+        return values, sums
+    aux, copies = keep_results(program.returns[1], backward, names)
+    return (values, aux), [*sums, *copies]
 
 
 def _seed(request: ReverseRequest, seeds: Sequence[Array], names: Names) -> list[Stmt]:

@@ -5,7 +5,7 @@ A cotangent has the name of the tangent: a linear program and its transpose spea
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,7 +18,23 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, certain, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, dual, received, sent
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Range, Stmt, Store, View, all_of
+from sdfgad.ir.own import ReverseRule
+from sdfgad.ir.program import (
+    Array,
+    Block,
+    Let,
+    Lib,
+    Loop,
+    Map,
+    Range,
+    Stmt,
+    Store,
+    View,
+    While,
+    all_of,
+    axis,
+)
+from sdfgad.ir.walk import rebuild
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import GatheredTerm, gather
@@ -27,6 +43,7 @@ from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
+from sdfgad.transform.fusion.shared_values import renamed
 
 IsTangent = Callable[[str], bool]
 
@@ -297,5 +314,39 @@ def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, 
     return Map(domain, (Store(out.array, at, element(tuple(ix(r.var) for r in domain)), op),), stmt.source)
 
 
-_LIBRARY = MappingProxyType({"matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft,
+def _own(stmt: Lib, scope: TangentScope) -> list[Stmt]:
+    """The reverse rule of the user: its statements, on arrays of their own; what it reads is as at the operation."""
+    rule: ReverseRule = stmt.attrs["rule"]
+    count, out = len(rule.results), list[Stmt]()
+    names = {n: scope.fresh(f"own_{n}", a.shape, a.dtype) for n, a in rule.arrays.items()}
+    held = {n: a.name for n, a in names.items()}
+    for name, view in zip(rule.read, stmt.ins[count:], strict=True):
+        if view.index == tuple(ix(axis(k)) for k in range(len(view.shape))):
+            held[name] = view.array
+            continue
+        copy = scope.fresh(f"own_{name}", tuple(n.const or 0 for n in view.shape), view.dtype)
+        out.append(_copy(copy.whole, view, None, stmt))
+        held[name] = copy.name
+    taken = names[rule.cotangent]
+    out.append(_copy(taken.whole, stmt.outs[0], None, stmt))
+    out += rebuild(renamed(rule.body, held), lambda s: (_with_flags(s, held),))
+    for result, view in zip(rule.results, stmt.ins[:count], strict=True):
+        out.append(_copy(view, names[result or ""].whole, "+", stmt))
+    return out
+
+
+def _copy(out: View, source: View, op: str | None, stmt: Stmt) -> Map:
+    return _each(out, lambda p: load(source, p), op, stmt)
+
+
+def _with_flags(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
+    """A loop that is ended, and counted, by other scalars."""
+    if isinstance(stmt, While):
+        return replace(stmt, flag=names[stmt.flag], trips=names[stmt.trips])
+    if isinstance(stmt, Loop) and stmt.until and stmt.trips:
+        return replace(stmt, until=names[stmt.until], trips=names[stmt.trips])
+    return stmt
+
+
+_LIBRARY = MappingProxyType({"own_linear": _own, "matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft,
                              "cholesky_tangent": _cholesky})

@@ -70,6 +70,11 @@ def strong_products_kept() -> Iterator[None]:
         _as_functions.reset(token)
 
 
+def are_strong_products_kept() -> bool:
+    """Whether a program is made to be differentiated once more."""
+    return _as_functions.get()
+
+
 def strong_product(p: Expr, g: Expr) -> Expr:
     """`p * g`, but exactly 0 where g is 0 even if p is infinite or NaN."""
     if isinstance(p, Const):

@@ -6,7 +6,7 @@ where t is 0 whatever p is. Both modes read this one form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,10 +15,11 @@ from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, carries_derivatives, order_view, received, sent, told
-from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View
-from sdfgad.ir.walk import expr_reads, map_exprs, reads, writes
+from sdfgad.ir.own import OWN, OWN_LINEAR, ReverseRule
+from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View, all_of
+from sdfgad.ir.walk import expr_reads, map_exprs, reads, rebuild, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
 from sdfgad.rules import linear as linear_rules
 from sdfgad.rules.extremum import winners
@@ -145,6 +146,8 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
     target = tangents.view(stmt.outs[0])
     if target is None:
         return Linearised((), (), True)
+    if stmt.op == OWN:
+        return Linearised((), (_own_linear(stmt, tangents, target),), True)
     if rule is None:
         raise unsupported(stmt.source, f"no derivative rule for '{stmt.op}'", "see docs/writing_rules.md", "SG130")
     c = nodes.Linearisation(tangents.view, tangents.fresh, stmt.source)
@@ -162,6 +165,17 @@ def _linearise_message(stmt: Lib, tangents: Tangents) -> Linearised:
     attrs = MappingProxyType({k: v for k, v in stmt.attrs.items() if k != "record"})
     there = Lib(OP, (*outs, order_view()), (*ins, *told(stmt), order_view()), attrs, stmt.source)
     return Linearised((), (there,), True)
+
+
+def _own_linear(stmt: Lib, tangents: Tangents, target: View) -> Lib:
+    """The linear part of an operation with a reverse rule of the user's, from those inputs that are active."""
+    rule: ReverseRule = stmt.attrs["rule"]
+    count = len(rule.results)
+    moved = [(tangents.view(v), result) for v, result in zip(stmt.ins[1:count + 1], rule.results, strict=True)]
+    active = [(view, result) for view, result in moved if view is not None and result is not None]
+    attrs = {"rule": replace(rule, results=tuple(result for _, result in active))}
+    return Lib(OWN_LINEAR, (target,), (*(view for view, _ in active), *stmt.ins[count + 1:]), MappingProxyType(attrs),
+               stmt.source)
 
 
 def _linearise_extremum(stmt: Map, store: Store, target: str, tangents: Tangents, prep: list[Stmt],
@@ -261,6 +275,12 @@ class _Differential:
         t = self.of(x)
         return None if t is None else product(partial, t, singular=True)
 
+    def attached(self, e: Call, answer: Expr | None) -> Expr | None:
+        return self.of(e.args[1])
+
+    def displaced(self, e: Call, answer: Expr | None) -> Expr | None:
+        return self.of(e.args[0])
+
     def scale(self, e: Call, answer: Expr | None) -> Expr | None:
         """Of a strong product in a gradient program. Where the second factor is zero, the first one may be infinite,
         and how it changes is of no consequence."""
@@ -290,7 +310,8 @@ class _Differential:
 _SPECIAL: Mapping[str, Callable[[_Differential, Call, Expr | None], Expr | None]] = MappingProxyType({
     "add": _Differential.add, "sub": _Differential.sub, "select": _Differential.select,
     "complex": _Differential.complex_, "abs": _Differential.abs, "with_partial": _Differential.with_partial,
-    "scale": _Differential.scale})
+    "scale": _Differential.scale, "attached": _Differential.attached,
+    "displaced": _Differential.displaced})
 
 
 def product(p: Expr, t: Expr, singular: bool) -> Expr | None:
@@ -341,12 +362,30 @@ def finish_stmt(stmt: Stmt) -> Stmt:
 
 def without_partials(block: Block) -> Block:
     """The block for those who do not differentiate it (any more): values alone, without the partial derivatives that
-    stand beside them."""
-    return tuple(map_exprs(s, lambda e: rewrite(e, _value)) for s in block)
+    stand beside them. What is differentiated once more keeps the rules of users."""
+    value = _value_once_more if linear_rules.are_strong_products_kept() else _value
+    return rebuild(tuple(map_exprs(s, lambda e: rewrite(e, value)) for s in block), _own_value)
+
+
+def _own_value(stmt: Stmt) -> Block:
+    """The value of an operation with a rule of its own, which is its first operand."""
+    if not isinstance(stmt, Lib) or stmt.op != OWN:
+        return (stmt,)
+    out, value = stmt.outs[0], stmt.ins[0]
+    domain = all_of(out.shape, "o")
+    here = tuple(ix(r.var) for r in domain)
+    store = Store(out.array, out.at(here), Load(value.array, value.at(here), value.dtype))
+    return (Map(domain, (store,), stmt.source),)
 
 
 def _value(e: Expr) -> Expr | None:
+    if isinstance(e, Call) and e.fn == "displaced":
+        return algebra.zero(e.dtype)
     return e.args[0] if isinstance(e, Call) and e.fn in _FOR_DERIVATIVES else None
 
 
-_FOR_DERIVATIVES = frozenset({"passive", "with_partial"})
+def _value_once_more(e: Expr) -> Expr | None:
+    return e.args[0] if isinstance(e, Call) and e.fn in ("passive", "with_partial") else None
+
+
+_FOR_DERIVATIVES = frozenset({"passive", "with_partial", "attached"})

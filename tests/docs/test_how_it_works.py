@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("docs/how_it_works.md", "docs/plans.md", "docs/sdfg.md", "docs/writing_rules.md")
+PAGES = ("docs/derivatives.md", "docs/how_it_works.md", "docs/plans.md", "docs/sdfg.md", "docs/writing_rules.md")
 _BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 

@@ -18,7 +18,7 @@ from tests.support.oracle import program_tangent
 from tests.support.rules import check_rule
 
 RULES = list(registry.scalar_rules())
-STRUCTURAL = {"add", "sub", "complex", "abs", "scale", "with_partial"}
+STRUCTURAL = {"add", "sub", "complex", "abs", "scale", "with_partial", "attached", "displaced"}
 OF_COMPLEX = {"exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "mul", "div", "pow"}
 TWO = {"add", "sub", "complex"}
 

@@ -10,7 +10,7 @@ from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.rules import registry
 
-_FIRST_ACTIVE: Mapping[str, int] = MappingProxyType({"select": 1, "with_partial": 2})
+_FIRST_ACTIVE: Mapping[str, int] = MappingProxyType({"select": 1, "with_partial": 2, "attached": 1})
 """The first operand that a function is differentiated by, where that is not the first of all."""
 
 

@@ -1,0 +1,42 @@
+"""Functions with derivative rules of the user's."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sdfgad.errors import UsageError
+from sdfgad.frontend.own_rules import CustomJvp, CustomVjp
+
+
+def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
+    """A function whose reverse mode is said by two others, which are compiled like it.
+
+    `f = custom_vjp(f)`, then `f.defvjp(forward, backward)`: `forward(*args)` returns `(value, residuals)`, where value
+    is what f returns, and `backward(residuals, cotangent)` a tuple with the cotangent of each argument, None for zero.
+    residuals: any container of arrays and numbers. cotangent: like the value, None in place of what has no derivative.
+    A cotangent has the shape of its argument and a dtype that casts to the argument's.
+
+    Where f is called in a program that is differentiated, forward runs in its place, and backward in the reverse sweep.
+    From Python, and where no derivative is asked for, f is f. None of the three may update an argument. Forward mode
+    through f is an UnsupportedError; second derivatives differentiate backward.
+    """
+    _check(fn)
+    return CustomVjp(fn)
+
+
+def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
+    """A function whose derivative is said by another one, which is compiled like it.
+
+    `f = custom_jvp(f)`, then `f.defjvp(rule)`: `rule(primals, tangents)` returns `(value, tangent)` of tuples with one
+    entry for each argument; the tangent of what has no derivative is None. The tangent that is returned has the form,
+    shapes and dtypes of the value, and is linear in the tangents: reverse mode transposes it.
+
+    From Python, and where no derivative is asked for, f is f. The rule may not update an argument.
+    """
+    _check(fn)
+    return CustomJvp(fn)
+
+
+def _check(fn: object) -> None:
+    if not callable(fn):
+        raise UsageError(f"{fn!r} is not a function", code="SG205")

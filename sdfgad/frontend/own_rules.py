@@ -1,0 +1,309 @@
+"""Functions with derivative rules of the user's: `custom_vjp`, `custom_jvp`.
+
+A forward rule is written into the program as `y = attached(value, slope)`, which has the value of the first and the
+derivative of the second: the slope is the rule applied to `displaced(x)`, which is zero and has the tangent of x. A
+reverse rule goes along with an operation `y = own(value, x, read)`, whose transpose it is.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, convert, describe, lift
+from sdfgad.frontend.replaced import ReplacedFunction
+from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
+from sdfgad.frontend.values import ArrayValue, ListValue, Value, ViewValue, is_number
+from sdfgad.ir.expr import call
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.own import OWN, ReverseRule
+from sdfgad.ir.program import Block, View, view_of
+from sdfgad.ir.walk import all_reads, all_writes, map_stmt_indices, own_ranges, statements
+
+
+class OwnRule(ReplacedFunction):
+    """A function that has a rule of its own; called from Python, it is the function itself."""
+
+    rule: Callable[..., Any] | None = None
+    nested = 1
+    """How deep in its own rule the function is replaced: what is deeper is needed by no derivative."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.stand_for(function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.function(*args, **keywords)
+
+    def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        """The value of a call whose derivative is asked for."""
+        raise NotImplementedError
+
+
+class CustomJvp(OwnRule):
+    """What `custom_jvp` makes."""
+
+    nested = 2
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule: `rule(primals, tangents)` returns `(value, tangent)`. primals, tangents: tuples with an entry
+        for each argument; a tangent is None where the argument has none. Returns the rule, so that this is a decorator.
+        """
+        self.rule = rule
+        return rule
+
+    def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        held = _held(ctx, arguments)
+        tangents = [_changed(ctx, a, lambda v: _tangent(ctx, v), None) for a in arguments]
+        before = _versions(ctx, (*held, *tangents))
+        found = _pair(ctx, ctx.invoke(ctx, self.rule, [tuple(held), tuple(tangents)], {}), self, "(value, tangent)")
+        _check_unchanged(ctx, before, self)
+        form = form_of(found[0])
+        if form != form_of(found[1]):
+            raise ctx.refuse(f"a rule of {_name(self)} whose tangent is built in another way than its value",
+                             "return two arrays, or two containers of the same form", "SG135")
+        pairs = zip(leaves_of(found[0]), leaves_of(found[1]), strict=True)
+        leaves = [_attached(ctx, self, v, t) for (_, v), (_, t) in pairs]
+        return rebuilt(form, iter(leaves), len(ctx.builder.regions))
+
+
+class CustomVjp(OwnRule):
+    """What `custom_vjp` makes."""
+
+    backward: Callable[..., Any] | None = None
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Set the rule: `forward(*args)` returns `(value, residuals)`, and `backward(residuals, cotangent)` a tuple
+        with the cotangent of each argument, or None for zero. The cotangent has the form of the value.
+        """
+        self.rule, self.backward = forward, backward
+
+    def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        held = _held(ctx, arguments)
+        before = _versions(ctx, held)
+        value, residuals = _pair(ctx, ctx.invoke(ctx, self.rule, held, {}), self, "(value, residuals)")
+        _check_unchanged(ctx, before, self)
+        inputs = [_stored(ctx, v) for a in arguments for v in _floats(a)]
+        form, leaves = form_of(value), [kept(ctx, v, "value") for _, v in leaves_of(value)]
+        places = [k for k, v in enumerate(leaves) if _is_float(v)]
+        if not inputs or not places:
+            return value
+        packed = _Packed(ctx, [leaves[k] for k in places])
+        values = dict(zip(places, packed.parts, strict=True))
+        rule = _reverse(ctx, self, arguments, residuals, form, len(leaves), values)
+        result = ctx.builder.view(ctx.builder.declare((packed.size,), packed.dtype, "value"))
+        read = tuple(view_of(ctx.builder.arrays[n]) for n in rule.read)
+        ctx.builder.library(OWN, (result.view,), (packed.stored().view, *(v.view for v in inputs), *read), rule=rule)
+        for k, part in zip(places, packed.unpacked(result), strict=True):
+            leaves[k] = part
+        return rebuilt(form, iter(leaves), len(ctx.builder.regions))
+
+
+def apply_rule(ctx: Context, own: OwnRule, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A call of a function with a rule: where no derivative is asked for, it is the function."""
+    if own.rule is None:
+        raise ctx.refuse(f"{_name(own)}, which has no rule yet",
+                         "call defvjp(forward, backward) or defjvp(rule) before", "SG135")
+    if not ctx.own_rules or ctx.rules_open.count(own) >= own.nested:
+        return ctx.invoke(ctx, own.function, arguments, keywords)
+    try:
+        bound = inspect.signature(own.function).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise ctx.refuse(f"this call of {_name(own)}: {error}", code="SG101") from error
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise ctx.refuse(f"arguments of {_name(own)} by name alone: {', '.join(bound.kwargs)}",
+                         "a function with a rule takes arguments by position", "SG135")
+    ctx.rules_open.append(own)
+    try:
+        return own.translated(ctx, [kept(ctx, a) for a in bound.args])
+    finally:
+        ctx.rules_open.pop()
+
+
+def _name(own: OwnRule) -> str:
+    return f"{getattr(own.function, '__name__', 'a function')!r}"
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value, ArrayValue) and value.dtype.kind in "fc"
+
+
+def _floats(value: Value) -> Iterator[ArrayValue]:
+    return (v for _, v in leaves_of(value) if _is_float(v))
+
+
+def _changed(ctx: Context, value: Value, change: Callable[[ArrayValue], Value], other: Value) -> Value:
+    """The argument with another value for each float in it; other: what stands for the rest, the rest itself if `...`.
+    """
+    leaves = [change(v) if _is_float(v) else v if other is ... else other for _, v in leaves_of(value)]
+    return rebuilt(form_of(value), iter(leaves), len(ctx.builder.regions))
+
+
+def _held(ctx: Context, arguments: Sequence[Value]) -> list[Value]:
+    """The arguments, through which no derivative flows while the rule stands for it."""
+    return [_changed(ctx, a, lambda v: _stored(ctx, _passive(ctx, v)), ...) for a in arguments]
+
+
+def _passive(ctx: Context, value: ArrayValue) -> ArrayValue:
+    return lift(ctx, (value,), value.dtype, lambda e: call("passive", e), value.weak)
+
+
+def _tangent(ctx: Context, value: ArrayValue) -> ViewValue:
+    return _stored(ctx, lift(ctx, (value,), value.dtype, lambda e: call("displaced", e), value.weak))
+
+
+def _stored(ctx: Context, value: ArrayValue) -> ViewValue:
+    found = ctx.builder.materialise(value, "held")
+    return ViewValue(found.view, scalar=not found.shape, weak=value.weak)
+
+
+def _versions(ctx: Context, values: Sequence[Value]) -> dict[str, int]:
+    names = {v.view.array for value in values for _, v in leaves_of(value) if isinstance(v, ViewValue)}
+    return {n: ctx.builder.versions.get(n, 0) for n in names}
+
+
+def _check_unchanged(ctx: Context, before: Mapping[str, int], own: OwnRule) -> None:
+    if any(ctx.builder.versions.get(n, 0) != v for n, v in before.items()):
+        raise ctx.refuse(f"a rule of {_name(own)} that updates an argument in place", "copy it first", "SG135")
+
+
+def _pair(ctx: Context, found: Value, own: OwnRule, what: str) -> tuple[Value, Value]:
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise ctx.refuse(f"a rule of {_name(own)} that gives {describe(found)}", f"return a pair {what}", "SG135")
+    return found[0], found[1]
+
+
+def _attached(ctx: Context, own: OwnRule, value: Value, tangent: Value) -> Value:
+    """A value with the derivative of its tangent."""
+    if not _is_float(value):
+        return value
+    if tangent is None or is_number(tangent) and tangent == 0:
+        return _passive(ctx, value)
+    slope = as_array(ctx, tangent)
+    if slope.shape != value.shape or not np.can_cast(slope.dtype, value.dtype, "same_kind"):
+        raise ctx.refuse(f"a tangent of {_name(own)} that is {describe(slope)}, for a value that is {describe(value)}",
+                         "a tangent has the shape and dtype of the value", "SG135")
+    slope = convert(ctx, slope, value.dtype) if slope.dtype != value.dtype else slope
+    return lift(ctx, (value, slope), value.dtype, lambda v, t: call("attached", v, t), value.weak)
+
+
+class _Packed:
+    """Several values side by side in one array, as an operation has one result with a derivative."""
+
+    def __init__(self, ctx: Context, parts: Sequence[ArrayValue]) -> None:
+        self.ctx, self.parts = ctx, parts
+        self.dtype = np.result_type(*(p.dtype for p in parts))
+        sizes = [_count(ctx, p) for p in parts]
+        self.starts = [sum(sizes[:k]) for k in range(len(sizes))]
+        self.size = ix(sum(sizes))
+
+    def stored(self) -> ViewValue:
+        array = self.ctx.builder.declare((self.size,), self.dtype, "values")
+        for part, start in zip(self.parts, self.starts, strict=True):
+            target = ViewValue(_part(array.name, part.shape, start, self.dtype))
+            self.ctx.builder.assign(target, part if part.dtype == self.dtype else convert(self.ctx, part, self.dtype))
+        return self.ctx.builder.view(array)
+
+    def unpacked(self, packed: ViewValue) -> list[Value]:
+        found = [ViewValue(_part(packed.view.array, p.shape, start, self.dtype))
+                 for p, start in zip(self.parts, self.starts, strict=True)]
+        made = [self.ctx.builder.fresh_copy(convert(self.ctx, v, p.dtype) if p.dtype != self.dtype else v, "value")
+                for v, p in zip(found, self.parts, strict=True)]
+        return [ViewValue(v.view, scalar=p.scalar, weak=p.weak) for v, p in zip(made, self.parts, strict=True)]
+
+
+def _count(ctx: Context, value: ArrayValue) -> int:
+    extents = [n.const for n in value.shape]
+    if None in extents:
+        raise ctx.refuse("a function with a rule for arrays whose size changes in a loop", code="SG135")
+    return int(np.prod([n or 0 for n in extents], dtype=np.int64))
+
+
+def _part(array: str, shape: tuple[Ix, ...], start: int, dtype: np.dtype) -> View:
+    """A view with this shape of one stretch of an array."""
+    whole = View(array, shape, (), dtype)
+    place, step = ix(start), 1
+    for k in reversed(range(len(shape))):
+        place, step = place + ix(f"_{k}") * step, step * (shape[k].const or 0)
+    return View(whole.array, shape, (place,), dtype)
+
+
+def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, form: Any, count: int,
+             values: Mapping[int, ArrayValue]) -> ReverseRule:
+    """The backward function as statements, which are no part of the program until it is transposed."""
+    builder = ctx.builder
+    known = set(builder.arrays)
+    packed = _Packed(ctx, list(values.values()))
+    cotangent = builder.declare((packed.size,), packed.dtype, "cotangent")
+    with builder.region() as block:
+        parts = dict(zip(values, packed.unpacked(builder.view(cotangent)), strict=True))
+        given = rebuilt(form, iter([parts.get(k) for k in range(count)]), len(builder.regions))
+        found = ctx.invoke(ctx, own.backward, [residuals, given], {})
+        results = [_result(ctx, own, k, v, g) for k, (v, g) in enumerate(_matched(ctx, own, arguments, found))]
+    body: Block = tuple(block)
+    mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
+    _check_closed(ctx, own, body, mine.keys())
+    read = tuple(sorted((all_reads(body) & builder.arrays.keys()) - mine.keys()))
+    for name in mine:
+        del builder.arrays[name]
+    return ReverseRule(_name(own), body, cotangent.name, tuple(results), read, mine)
+
+
+def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Value) -> Iterator[tuple[Any, Any]]:
+    """Each float among the arguments with the cotangent that the backward function gives for it."""
+    items = items_of(ctx, found) if isinstance(found, (tuple, ListValue)) else None
+    if items is None or len(items) != len(arguments):
+        given = "one value" if items is None else f"{len(items)} cotangents"
+        raise ctx.refuse(f"a backward function of {_name(own)} that returns {given} for {len(arguments)} arguments",
+                         "return a tuple with the cotangent of each argument, None for zero", "SG135")
+    for number, (argument, cotangent) in enumerate(zip(arguments, items, strict=True)):
+        leaves = list(leaves_of(argument))
+        if cotangent is None:
+            yield from ((v, None) for _, v in leaves if _is_float(v))
+            continue
+        if form_of(argument) != form_of(cotangent):
+            raise ctx.refuse(f"a cotangent of argument {number} of {_name(own)}, built in another way than it",
+                             "return a container like the argument, or None", "SG135")
+        for (_, value), (_, part) in zip(leaves, leaves_of(cotangent), strict=True):
+            if _is_float(value):
+                yield value, part
+            elif part is not None:
+                raise ctx.refuse(f"a cotangent of argument {number} of {_name(own)}, which has none: it is "
+                                 f"{describe(value)}", "return None in its place", "SG135")
+
+
+def _result(ctx: Context, own: CustomVjp, number: int, value: ArrayValue, cotangent: Value) -> str | None:
+    if cotangent is None or is_number(cotangent) and cotangent == 0:
+        return None
+    found = as_array(ctx, cotangent)
+    if found.shape != value.shape or not np.can_cast(found.dtype, value.dtype, "same_kind"):
+        raise ctx.refuse(f"a cotangent that is {describe(found)}, for an argument of {_name(own)} that is "
+                         f"{describe(value)}", "a cotangent has the shape of its argument, and a dtype that casts to "
+                         "the argument's", "SG135")
+    return ctx.builder.fresh_copy(convert(ctx, found, value.dtype) if found.dtype != value.dtype else found,
+                                  "cotangent").view.array
+
+
+def _check_closed(ctx: Context, own: CustomVjp, body: Block, mine: Any) -> None:
+    """What the backward function does may be seen nowhere else, and may depend on no loop around the call."""
+    outside = all_writes(body) - mine
+    bound = {r.var for s in statements(body) for r in own_ranges(s)}
+    free: set[str] = set()
+
+    def look(i: Ix) -> Ix:
+        free.update(s for s in i.symbols if not s.startswith("_"))
+        return i
+
+    for stmt in body:
+        map_stmt_indices(stmt, look)
+    if outside or free - bound:
+        what = f"updates {ctx.builder.label(min(outside))}" if outside else "depends on a loop around it"
+        raise ctx.refuse(f"a backward function of {_name(own)} that {what}",
+                         "let forward return what it needs as a residual, and copy what it changes", "SG135")
+
+
+__all__ = ("CustomJvp", "CustomVjp", "OwnRule", "apply_rule")

@@ -1,0 +1,159 @@
+"""Several directions at once: an axis more for every array that depends on what a program is given several times.
+
+map i: g[i] += p[i] * seed[i]   ->   map k, i: g[k, i] += p[i] * seed[k, i]
+
+What does not depend on it is computed once. Vector mode: A. Griewank, A. Walther, Evaluating Derivatives, 2008, section
+3.2.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from sdfgad.errors import UnsupportedError, unsupported
+from sdfgad.ir.expr import Expr, Local, walk
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.layout import axis
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
+from sdfgad.ir.walk import all_variables, expr_reads, map_accesses, range_elems, rebuild, statements, view_elems
+from sdfgad.names import fresh
+
+
+def several(program: Program, given: frozenset[str], extent: int) -> Program:
+    """The program for `extent` values of the arrays `given`, which lie along a first axis, as do those that depend on
+    them. UnsupportedError where it depends on them what runs."""
+    many = dependent(program.body, given)
+    spread = _Spread(many, fresh("direction", all_variables(program.body) | program.arrays.keys()), extent)
+    arrays = {n: replace(a, shape=(extent, *a.shape)) if n in many else a for n, a in program.arrays.items()}
+    return program.but(body=rebuild(program.body, spread.statement), arrays=arrays)
+
+
+def with_axis(view: View, extent: int) -> View:
+    """The view of an array that has an axis more."""
+    later = {axis(k): ix(axis(k + 1)) for k in range(len(view.shape))}
+    return View(view.array, (ix(extent), *view.shape), (ix(axis(0)), *(i.subs(later) for i in view.index)), view.dtype)
+
+
+def dependent(block: Block, given: frozenset[str]) -> frozenset[str]:
+    """The arrays given, and those whose contents depend on theirs."""
+    many, edges = set(given), [edge for stmt in statements(block) for edge in _flows(stmt)]
+    while more := {written for read, written in edges if written not in many and not many.isdisjoint(read)}:
+        many |= more
+    return frozenset(many)
+
+
+def _flows(stmt: Stmt) -> list[tuple[set[str], str]]:
+    """What is read for each array that a statement writes."""
+    if isinstance(stmt, Lib):
+        places = {e.array for v in (*stmt.ins, *stmt.outs) for e in view_elems(v)}
+        return [({v.array for v in stmt.ins} | places, out.array) for out in stmt.outs]
+    if not isinstance(stmt, Map):
+        return []
+    ranges = {e.array for r in stmt.domain for e in range_elems(r)}
+    return [(found | ranges, part.array) for part, found in _read_by(stmt) if isinstance(part, Store)]
+
+
+def _read_by(stmt: Map) -> list[tuple[Let | Store, set[str]]]:
+    """Each part of a body with what it reads, through the names it uses, too."""
+    named: dict[str, set[str]] = {}
+    out: list[tuple[Let | Store, set[str]]] = []
+    for part in stmt.body:
+        found = _reads(part.expr, named)
+        if isinstance(part, Let):
+            named[part.name] = found
+        else:
+            found = found | {e.array for i in part.index for e in i.elems}
+        out.append((part, found))
+    return out
+
+
+def _reads(e: Expr, named: Mapping[str, set[str]]) -> set[str]:
+    return expr_reads(e).union(*(named[n.name] for n in walk(e) if isinstance(n, Local)))
+
+
+Computation = TypeVar("Computation", Map, Lib)
+
+
+class _Spread:
+    """Statements with one axis more where they write one of `many`."""
+
+    def __init__(self, many: frozenset[str], var: str, extent: int) -> None:
+        self.many, self.var, self.range = many, var, Range(var, ix(0), ix(extent))
+
+    def statement(self, stmt: Stmt) -> Block:
+        if isinstance(stmt, Map):
+            return self.spread(stmt)
+        if isinstance(stmt, Lib):
+            return self.library(stmt)
+        if isinstance(stmt, (Push, Pop)):
+            return (replace(stmt, shape=(self.range.stop, *stmt.shape)),) if stmt.tape in self.many else (stmt,)
+        self.check(stmt)
+        return (stmt,)
+
+    def spread(self, stmt: Map) -> Block:
+        """Stores of the two kinds become statements of their own, in the order in which one looks at the other."""
+        kinds = {part.array in self.many for part in stmt.body if isinstance(part, Store)}
+        if kinds == {False}:
+            return (stmt,)
+        spread = self.indexed(replace(stmt, body=self.parts(stmt, True)))
+        whole = replace(spread, domain=(self.range, *spread.domain))
+        if kinds == {True}:
+            return (whole,)
+        once = replace(stmt, body=self.parts(stmt, False))
+        return (whole, once) if self.looks_first(stmt) else (once, whole)
+
+    def parts(self, stmt: Map, many: bool) -> tuple[Let | Store, ...]:
+        """The stores of one kind, and the names that they use."""
+        kept: list[Let | Store] = []
+        used: set[str] = set()
+        for part in reversed(stmt.body):
+            if part.name in used if isinstance(part, Let) else (part.array in self.many) is many:
+                kept.append(part)
+                used |= {n.name for n in walk(part.expr) if isinstance(n, Local)}
+        return tuple(reversed(kept))
+
+    def looks_first(self, stmt: Map) -> bool:
+        """Whether the stores with the axis read what the others write before it is written; refused where some do and
+        some do not."""
+        mine, later = self.parts(stmt, True), {p.array for p in self.parts(stmt, False) if isinstance(p, Store)}
+        written: set[str] = set()
+        before = after = False
+        for part in stmt.body:
+            if part in mine:
+                found = expr_reads(part.expr)
+                before, after = before or bool(found & later), after or bool(found & written)
+            elif isinstance(part, Store):
+                written.add(part.array)
+                later.discard(part.array)
+        if before and after:
+            raise self.refusal(stmt, "a statement that reads what it has just written")
+        return not after
+
+    def library(self, stmt: Lib) -> Block:
+        outs = {v.array in self.many for v in stmt.outs}
+        if outs == {False}:
+            return (stmt,)
+        if False in outs and stmt.attrs.get("accumulate"):
+            raise self.refusal(stmt, "a library operation that adds to two arrays")
+        return (Loop(self.range, (self.indexed(stmt),), stmt.source),)
+
+    def indexed(self, stmt: Computation) -> Computation:
+        def moved(array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+            return (ix(self.var), *index) if array in self.many else index
+
+        found = map_accesses(stmt, moved)
+        assert isinstance(found, type(stmt))
+        return found
+
+    def check(self, stmt: Stmt) -> None:
+        """What runs may not depend on the values."""
+        asked = {stmt.flag} if isinstance(stmt, While) else expr_reads(stmt.cond) if isinstance(stmt, If) else \
+            {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set()) \
+            if isinstance(stmt, Loop) else set()
+        if not asked.isdisjoint(self.many):
+            raise self.refusal(stmt, "a branch or a loop that depends on a direction")
+
+    def refusal(self, stmt: Stmt, what: str) -> UnsupportedError:
+        return unsupported(stmt.source, f"{what}, for several directions at once", "ask for one direction at a time",
+                           "SG190")

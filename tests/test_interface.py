@@ -1,0 +1,158 @@
+"""What those who know other packages look for: argnums, what is returned beside the objective, cotangents of None."""
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.errors import OutputError, UsageError
+
+X, W = np.array([0.3, -0.8, 1.1]), np.array([[0.5, -0.2, 0.1], [0.9, 0.4, -0.7]])
+
+
+def loss(w, x, n):
+    y = np.tanh(w @ x)
+    return np.sum(y**n)
+
+
+def test_argnums_are_positions():
+    by_name, by_number = sdfgad.grad(loss, wrt="x"), sdfgad.grad(loss, argnums=1)
+    np.testing.assert_array_equal(by_name(W, X, 2), by_number(W, X, 2))
+    np.testing.assert_allclose(sdfgad.value_and_grad(loss, argnums=1)(W, X, 2)[1], by_name(W, X, 2), rtol=1e-14)
+    both = sdfgad.grad(loss, argnums=(1, 0))(W, X, 2)
+    np.testing.assert_allclose(both[0], by_name(W, X, 2), rtol=1e-14)
+    np.testing.assert_allclose(sdfgad.vjp(loss, W, X, 2, argnums=1)[1](1.0), by_name(W, X, 2), rtol=1e-14)
+    np.testing.assert_array_equal(sdfgad.hvp(loss, (W, X, 2), {"w": W}, argnums=1),
+                                  sdfgad.hvp(loss, (W, X, 2), {"w": W}, wrt="x"))
+    assert sdfgad.plan(loss, W, X, 2, argnums=np.int64(0)).about.wrt == ("w",)
+    assert sdfgad.check_grads(loss, W, X, 2, argnums=1).arguments[0].name == "x"
+    for matrix in (sdfgad.hessian, sdfgad.jacobian):
+        np.testing.assert_array_equal(matrix(loss, argnums=1)(W, X, 2), matrix(loss, wrt="x")(W, X, 2))
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"wrt": "x", "argnums": 1}, "give one of them"), ({"argnums": "x"}, "a tuple of ints"),
+    ({"argnums": (0, True)}, "a tuple of ints"), ({"argnums": 3}, "has 3 arguments"), ({"argnums": (1, 1)}, "twice")])
+@pytest.mark.parametrize("verb", [sdfgad.grad, sdfgad.value_and_grad, sdfgad.hessian, sdfgad.jacobian])
+def test_wrong_argnums_are_refused(verb, options, message):
+    with pytest.raises(UsageError, match=message):
+        verb(loss, **options)(W, X, 2)
+
+
+def traced(x, steps):
+    path = np.zeros((steps, x.size))
+    y = x * 1.0
+    for t in range(steps):
+        y[1:] = y[1:] + 0.1 * np.sin(y[:-1])
+        path[t] = y
+    return np.sum(y * y), {"path": path, "end": (y, y.max(), steps, "m"), "counts": (path > 0).sum(axis=0)}
+
+
+def test_what_is_returned_beside_the_objective():
+    expected, aux = traced(X.copy(), 4)
+    plain = sdfgad.grad(lambda x, steps: traced(x, steps)[0])(X, 4)
+    for _ in range(2):  # the second call goes the short way
+        gradient, found = sdfgad.grad(traced, has_aux=True)(X, 4)
+        np.testing.assert_allclose(gradient, plain, rtol=1e-14)
+        np.testing.assert_allclose(found["path"], aux["path"], rtol=1e-15)
+        np.testing.assert_allclose(found["end"][0], aux["end"][0], rtol=1e-15)
+        assert found["end"][1] == pytest.approx(aux["end"][1]) and found["end"][2:] == (4, "m")
+        np.testing.assert_array_equal(found["counts"], aux["counts"])
+    (value, found), gradient = sdfgad.value_and_grad(traced, has_aux=True)(X, 4)
+    assert value == pytest.approx(expected) and set(found) == {"path", "end", "counts"}
+    np.testing.assert_allclose(gradient, plain, rtol=1e-14)
+
+
+@sdfgad.grad(has_aux=True, reduce="sum", memory_limit="10MB")
+def several(x):
+    return np.exp(x) * x, np.sin(x)
+
+
+def test_a_sum_under_a_limit_with_something_beside_it():
+    for _ in range(2):
+        gradient, aux = several(X)
+        np.testing.assert_allclose(gradient, np.exp(X) * (X + 1), rtol=1e-14)
+        np.testing.assert_allclose(aux, np.sin(X), rtol=1e-15)
+    (value, _), _ = several.value_and_grad(X)
+    assert value == pytest.approx(np.sum(np.exp(X) * X))
+
+
+def updating(x):
+    objective = np.sum(x**3)
+    x *= 2.0
+    return objective, SimpleNamespace(x=x, half=x[::2])
+
+
+def test_aux_of_an_argument_that_changes():
+    """The reverse sweep takes the update back, and the caller sees what it was."""
+    gradient, aux = sdfgad.grad(updating, has_aux=True)(X)
+    np.testing.assert_allclose(gradient, 3 * X**2, rtol=1e-14)
+    np.testing.assert_array_equal(aux.x, 2 * X)
+    np.testing.assert_array_equal(aux.half, 2 * X[::2])
+
+
+def test_aux_of_pullbacks():
+    out, pullback, aux = sdfgad.vjp(traced, X, 4, has_aux=True)
+    assert out == pytest.approx(traced(X.copy(), 4)[0])
+    np.testing.assert_allclose(pullback(1.0), sdfgad.grad(traced, has_aux=True)(X, 4)[0], rtol=1e-14)
+    np.testing.assert_allclose(aux["path"], traced(X.copy(), 4)[1]["path"], rtol=1e-15)
+
+
+def with_factor(x):
+    """The complex factor has no derivative."""
+    return np.sum(x * x), np.linalg.cholesky(np.eye(3) * (4.0 + 0j) + 1j * np.outer(x, x) - 1j * np.outer(x, x))
+
+
+def test_what_aux_alone_needs_has_no_derivative():
+    gradient, aux = sdfgad.grad(with_factor, has_aux=True)(X)
+    np.testing.assert_allclose(gradient, 2 * X, rtol=1e-15)
+    np.testing.assert_allclose(aux, 2.0 * np.eye(3), rtol=1e-14)
+
+
+@pytest.mark.parametrize("ask, error, message", [
+    (lambda: sdfgad.grad(loss, has_aux=True)(W, X, 2), OutputError, "objective, aux"),
+    (lambda: sdfgad.grad(lambda x: (np.sum(x), x, x), has_aux=True)(X), OutputError, "a tuple of 3"),
+    (lambda: sdfgad.grad(lambda x: (x, x), has_aux=True)(X), OutputError, "one real scalar"),
+    (lambda: sdfgad.grad(lambda x: ("no", x), has_aux=True)(X), OutputError, "nothing to differentiate"),
+    (lambda: sdfgad.grad(traced, has_aux=True, output=0), UsageError, "leave out output"),
+    (lambda: sdfgad.vjp(traced, X, 4, has_aux=True, output=0), UsageError, "leave out output"),
+])
+def test_wrong_pairs_are_refused(ask, error, message):
+    with pytest.raises(error, match=message):
+        ask()
+
+
+def pair(x):
+    return np.sin(x), np.sum(x * x)
+
+
+def test_a_cotangent_of_none_is_zero():
+    _, pullback = sdfgad.vjp(pair, X)
+    np.testing.assert_allclose(pullback(None, 1.0), 2 * X, rtol=1e-15)
+    np.testing.assert_allclose(pullback((np.ones(3), None)), np.cos(X), rtol=1e-15)
+    np.testing.assert_array_equal(pullback(None, None), np.zeros(3))
+    np.testing.assert_array_equal(sdfgad.vjp(np_square, X)[1](None), np.zeros(3))
+    with pytest.raises(OutputError, match="2 outputs, 1 seeds"):
+        pullback(None)
+
+
+def np_square(x):
+    return x * x
+
+
+def area(a, b, n):
+    return a * b**n
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_numbers_are_differentiated_where_no_argument_is_an_array(kind):
+    found = sdfgad.grad(area)(kind(2.0), 3.0, 2)
+    assert found.a == pytest.approx(9.0) and found.b == pytest.approx(12.0)
+    assert sdfgad.grad(lambda x: x**3)(kind(2.0)) == pytest.approx(12.0)
+    assert set(sdfgad.grad(lambda p: p["a"] * p["b"])({"a": 2.0, "b": kind(3.0)}).keys()) == {"p['a']", "p['b']"}
+
+
+def test_numbers_beside_arrays_are_constants():
+    np.testing.assert_allclose(sdfgad.grad(lambda x, a: np.sum(a * x))(X, 3.0), np.full(3, 3.0))

@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.callers import warn
-from sdfgad.calls.arguments import Bound, about, as_called, as_input
+from sdfgad.calls.arguments import Bound, about, as_called
 from sdfgad.calls.bindings import Bindings, bindings
 from sdfgad.calls.buffers import room
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
@@ -27,26 +27,20 @@ from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
 from sdfgad.garbage import collecting_rarely
-from sdfgad.ir.program import Program, View, view_of
+from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
-from sdfgad.ir.verify import DERIVED, SOURCE
-from sdfgad.ir.walk import apart
+from sdfgad.ir.verify import SOURCE
 from sdfgad.memory import format_bytes
 from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
-from sdfgad.plans.ranks import built_in, check_target, planned_together, refuse_curvature, set_share, with_share
+from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
-from sdfgad.plans.request import Request, is_number, resolve_outputs
-from sdfgad.reverse.forward_mode import made_again, tangent
+from sdfgad.plans.request import Request, resolve_outputs
 from sdfgad.reverse.sweeps import Gradient
-from sdfgad.rules.linear import strong_products_kept
-from sdfgad.rules.linearise import without_partials
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.batch import several, with_axis
 from sdfgad.transform.stages import prepare_program
-from sdfgad.trees import contents, mapped
 
 _log = getLogger("sdfgad")
 
@@ -166,7 +160,7 @@ class Derivative:
         self.parsed.check_sharing(bound.leaves, donate)
         while True:
             try:
-                return self._execute(bound, donate, seeds)
+                return self.execute(bound, donate, seeds)
             except MemoryLimitError as error:
                 if error.code != TAPE_FULL or self.request.limit is None:
                     raise
@@ -187,14 +181,14 @@ class Derivative:
             minimum_bytes=predicted + needed, limit_bytes=limit, code=TAPE_FULL,
             help=_DONATED if donate else f"raise memory_limit to more than {predicted + needed}; " + _FULL)
 
-    def _execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+    def execute(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         code = self.compiled()
         if self.request.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
         memory = self._places.fill(bound, donate, self.request.spill)
         memory.update(zip(self.made.seeds, seeds, strict=True))
-        _execute(code, memory)
+        execute(code, memory)
         return memory
 
     @cached_property
@@ -228,7 +222,7 @@ class Derivative:
         return Derivative(self.parsed, found, self.outputs, told(plan, choice, found, self.plan.about), request, choice)
 
 
-def _parsed(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
+def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
     parsed = parse(fn, *as_called(fn, bound), source, own_rules)
     verify(parsed.program, "parse", SOURCE, verifying())
@@ -248,7 +242,7 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
     source: here and below the text of functions whose own is nowhere.
     """
     with progress(f"planning the gradient of {called(fn)}"):
-        parsed = _parsed(fn, bound, source)
+        parsed = parsed_call(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed
         choice, found, plan = planned_together(Recipe(parsed, outputs, request))
@@ -273,7 +267,7 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     return code
 
 
-def _execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
+def execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
     code.threads = thread_count()
     code(memory)
 
@@ -295,9 +289,8 @@ class Primal:
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
         self.parsed.check_sharing(bound.leaves, donate)
         memory = self._places.fill(bound, donate)
-        _execute(self.code, memory)
+        execute(self.code, memory)
         return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
-
 
     def repeat(self, fn: Callable[..., Any], bound: Bound) -> FastCall | None:
         """More calls like that of `bound` for the value alone; None where every one has to be looked at."""
@@ -308,7 +301,7 @@ class Primal:
 @collecting_rarely()
 def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
-    parsed = _parsed(fn, bound, source, own_rules=False)
+    parsed = parsed_call(fn, bound, source, own_rules=False)
     parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
@@ -316,105 +309,3 @@ def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str
         chosen().optimised(prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated))))),
         parsed.program.constants)
     return Primal(parsed, program, build(program, keep), outputs)
-
-
-@dataclass
-class Pushforward:
-    """The forward-mode program, compiled."""
-
-    parsed: Parsed
-    program: Program
-    returns: Any
-    tangents: Mapping[str, str | None]
-    code: Executable
-
-    @cached_property
-    def _places(self) -> Bindings:
-        keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
-        return bindings(self.program, self.parsed, keep, self.code.written)
-
-    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
-        self.parsed.check_sharing(bound.leaves)
-        memory = self._places.fill(bound, frozenset())
-        for leaf, name in self.tangents.items():
-            if name is not None and name in self.program.arrays:
-                a = self.program.arrays[name]
-                memory[name] = as_input(given[leaf], a, room().empty(a.shape, a.dtype))
-        _execute(self.code, memory)
-        # Zeros that nothing depends on are the caller's own, too.
-        tangents = mapped(lambda t: t.copy() if isinstance(t, np.ndarray) else t, self.returns)
-        return fill(self.program.returns, memory), fill(tangents, memory)
-
-
-@collecting_rarely()
-def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "",
-                batch: int | None = None) -> Pushforward:
-    """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value.
-
-    batch: for so many tangents at once, along a first axis.
-    """
-    parsed = _parsed(fn, bound, source)
-    program = parsed.program
-    if output is not None:
-        parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
-        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
-    directions = tuple(parsed.traced[n] for n in wrt)
-    whole, returns, arguments = recalled("tangent", (program, directions, batch), lambda: _tangent(
-        prepare_program(program), directions, batch), program.constants)
-    names = {n: arguments[parsed.traced[n]] for n in wrt}
-    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
-                             what="the derivative of "))
-
-
-@collecting_rarely()
-def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
-              source: str = "") -> Pushforward:
-    """The compiled tangent of the gradient program, which is a program like any other: forward over reverse.
-
-    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
-    """
-    found = derive(fn, bound, request, source)
-    refuse_curvature(found.parsed.program)
-    with strong_products_kept():
-        made = found.choice.emit(found.plan.recomputed, found.plan.modes, found.plan.undone).made
-    arrays, traced = made.program.arrays, found.parsed.traced
-    gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
-    program = made_again(made.program).but(returns=tuple(
-        np.zeros_like(np.asarray(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
-    along = tuple(traced[n] for n in directions)
-    whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
-                                         program.constants)
-    return Pushforward(found.parsed, whole, returns, {n: arguments[traced[n]] for n in directions},
-                       build(whole, arrays_of((whole.returns, returns)) + whole.watched,
-                             what="the second derivative of "))
-
-
-def _tangent(program: Program, directions: tuple[str, ...],
-             batch: int | None = None) -> Found[tuple[Program, Any, dict[str, str | None]]]:
-    """The tangent of a prepared program, where its results lie, and in which arrays it takes the directions."""
-    made = tangent(program, directions)
-    returns, whole = _tangent_tree(program.returns, made.view), made.program
-    if batch is not None:
-        given = frozenset(n for n in made.arguments.values() if n is not None).union(arrays_of(returns))
-        whole, returns = several(whole, given, batch), mapped(lambda t: _with_axis(t, batch), returns)
-    whole = whole.but(body=apart(without_partials(whole.body)))
-    verify(whole, "tangent", DERIVED, verifying())
-    live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
-    return Found((chosen().optimised(whole.but(live_out=live_out)), returns, dict(made.arguments)))
-
-
-def _with_axis(leaf: Any, batch: int) -> Any:
-    """One result of a tangent program, for several tangents."""
-    return with_axis(leaf, batch) if isinstance(leaf, View) else None if leaf is None else \
-        np.zeros((batch, *np.shape(leaf)), np.asarray(leaf).dtype)
-
-
-def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
-    if contents(tree) is not None:
-        return mapped(lambda t: _tangent_tree(t, view), tree)
-    if not isinstance(tree, View):
-        return np.zeros_like(tree) if isinstance(tree, np.ndarray) and tree.dtype.kind in "fc" else \
-            0.0 if is_number(tree) else None
-    found = view(tree)
-    shape = tuple(n.const or 0 for n in tree.shape)
-    return np.zeros(shape, tree.dtype) if found is None else found

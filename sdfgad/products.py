@@ -15,7 +15,8 @@ from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config
 from sdfgad.errors import UnsupportedError
 from sdfgad.memory import parse_bytes
-from sdfgad.pipeline import Derivative, Primal, Pushforward, Request, derive, primal, pushforward
+from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
+from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.second import is_single, refuse_derivatives, refuse_options
 from sdfgad.together import Running, agreed, refuse_batches
 from sdfgad.tracebacks import shortened

@@ -17,8 +17,8 @@ from sdfgad.calls.directions import fitting
 from sdfgad.calls.results import one_or_all
 from sdfgad.config import config
 from sdfgad.errors import OutputError, UnsupportedError, UsageError
-from sdfgad.pipeline import Pushforward, curvature
 from sdfgad.plans.request import Request
+from sdfgad.pushforwards import Pushforward, curvature
 from sdfgad.together import refuse_ranks
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import once

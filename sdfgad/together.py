@@ -13,7 +13,8 @@ from sdfgad.calls.agreement import Agreement, whole_handles
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.errors import UnsupportedError, unsupported
 from sdfgad.ir.messages import messages
-from sdfgad.pipeline import Derivative, Primal, Pushforward
+from sdfgad.pipeline import Derivative, Primal
+from sdfgad.pushforwards import Pushforward
 from sdfgad.ranks import CommunicatorNeeded
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)

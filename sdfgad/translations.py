@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sdfgad.config import chosen_target
-from sdfgad.pipeline import Derivative, Primal, Pushforward
+from sdfgad.pipeline import Derivative, Primal
+from sdfgad.pushforwards import Pushforward
 from sdfgad.rules import registry
 from sdfgad.thresholds import thresholds
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdfgad import pipeline
+from sdfgad import pipeline, pushforwards
 from sdfgad.codegen import build, program
 from sdfgad.codegen.workspaces import Workspace, Workspaces
 from sdfgad.plans import search
@@ -51,7 +51,7 @@ def searching(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Every test makes its programs anew: many change a constant of a pass, which what is kept on disk knows nothing
     of."""
     if request.node.get_closest_marker("recalls") is None:
-        for module in (pipeline, search):
+        for module in (pipeline, pushforwards, search):
             monkeypatch.setattr(module, "recalled", lambda what, parts, found, outside: found().value)
     else:
         monkeypatch.setenv("SDFGAD_VERIFY", "0")

@@ -1,0 +1,136 @@
+"""Forward mode: tangents of a function, and of its gradient."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sdfgad.analysis.verify import verify
+from sdfgad.calls.arguments import Bound, as_input
+from sdfgad.calls.bindings import Bindings, bindings
+from sdfgad.calls.buffers import room
+from sdfgad.calls.results import fill
+from sdfgad.codegen.program import Executable
+from sdfgad.codegen.targets import chosen
+from sdfgad.config import verifying
+from sdfgad.frontend import Parsed
+from sdfgad.garbage import collecting_rarely
+from sdfgad.ir.program import Program, View, view_of
+from sdfgad.ir.verify import DERIVED
+from sdfgad.ir.walk import apart
+from sdfgad.pipeline import build, derive, execute, parsed_call
+from sdfgad.plans.disk_cache import Found, recalled
+from sdfgad.plans.ranks import refuse_curvature
+from sdfgad.plans.recipe import arrays_of
+from sdfgad.plans.request import Request, is_number, resolve_outputs
+from sdfgad.reverse.forward_mode import made_again, tangent
+from sdfgad.rules.linear import strong_products_kept
+from sdfgad.rules.linearise import without_partials
+from sdfgad.transform.batch import several, with_axis
+from sdfgad.transform.stages import prepare_program
+from sdfgad.trees import contents, mapped
+
+
+@dataclass
+class Pushforward:
+    """The forward-mode program, compiled."""
+
+    parsed: Parsed
+    program: Program
+    returns: Any
+    tangents: Mapping[str, str | None]
+    code: Executable
+
+    @cached_property
+    def _places(self) -> Bindings:
+        keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
+        return bindings(self.program, self.parsed, keep, self.code.written)
+
+    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+        self.parsed.check_sharing(bound.leaves)
+        memory = self._places.fill(bound, frozenset())
+        for leaf, name in self.tangents.items():
+            if name is not None and name in self.program.arrays:
+                a = self.program.arrays[name]
+                memory[name] = as_input(given[leaf], a, room().empty(a.shape, a.dtype))
+        execute(self.code, memory)
+        # Zeros that nothing depends on are the caller's own, too.
+        tangents = mapped(lambda t: t.copy() if isinstance(t, np.ndarray) else t, self.returns)
+        return fill(self.program.returns, memory), fill(tangents, memory)
+
+
+@collecting_rarely()
+def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "",
+                batch: int | None = None) -> Pushforward:
+    """The compiled tangent program with respect to the leaves named, of the outputs named or the returned value.
+
+    batch: for so many tangents at once, along a first axis.
+    """
+    parsed = parsed_call(fn, bound, source)
+    program = parsed.program
+    if output is not None:
+        parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
+        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+    directions = tuple(parsed.traced[n] for n in wrt)
+    whole, returns, arguments = recalled("tangent", (program, directions, batch), lambda: _tangent(
+        prepare_program(program), directions, batch), program.constants)
+    names = {n: arguments[parsed.traced[n]] for n in wrt}
+    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
+                             what="the derivative of "))
+
+
+@collecting_rarely()
+def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
+              source: str = "") -> Pushforward:
+    """The compiled tangent of the gradient program, which is a program like any other: forward over reverse.
+
+    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
+    """
+    found = derive(fn, bound, request, source)
+    refuse_curvature(found.parsed.program)
+    with strong_products_kept():
+        made = found.choice.emit(found.plan.recomputed, found.plan.modes, found.plan.undone).made
+    arrays, traced = made.program.arrays, found.parsed.traced
+    gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
+    program = made_again(made.program).but(returns=tuple(
+        np.zeros_like(np.asarray(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
+    along = tuple(traced[n] for n in directions)
+    whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
+                                         program.constants)
+    return Pushforward(found.parsed, whole, returns, {n: arguments[traced[n]] for n in directions},
+                       build(whole, arrays_of((whole.returns, returns)) + whole.watched,
+                             what="the second derivative of "))
+
+
+def _tangent(program: Program, directions: tuple[str, ...],
+             batch: int | None = None) -> Found[tuple[Program, Any, dict[str, str | None]]]:
+    """The tangent of a prepared program, where its results lie, and in which arrays it takes the directions."""
+    made = tangent(program, directions)
+    returns, whole = _tangent_tree(program.returns, made.view), made.program
+    if batch is not None:
+        given = frozenset(n for n in made.arguments.values() if n is not None).union(arrays_of(returns))
+        whole, returns = several(whole, given, batch), mapped(lambda t: _with_axis(t, batch), returns)
+    whole = whole.but(body=apart(without_partials(whole.body)))
+    verify(whole, "tangent", DERIVED, verifying())
+    live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
+    return Found((chosen().optimised(whole.but(live_out=live_out)), returns, dict(made.arguments)))
+
+
+def _with_axis(leaf: Any, batch: int) -> Any:
+    """One result of a tangent program, for several tangents."""
+    return with_axis(leaf, batch) if isinstance(leaf, View) else None if leaf is None else \
+        np.zeros((batch, *np.shape(leaf)), np.asarray(leaf).dtype)
+
+
+def _tangent_tree(tree: Any, view: Callable[[View], View | None]) -> Any:
+    if contents(tree) is not None:
+        return mapped(lambda t: _tangent_tree(t, view), tree)
+    if not isinstance(tree, View):
+        return np.zeros_like(tree) if isinstance(tree, np.ndarray) and tree.dtype.kind in "fc" else \
+            0.0 if is_number(tree) else None
+    found = view(tree)
+    shape = tuple(n.const or 0 for n in tree.shape)
+    return np.zeros(shape, tree.dtype) if found is None else found

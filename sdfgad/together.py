@@ -88,7 +88,7 @@ class Running:
 
 def refuse_batches(communicator: Any | None) -> None:
     """UnsupportedError for several directions at once through messages."""
-    if communicator is not None and communicator.Get_size() > 1:
+    if communicator is not None:
         raise UnsupportedError("several directions at once of a function that several ranks call together",
                                code="SG123", help="give one after the other")
 

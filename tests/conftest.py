@@ -22,7 +22,7 @@ os.environ.setdefault("SDFGAD_THRESHOLDS", "usual")
 FLAGS = build.FLAGS
 # The special functions of <cmath>, which no program calls, are instantiated by g++ anew for each of them.
 QUICK = (*("-O1" if flag == "-O3" else flag for flag in FLAGS), "-D_GLIBCXX_BITS_SPECFUN_H")
-"""What g++ needs half of the time for; for tests of what programs compute."""
+"""What g++ needs less time for; for tests of what programs compute."""
 OPTIMISED = ("codegen", "harness", "npbench", "perf")
 """Folders of tests that ask for what users get; `pytest.mark.optimised` for other ones."""
 

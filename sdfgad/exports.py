@@ -16,8 +16,9 @@ from sdfgad.codegen.targets import chosen
 from sdfgad.codegen.toolchain import BASELINES, NATIVE, written_for
 from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, config, settings
-from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.interfaces import interface_of
+from sdfgad.ir.messages import messages
 from sdfgad.memory import parse_bytes
 from sdfgad.names import safe
 from sdfgad.pipeline import Derivative, called, derive
@@ -79,6 +80,9 @@ def _derived(fn: Callable[..., Any], bound: Bound, options: Mapping[str, Any]) -
 
 
 def _write(folder: Path, name: str, found: Derivative, bound: Bound) -> None:
+    for first in messages(found.parsed.program.body):
+        raise unsupported(first.source, "a message between ranks in an exported library",
+                          "export what is between the messages", "SG121")
     with without_viewer():
         code = chosen().generate(found.program, found.keep, found.loose)
     write_library(folder, interface_of(found, bound, name, code.meta), code.text, code.uses_blas, found.plan.to_json())
@@ -92,6 +96,9 @@ def _undecorated(fn: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return fn, given
     if fn.options["spill"] is not None:
         raise UnsupportedError("an exported library whose snapshots lie on disk", help="export it without spill=")
+    if fn.options["has_aux"]:
+        raise UnsupportedError("an exported library that gives more than the value and its gradient",
+                               help="export a function that returns the objective alone")
     return fn.fn, {n: fn.options[n] if value in (None, ()) else value for n, value in given.items()}
 
 

@@ -153,8 +153,8 @@ def _function_above(lines: list[str], line: int) -> str:
     return next(found[1] for above in reversed(lines[:line]) if (found := re.match(r"def (\w+)", above)))
 
 
-@pytest.mark.parametrize("name", ["target", "hvp", "jacobian", "check", "graph", "second", "tangents", "seeds",
-                                  "batch"])
+@pytest.mark.parametrize("name", ["target", "hvp", "jacobian", "check", "graph", "export", "second", "tangents",
+                                  "seeds", "batch"])
 def test_what_ranks_cannot_do_together(on_two: dict[str, Any], name: str) -> None:
     assert {form for form, _ in on_two[f"refused {name}"]["error"]} == {"UnsupportedError"}
 

@@ -54,6 +54,7 @@ def called_back(x):
      r"SG105(.|\n)*test_refusals.py:\d+(.|\n)*TABLE\[order\[i\]\] (.|\n)*integer arrays among the arguments"),
     (called_back, (spec(3),), {}, sdfgad.UnsupportedError, r"test_refusals.py:\d+(.|\n)*vectorize"),
     (lambda x: x * 2, (spec(3),), {"name": "twice"}, sdfgad.OutputError, 'reduce="sum"'),
+    (sdfgad.grad(pair, has_aux=True), (spec(3),), {}, sdfgad.UnsupportedError, "returns the objective alone"),
     (sdfgad.grad(total, spill="/tmp"), (spec(3),), {}, sdfgad.UnsupportedError, "without spill="),
 ])
 def test_refused(fn: Any, args: Any, options: Any, error: Any, message: str, tmp_path: Path) -> None:

@@ -121,11 +121,18 @@ def loss(x):
 
 
 @pytest.mark.parametrize("call", [
-    lambda: sdfgad.grad(loss), lambda: sdfgad.value_and_grad(loss), lambda: sdfgad.vjp(loss, X),
-    lambda: sdfgad.jvp(loss, (X,), (X,))])
-def test_derivatives_of_derivatives_are_refused(call):
+    lambda: sdfgad.hessian(loss), lambda: sdfgad.hvp(loss, (X,), (X,)),
+    lambda: sdfgad.grad(sdfgad.grad(loss, reduce="sum")), lambda: sdfgad.vjp(sdfgad.jacobian(loss), X),
+    lambda: sdfgad.jvp(sdfgad.hessian(loss.fn), (X,), (X,))])
+def test_third_derivatives_are_refused(call):
     with pytest.raises(sdfgad.UnsupportedError, match="derivative of a derivative"):
         call()
+
+
+def test_a_gradient_has_a_derivative():
+    np.testing.assert_allclose(sdfgad.grad(loss, reduce="sum")(X), 6 * X)
+    gradient, tangent = sdfgad.jvp(loss, (X,), (X,))
+    np.testing.assert_allclose((gradient, tangent), (3 * X**2, 6 * X * X))
 
 
 def test_the_function_behind_a_gradient():

@@ -110,11 +110,6 @@ class Builder:
                               "give it a size that does not depend on the data", "SG103")
         return max(high, 0)
 
-    def ask_for_array(self, value: ArrayValue) -> None:
-        """Where a number and an array differ: an argument without dimensions is the array that it is from the start."""
-        if isinstance(value, ViewValue) and value.view.array in self.numbers:
-            raise AssumptionFailed(value.view.array)
-
     def check_dtype(self, dtype: np.dtype) -> None:
         if dtype.char not in _SUPPORTED:
             raise unsupported(self.source, f"values of dtype {dtype}", "use float32, float64, complex64, complex128, "

@@ -13,6 +13,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
+from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.sizes import as_integer
@@ -133,7 +134,7 @@ def isinstance_(ctx: Context, value: Value, classes: Value) -> bool:
     if isinstance(value, IntValue):
         sample = 0 if value.dtype is None else value.dtype.type(0)
     elif isinstance(value, ArrayValue):
-        ctx.builder.ask_for_array(value)
+        ask_for_arrays(ctx, value)
         number = value.dtype.type(0)
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
     elif isinstance(value, (ListValue, Grown)):

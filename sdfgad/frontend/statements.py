@@ -21,6 +21,7 @@ from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for, run_while
 from sdfgad.frontend.outside import found_outside
@@ -264,8 +265,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
             raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
-    if isinstance(old, ViewValue):
-        ctx.builder.ask_for_array(old)
+    check_update(ctx, name, old)
     if isinstance(old, ViewValue) and not old.scalar:
         update(ctx, old, ufunc, value)
         return

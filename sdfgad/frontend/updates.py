@@ -11,6 +11,7 @@ from sdfgad.frontend.attributes import attribute
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
 from sdfgad.frontend.growing import as_list
+from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
 from sdfgad.frontend.masking import check_cast, is_mask, settled_mask
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
@@ -95,6 +96,7 @@ def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Val
     """An array stays where it is and changes; whether `old` is one."""
     if isinstance(old, (ListValue, Record)):
         raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
+    ask_for_arrays(ctx, old)
     if not isinstance(old, ViewValue) or old.scalar:
         return False
     update(ctx, old, ufunc, value())

@@ -14,6 +14,7 @@ from sdfgad.frontend.elementwise import (
     int_ix,
     to_ix,
 )
+from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
@@ -67,6 +68,7 @@ def check_writable(ctx: Context, target: ArrayValue) -> None:
     """Refuse an update that NumPy refuses: "assignment destination is read-only"."""
     if target.readonly:
         raise ctx.refuse("an update of an array that is read-only in NumPy", READ_ONLY_HELP, "SG102")
+    ask_for_arrays(ctx, target)
 
 
 def origins_of(value: ArrayValue) -> frozenset[str]:

@@ -83,6 +83,71 @@ def one_of_two_written(x, a, b):
     return x * a * b
 
 
+@case(V6, STEP, 70)
+def summed_beside(x, dt, n):
+    s = 0.0
+    for t in range(n):
+        s += np.sum(x) * dt
+        dt = dt * 1.01
+    return s
+
+
+@case(V6, STEP.copy())
+def updated_in_a_list(x, dt):
+    items = [dt]
+    items.append(dt)
+    items[1] += 1.0
+    return x * dt * items[0]
+
+
+@case(V6, {"dt": STEP.copy()})
+def updated_in_a_dict(x, p):
+    q = p["dt"]
+    p["dt"] += 1.0
+    return x * q * p["dt"]
+
+
+@case(V6, STEP.copy(), 70)
+def updated_by_another_name(x, dt, n):
+    y = z = dt
+    for t in range(n):
+        z *= 1.01
+    return x * dt * y
+
+
+@case(V6, STEP.copy(), 70)
+def updated_where_a_loop_has_left_it(x, dt, n):
+    y = 0.0
+    for t in range(n):
+        y, _ = dt, t
+    y += 1.0
+    return x * dt * y
+
+
+@case(V6, STEP.copy())
+def updated_behind_a_walrus(x, dt):
+    x = x * (y := dt)
+    y += 1.0
+    return x * dt * y
+
+
+@case(V6, STEP.copy())
+def written_through_arrays_of_it(x, dt):
+    row, same = dt.reshape(1), np.asarray(dt)
+    row[0] = 5.0
+    same += 1.0
+    new = dt[None]
+    new += 0.5
+    return x * dt
+
+
+@case(V6, STEP.copy())
+def updated_with_an_axis_more(x, dt):
+    new = dt[None]
+    new += 0.5
+    return x * dt
+
+
 @pytest.mark.parametrize(("fn", "arguments"), CASES, ids=[fn.__name__ for fn, _ in CASES])
 def test_like_numpy(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)
@@ -102,8 +167,37 @@ def written_and_replaced(x, dt):
     return np.sum(x) * dt
 
 
-def test_what_is_written_stays_an_array() -> None:
-    """Whether the name then is an array, which an update changes in place, depends on the data."""
-    with pytest.raises(UnsupportedError) as caught:
-        check(written_and_replaced, V6, STEP.copy())
-    assert caught.value.line == written_and_replaced.__code__.co_firstlineno + 1
+def one_of_two_updated(x, dt):
+    y = dt if np.sum(x) > 0 else 2.0 * dt
+    y += 1.0
+    return np.sum(x) * dt * y
+
+
+def one_of_two_from_a_helper(x, dt):
+    def either(v):
+        if np.sum(x) > 0:
+            return v
+        return 2.0 * v
+    y = either(dt)
+    y *= 2.0
+    return np.sum(x) * dt * y
+
+
+def one_for_the_other(x, dt):
+    a = dt
+    if np.sum(x) > 0:
+        dt = 2.0 * dt
+    dt += 1.0
+    return np.sum(x) * dt * a
+
+
+def one_of_two_asked(x, dt):
+    return np.sum(x) * dt * isinstance(dt if np.sum(x) > 0 else 2.0 * dt, np.ndarray)
+
+
+@pytest.mark.parametrize("fn", [written_and_replaced, one_of_two_updated, one_of_two_from_a_helper, one_for_the_other,
+                                one_of_two_asked])
+def test_what_depends_on_the_data_is_refused(fn: Callable[..., Any]) -> None:
+    """Whether the name is an array, which an update changes in place, or a number."""
+    with pytest.raises(UnsupportedError, match="test_zero_dimensions.py"):
+        check(fn, V6, STEP.copy())

@@ -296,3 +296,16 @@ def test_second_derivatives_take_the_rule_for_the_value_too():
 
     same.defjvp(lambda p, t: (p[0] * 1.0, 5.0 * t[0]))
     np.testing.assert_allclose(sdfgad.hessian(lambda x: np.sum(same(x) ** 2))(X), 50.0 * np.eye(4), rtol=1e-14)
+
+
+def test_what_is_pending_at_a_call_belongs_to_the_program():
+    @sdfgad.custom_vjp
+    def half(x):
+        return 0.5 * x
+
+    half.defvjp(lambda x: (0.5 * x, None), lambda _, g: (3.0 * g,))
+
+    def f(x):
+        return np.sum(0.3 * x + half(x))
+
+    np.testing.assert_allclose(sdfgad.grad(f)(X), np.full(4, 3.3), rtol=1e-14)

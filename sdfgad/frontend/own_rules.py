@@ -236,6 +236,7 @@ def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals
              values: Mapping[int, ArrayValue]) -> ReverseRule:
     """The backward function as statements, which are no part of the program until it is transposed."""
     builder = ctx.builder
+    builder.flush()  # what is pending is stored before the rule, and belongs to the program
     known = set(builder.arrays)
     packed = _Packed(ctx, list(values.values()))
     cotangent = builder.declare((packed.size,), packed.dtype, "cotangent")

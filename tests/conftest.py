@@ -4,12 +4,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from sdfgad import pipeline, pushforwards
-from sdfgad.codegen import build, program
+from sdfgad.codegen import build, program, threads
 from sdfgad.codegen.workspaces import Workspace, Workspaces
 from sdfgad.plans import search
 
@@ -23,8 +24,13 @@ FLAGS = build.FLAGS
 # The special functions of <cmath>, which no program calls, are instantiated by g++ anew for each of them.
 QUICK = (*("-O1" if flag == "-O3" else flag for flag in FLAGS), "-D_GLIBCXX_BITS_SPECFUN_H")
 """What g++ needs less time for; for tests of what programs compute."""
+FASTER_LINKER = ("-fuse-ld=gold",) if shutil.which("ld.gold") else ()
 OPTIMISED = ("codegen", "harness", "npbench", "perf")
 """Folders of tests that ask for what users get; `pytest.mark.optimised` for other ones."""
+
+
+def linked_quickly() -> tuple[str, ...]:
+    return *threads.link_flags(), *FASTER_LINKER
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -32,6 +38,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before all fixtures: some of them compile for many tests."""
     users = item.path.parent.name in OPTIMISED or item.get_closest_marker("optimised")
     build.FLAGS = program.FLAGS = FLAGS if users else QUICK
+    build.link_flags = threads.link_flags if users else linked_quickly
 
 
 def pytest_configure(config: pytest.Config) -> None:

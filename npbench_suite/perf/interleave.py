@@ -46,9 +46,9 @@ def interleaved(calls: Mapping[Name, Call], rounds: int, budget: float) -> dict[
     """Seconds of each call, once per round, every other round in reverse; the budget ends it early, after one round."""
     counts = {name: _batch(call) for name, call in calls.items()}
     found: dict[Name, list[float]] = {name: [] for name in calls}
-    began = perf_counter()
     gc.collect()
     gc.disable()
+    began = perf_counter()
     try:
         for turn in range(rounds):
             for name in list(calls)[:: -1 if turn % 2 else 1]:

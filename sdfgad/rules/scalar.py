@@ -55,8 +55,11 @@ scalar_rule("fmin", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.
 
 
 def _quotient_slope(y: Term, a: Term, b: Term) -> Term:
-    """A reciprocal's slope takes the result alone: nobody has to keep what was inverted, and nothing is divided."""
-    return -(y * y) if is_number(a.expr, 1) else -y / b
+    """A reciprocal's slope takes the result alone: nobody has to keep what was inverted, and nothing is divided.
+
+    Others share the division with the slope by the numerator. 1 / b is infinite for no normal number but 0.
+    """
+    return -(y * y) if is_number(a.expr, 1) else -y * (1 / b)
 
 
 def _floor_quotient(a: Term, b: Term) -> Term:

@@ -64,7 +64,7 @@ def test_the_last_cache_has_a_size() -> None:
 def test_calls_take_turns_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(interleave, "_batch", lambda call: 1)
-    times = interleaved({name: Call(lambda name=name: seen.append(name)) for name in "ab"}, 3, 10.0)
+    times = interleaved({name: Call(lambda name=name: seen.append(name)) for name in "ab"}, 3, float("inf"))
     assert "".join(seen) == "abbaab"
     assert [len(one) for one in times.values()] == [3, 3]
 

@@ -59,7 +59,7 @@ def assert_few_refused(seen: Counter[str]) -> None:
 
 
 def test_interpreted_gradients(tmp_path):
-    assert_few_refused(examine(Interpreted(), tmp_path, 60, 1))
+    assert_few_refused(examine(Interpreted(), tmp_path, 40, 1))
 
 
 @pytest.mark.parametrize("start", range(0, 24, 8))

@@ -3,13 +3,10 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.cpp import Frame
-from sdfgad.codegen.cpu.order.parallel import SharedMap, share
 from sdfgad.ir.expr import Load, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.names import fresh
 from sdfgad.thresholds import JoinLimits
 from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import (
@@ -146,13 +143,3 @@ def test_lines_of_maps_that_are_no_boxes(points: tuple[Range, ...], length: int 
         lines = {a.shape[0] for n, a in made.arrays.items() if n not in (*NAMES, "row")}
         assert lines == ({length} if length else set())
         agree(made)
-
-
-def test_blocks_copy_only_the_sums_that_collide() -> None:
-    size = 256
-    points = (span("i", size), span("j", size))
-    made = mapped(points, store("t", ("i", "j"), X), store("row", ("j",), X, "+"), store("column", ("i",), X, "+"))
-    arrays = {n: Array(n, (size, size), F8) for n in ("x", "t")} | {n: Array(n, (size,), F8) for n in ("row", "column")}
-    found = share(made, Frame(arrays), lambda stem: fresh(stem, arrays))
-    assert isinstance(found, SharedMap) and len(found.added) == 1 and len(found.after) == 1
-    assert found.ranges[0].trips == 16

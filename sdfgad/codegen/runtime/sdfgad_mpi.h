@@ -1,14 +1,13 @@
 // Messages between ranks, by the functions of the MPI library that the process has loaded. No mpi.h: a table says where
 // the functions are and what the handles of the library are called. Handles are numbers of 4 or 8 bytes.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <thread>
 #include <vector>
+#include <unistd.h>
 
 namespace sg::mpi {
 
@@ -49,7 +48,7 @@ template <class H> class Calls {
         std::fprintf(stderr, what, first, second);
         std::fprintf(stderr, "\nsdfgad: all ranks are ended\n");
         std::fflush(stderr);
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // launchers drop what has not reached them by then
+        usleep(300000);  // launchers drop what has not reached them by then
         call(ABORT, communicator, 1);
         std::abort();
     }

@@ -25,6 +25,10 @@ ENOUGH_TRIPS = 64
 MOST_BLOCKS = 64
 MOST_COUNTED = 1 << 9
 """Rows of a triangle whose points are counted one by one."""
+FEWEST_BLOCKS = 8
+"""So many keep a few threads busy."""
+ROWS_AT_ONCE = 4
+"""Neighbouring rows share what is loaded for all of them."""
 SMALLEST_CHUNK = 128
 LARGEST_PARTIAL = 1 << 15
 WIDE_BLOCK = 256
@@ -57,6 +61,9 @@ def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> SharedMap | N
     outer = _outer(loops, apart)
     if outer:
         return SharedMap(outer, (_without(stmt, outer),))
+    rows = max((r for r in apart if r is not loops[-1]), key=lambda r: r.trips or 0, default=None)
+    if rows is not None and (rows.trips or 0) >= FEWEST_BLOCKS * ROWS_AT_ONCE:
+        return _chunked(stmt, rows, fresh, ROWS_AT_ONCE)
     wide = max(apart, key=lambda r: r.trips or 0, default=None)
     if wide is not None and (wide.trips or 0) >= 2 * SMALLEST_CHUNK:
         return _chunked(stmt, wide, fresh)
@@ -111,8 +118,11 @@ def _in_block(stmt: Map, r: Range, count: int, var: str, vector: bool = False) -
     start = r.start + ix(var) * (size * r.step)
     if not vector or r.step != 1 or r.var in ends:
         half = _half(stmt, r) if count == 2 and r.var in ends else None
-        here = Range(r.var, start, (minimum if r.step > 0 else maximum)(r.stop, start + size * r.step), r.step) \
-            if half is None else Range(r.var, r.start + ix(var) * half, r.start + half + ix(var) * (trips - half))
+        stop = start + size * r.step
+        if trips % size:
+            stop = (minimum if r.step > 0 else maximum)(r.stop, stop)
+        here = Range(r.var, start, stop, r.step) if half is None else \
+            Range(r.var, r.start + ix(var) * half, r.start + half + ix(var) * (trips - half))
         return replace(stmt, domain=tuple(here if o is r else o for o in stmt.domain))
     here = Range(r.var, ix(0), ix(size) if trips == count * size else minimum(ix(size), trips - ix(var) * size))
     domain = tuple(here if o is r else o for o in stmt.domain)
@@ -136,8 +146,10 @@ def _half(stmt: Map, r: Range) -> int | None:
     return step * (1 + min(range(len(rows) - 1), key=lambda k: abs(2 * sums[k] - sums[-1]))) if len(rows) > 1 else None
 
 
-def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str], vector: bool = False) -> SharedMap:
-    count = min(MOST_BLOCKS, -(-(wide.trips or 0) // SMALLEST_CHUNK))
+def _chunked(stmt: Map, wide: Range, fresh: Callable[[str], str], least: int = SMALLEST_CHUNK,
+             vector: bool = False) -> SharedMap:
+    """Blocks of at least so many iterations of one loop; no two write the same elements."""
+    count = min(MOST_BLOCKS, -(-(wide.trips or 0) // least))
     block = Range(fresh("block"), ix(0), ix(_blocks(wide.trips or 0, count)))
     return SharedMap((block,), (_in_block(stmt, wide, count, block.var, vector),))
 

@@ -1,0 +1,34 @@
+"""How the iterations of a map are shared: whole rows where there are some, copies of sums where there are none."""
+from __future__ import annotations
+
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpu.order.parallel import SharedMap, share
+from sdfgad.ir.program import Array, Map
+from sdfgad.names import fresh
+from tests.support.build import F8, at, each, put, span
+
+SHAPES = {"energy": (64,), "place": (64, 26), "radius": (26, 256), "reach": (26, 256), "x": (256, 256), "t": (256, 256),
+          "row": (256,), "column": (256,)}
+
+
+def shared(made: Map) -> SharedMap | None:
+    arrays = {n: Array(n, shape, F8) for n, shape in SHAPES.items()}
+    return share(made, Frame(arrays), lambda stem: fresh(stem, arrays))
+
+
+def test_blocks_copy_only_the_sums_that_collide() -> None:
+    x = at("x", "i", "j")
+    found = shared(each((span("i", 0, 256), span("j", 0, 256)), put("t", ("i", "j"), x), put("row", ("j",), x, "+"),
+                        put("column", ("i",), x, "+")))
+    assert found and len(found.added) == 1 and len(found.after) == 1
+    assert found.ranges[0].trips == 16
+
+
+def test_rows_behind_a_loop_that_is_summed_over_are_shared_without_copies() -> None:
+    """The rows that all sums look at stay outermost; blocks of the longest loop would be too short for vectors."""
+    apart = (at("place", "i", "j") - at("radius", "j", "k")).apply("sqrt") / at("reach", "j", "k")
+    found = shared(each((span("i", 0, 64), span("j", 0, 26), span("k", 0, 256)), put("energy", ("i",), apart, "+")))
+    assert found and not found.added and not found.before and not found.after
+    assert found.ranges[0].trips == 16
+    (core,) = found.body
+    assert {r.var: r.trips for r in core.domain} == {"i": 4, "j": 26, "k": 256}

@@ -5,7 +5,7 @@ import pytest
 
 from sdfgad.ir.expr import Load, call
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits
 from sdfgad.transform.fusion.join_pointwise import join_pointwise

@@ -17,8 +17,9 @@ from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.batch import each
 from sdfgad.frontend.classes import instance
-from sdfgad.frontend.context import EXITS, RESULT, CallFrame, Context
+from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.exits import result_of
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.liveness import Liveness, analyse
@@ -38,7 +39,6 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
-    Maybe,
     Method,
     Reading,
     Record,
@@ -334,11 +334,11 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     ctx.frames.append(frame)
     try:
         ctx.execute(ctx, frame.code.body)
+        result = result_of(ctx)
     finally:
         ctx.frames.pop()
     ctx.builder.source, ctx.here = source, here
-    result = frame.names.get(RESULT)
-    return result.value if isinstance(result, Maybe) else result
+    return result
 
 
 def run_wrapper(ctx: Context, function: FunctionType, code: SourceText, arguments: list[Value],

@@ -8,9 +8,12 @@ from sdfgad.frontend.arithmetic import kept, truth_value
 from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
+from sdfgad.frontend.liveness import always_exits
 from sdfgad.frontend.merge import holder, in_container
+from sdfgad.frontend.raising import fail, opposite, raise_if
 from sdfgad.frontend.values import Maybe, Value, references
 from sdfgad.ir.expr import call, const
+from sdfgad.ir.program import Failure
 
 
 def guarded(ctx: Context, rest: Callable[[], None], live: frozenset[str], flags: Sequence[str]) -> None:
@@ -91,3 +94,33 @@ def set_result(ctx: Context, value: Value) -> None:
     value = kept(ctx, value, "result")
     frame.names[RESULT] = in_container(ctx, value, "result") if inside else value
     frame.names[RETURN] = True
+
+
+def result_of(ctx: Context) -> Value:
+    """What the call returns whose statements have all been run.
+
+    Where some runs come to the end of a function that returns a value in others, these fail: Python goes on with None,
+    which is good for no computation.
+    """
+    frame = ctx.frame
+    found, up = frame.names.get(RESULT), exit_state(ctx, (RETURN,))
+    value = found.value if isinstance(found, Maybe) else found
+    if up is False or not any(map(_returns_value, frame.code.body)):
+        return value
+    if isinstance(found, Maybe) and value is None:
+        raise ctx.refuse(f"a call of {frame.code.name}, which returns None in some runs and a value in others",
+                         "return values of one form", "SG106")
+    if up is not True and not always_exits(frame.code.body):
+        ended = opposite(as_array(ctx, up).at(()))
+        text = f"{frame.code.name} returned None: it came to its end without a return statement"
+        raise_if(ctx, ended, lambda: fail(ctx, Failure(TypeError, (text,))))
+    return value
+
+
+def _returns_value(node: ast.AST) -> bool:
+    """Whether a `return` with a value belongs to these statements, not to a function in them."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        return False
+    if isinstance(node, ast.Return):
+        return not (node.value is None or isinstance(node.value, ast.Constant) and node.value.value is None)
+    return any(map(_returns_value, ast.iter_child_nodes(node)))

@@ -1,6 +1,10 @@
 """How the iterations of a map are shared: whole rows where there are some, copies of sums where there are none."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pytest
+
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.order.parallel import SharedMap, share
 from sdfgad.ir.program import Array, Map
@@ -11,8 +15,8 @@ SHAPES = {"energy": (64,), "place": (64, 26), "radius": (26, 256), "reach": (26,
           "row": (256,), "column": (256,)}
 
 
-def shared(made: Map) -> SharedMap | None:
-    arrays = {n: Array(n, shape, F8) for n, shape in SHAPES.items()}
+def shared(made: Map, shapes: Mapping[str, tuple[int, ...]] = SHAPES) -> SharedMap | None:
+    arrays = {n: Array(n, shape, F8) for n, shape in shapes.items()}
     return share(made, Frame(arrays), lambda stem: fresh(stem, arrays))
 
 
@@ -32,3 +36,16 @@ def test_rows_behind_a_loop_that_is_summed_over_are_shared_without_copies() -> N
     assert found.ranges[0].trips == 16
     (core,) = found.body
     assert {r.var: r.trips for r in core.domain} == {"i": 4, "j": 26, "k": 256}
+
+
+@pytest.mark.parametrize(("extents", "split", "blocks"), [
+    ((200, 300), "i", 40), ((50, 1000), "i", 10), ((9, 5000), "j", 36), ((1000,), "i", 4)])
+def test_blocks_of_a_sum_fill_vectors(extents: tuple[int, ...], split: str, blocks: int) -> None:
+    """Rows are cut before what lies in a row is."""
+    ranges = [span(v, 0, n) for v, n in zip("ij", extents, strict=False)]
+    place = tuple(r.var for r in ranges)
+    found = shared(each(ranges, put("total", (), at("x", *place) * at("t", *place), "+")), {
+        "total": (), "x": extents, "t": extents})
+    assert found and found.ranges[0].trips == blocks
+    (core,) = (m for m in found.body if m.domain)
+    assert [r.var for r in core.domain if "block" in str(r.start)] == [split]

@@ -219,3 +219,41 @@ def test_the_argument_called_failed():
     assert np.array_equal(sdfgad.grad(named)(X), 2 * X)
     with pytest.raises(ValueError):
         sdfgad.grad(named)(-X)
+
+
+def doubled_if_large(v):
+    if v > 1.5:
+        return 2.0 * v
+
+
+def grown(x):
+    """Comes to no end of its own, so that no run is without a value."""
+    while True:
+        x = x * 1.5
+        if x[0] > 4:
+            return x
+
+
+def left_early(x):
+    if x[0] > 1:
+        return
+    x[1:] *= 2.0
+
+
+def procedure(x):
+    nothing = left_early(x)
+    return np.sum(x ** 2) if nothing is None else 0.0
+
+
+def test_the_end_of_a_function_that_returns_values():
+    """Where Python would go on with None, the call fails; where every way has a value, or none has, nothing changes."""
+    def f(x):
+        return np.sum(x) * doubled_if_large(x[-1])
+
+    sdfgad.check_grads(f, X)
+    for way in (sdfgad.grad(f), sdfgad.forward(f)):
+        with pytest.raises(TypeError, match="doubled_if_large returned None"):
+            way(0.5 * X)
+    sdfgad.check_grads(lambda x: np.sum(grown(x)), X)
+    for x in (X, 3.0 * X):
+        np.testing.assert_allclose(sdfgad.forward(procedure)(x), procedure(x.copy()), rtol=1e-14)

@@ -67,7 +67,7 @@ def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> SharedMap | N
     wide = max(apart, key=lambda r: r.trips or 0, default=None)
     if wide is not None and (wide.trips or 0) >= 2 * SMALLEST_CHUNK:
         return _chunked(stmt, wide, fresh)
-    return _partial(stmt, frame, loops, fresh)
+    return _partial(stmt, frame, loops, fresh, long=loops[-1])
 
 
 def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> SharedMap | None:
@@ -160,10 +160,11 @@ def _blocks(trips: int, count: int) -> int:
 
 
 def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str],
-             vector: Range | None = None) -> SharedMap | None:
+             vector: Range | None = None, long: Range | None = None) -> SharedMap | None:
     """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end.
 
-    vector: one more loop, whose values are the lanes of a tile.
+    The loop with the most blocks. vector: one more loop, whose values are the lanes of a tile. long: the innermost
+    loop, whose blocks have to fill vectors.
     """
     stores = [p for p in stmt.body if isinstance(p, Store)]
     names = [p.array for p in stores if p.op]
@@ -174,10 +175,16 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     cells = {p.array: _targets(p, stmt, frame) for p in stores if p.op and p.array not in reads}
     found = [(r, copied) for r in (*loops, *([vector] if vector else [])) if _closed(r, stmt) and r.trips and
              (copied := _copied(stores, r, kept, cells)) is not None]
-    split, targets = max(found, key=lambda pair: pair[0].trips or 0, default=(None, []))
+
+    def least(r: Range) -> int:
+        return SMALLEST_CHUNK if r is long else ROWS_AT_ONCE
+
+    split, targets = max(found, key=lambda pair: min(MOST_BLOCKS, (pair[0].trips or 0) // least(pair[0])),
+                         default=(None, []))
     if split is None or (split.trips or 0) < 8 or not targets:
         return None
-    return _blocked(stmt, frame, split, targets, fresh, split is vector)
+    fewest = max(least(split), _fewest(stmt, frame, split, targets))
+    return _blocked(stmt, frame, split, targets, fresh, fewest, split is vector)
 
 
 def _copied(stores: list[Store], split: Range, kept: Mapping[str, set[str]],
@@ -256,9 +263,9 @@ def _alike(count: int) -> int:
 
 
 def _blocked(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tuple[Range, ...]]],
-             fresh: Callable[[str], str], vector: bool) -> SharedMap:
+             fresh: Callable[[str], str], fewest: int, vector: bool) -> SharedMap:
     trips = split.trips or 0
-    count = _blocks(trips, _alike(min(MOST_BLOCKS, max(2, trips // _fewest(stmt, frame, split, targets)))))
+    count = _blocks(trips, _alike(min(MOST_BLOCKS, max(2, trips // fewest))))
     block = Range(fresh("block"), ix(0), ix(count))
     variables = {r.var for r in stmt.domain}
     added, start, end, body = [], [], [], {id(p): p for p in stmt.body}
@@ -306,7 +313,7 @@ def _fewest(stmt: Map, frame: Frame, split: Range, targets: list[tuple[Store, tu
     alone = all(any(p is t for t, _ in targets) for p in stores)
     inside = math.prod(r.trips or _mean_trips(r, stmt, frame) for r in stmt.domain if r is not split)
     copies = sum(math.prod(r.trips or 1 for r in ranges) for _, ranges in targets)
-    return max(4, WORTH_COPIES * (1 if alone else 8) * copies // inside)
+    return WORTH_COPIES * (1 if alone else 8) * copies // inside
 
 
 def _mean_trips(r: Range, stmt: Map, frame: Frame) -> int:

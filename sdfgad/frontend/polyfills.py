@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.bodies import choosing, joining, mapping, numeric, special, statistics
+from sdfgad.frontend.bodies import choosing, implicit, joining, mapping, numeric, special, statistics
 from sdfgad.frontend.bodies import filter as filters
 from sdfgad.frontend.bodies import matrix as matrices
 from sdfgad.frontend.bodies import operator as operators
@@ -81,6 +81,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
     **operators.BODIES,
+    **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries)},
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })

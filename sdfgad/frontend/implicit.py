@@ -1,0 +1,206 @@
+"""Implicit functions: `linear_solve`, `root`, `fixed_point`. How x is found is the user's affair and no derivative looks
+at it: where F(x, p) = 0 holds, dx = -(dF/dx)**-1 (dF/dp) dp (implicit function theorem; A. Griewank, A. Walther,
+Evaluating Derivatives, 2008, chapter 15; for fixed points B. Christianson, Reverse accumulation and attractive fixed
+points, 1994).
+
+    value = solve(...) ; x = own(value, p..., read...)
+
+forward: J dx = -(dF/dp) dp, reverse: J' w = g ; cotangent of p: -(dF/dp)' w, where p is whatever F reads and has
+derivatives, arguments and captured values alike. J and its transpose are programs that the engine derives of F.
+w is an implicit function of g, x and p again, which is all that a second derivative needs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import kept
+from sdfgad.frontend.bodies import implicit as bodies
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, convert, describe
+from sdfgad.frontend.raising import fail
+from sdfgad.frontend.routines import Translated, operands, routine, stored, unchanged, values_alone
+from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
+from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule, Routine
+from sdfgad.ir.program import Failure, View
+
+Solve = Callable[[Value, Value], Value]
+
+
+class Operator(Translated):
+    """A linear function that the front end makes, as the user's solver calls it."""
+
+    def __init__(self, run: Callable[[Value], Value]) -> None:
+        self.stand_for(run)
+
+    def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Any) -> Value:
+        if len(arguments) != 1 or keywords:
+            raise ctx.refuse("a call of a linear function with several arguments", "give it one array", "SG135")
+        return self.function(arguments[0])
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """A kind of implicit function, solved at one place.
+
+    name: for messages. residual: F as a function of x alone. along: J of a vector, where it is known better than as the
+    derivative of F. forward, reverse: solve systems with J and with its transpose.
+    """
+
+    ctx: Context
+    name: str
+    residual: Callable[[Value], Value]
+    forward: Solve
+    reverse: Solve | None
+    along: Value | None = None
+    symmetric: bool = False
+
+    def solution(self, value: ViewValue) -> ViewValue:
+        """A value with F(value) = 0, and the derivatives of it."""
+        builder = self.ctx.builder
+        of = routine(self.ctx, self.name, [value], lambda x: [self.alike(self.residual(x), value, "an equation")])
+        inputs = tuple(n for n in of.read if builder.arrays[n].dtype.kind in "fc")
+        answer = builder.declare(value.shape, value.dtype, "answer")
+        at = _Equation(self.ctx, of, inputs, builder.view(answer, value.shape, value.weak, value.scalar))
+        likes = [builder.view(builder.arrays[n]) for n in inputs]
+        forward = routine(self.ctx, self.name, likes, lambda *t: [self.tangent(at, t)], (answer.name,))
+        reverse = routine(self.ctx, self.name, [value], lambda g: self.cotangents(at, g), (answer.name,)) \
+            if self.reverse else None
+        del builder.arrays[answer.name]
+        read = tuple(sorted({*forward.read, *(reverse.read if reverse else ())}))
+        rule = DerivativeRule(self.name, len(inputs), read, reverse, forward, answer.name)
+        result = builder.view(builder.declare(value.shape, value.dtype, "solution"))
+        ins = (value.view, *operands(self.ctx, inputs), *operands(self.ctx, read))
+        builder.library(OWN, (result.view,), ins, rule=rule)
+        return ViewValue(result.view, scalar=value.scalar, weak=value.weak)
+
+    def tangent(self, at: _Equation, tangents: Sequence[ViewValue]) -> Value:
+        along = self.along or Operator(lambda v: at.pushed(at.of.takes, [v]))
+        rest = self.ctx.invoke(self.ctx, np.negative, [at.pushed(at.inputs, tangents)], {})
+        return self.solved(self.forward, along, rest, at.x)
+
+    def cotangents(self, at: _Equation, g: ViewValue) -> list[Value]:
+        assert self.reverse is not None
+        back = self.along if self.symmetric else Operator(lambda v: at.pulled(at.of.takes, v)[0])
+        value = self.solved(self.reverse, back, g, at.x)
+
+        def residual(w: Value) -> Value:
+            return self.ctx.invoke(self.ctx, np.subtract, [self.ctx.invoke(self.ctx, back, [w], {}), g], {})
+
+        again = Implicit(self.ctx, self.name, residual, self.reverse, None, back)
+        w = again.solution(stored(self.ctx, value, "adjoint"))
+        return [self.ctx.invoke(self.ctx, np.negative, [c], {}) for c in at.pulled(at.inputs, w)]
+
+    def solved(self, solve: Solve, operator: Value, b: Value, x: ArrayValue) -> ArrayValue:
+        """What a solver makes of a system."""
+        with values_alone(self.ctx), unchanged(self.ctx, self.name):
+            return self.alike(solve(operator, kept(self.ctx, b)), x, "a solution")
+
+    def alike(self, value: Value, like: ArrayValue, what: str) -> ArrayValue:
+        """The value, which has to be such an array."""
+        if not (isinstance(value, ArrayValue) or is_number(value)):
+            raise self.ctx.refuse(f"{what} of {self.name} that is {describe(value)}",
+                                  "return one array, or one number", "SG135")
+        found = as_array(self.ctx, value)
+        if found.shape != like.shape or not np.can_cast(found.dtype, like.dtype, "same_kind"):
+            raise self.ctx.refuse(f"{what} of {self.name} that is {describe(found)}, where x is {describe(like)}",
+                                  "equations have the shape and dtype of their unknowns", "SG135")
+        return convert(self.ctx, found, like.dtype) if found.dtype != like.dtype else found
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """F as a routine `of` x, with derivatives by x and by `inputs`, at a solution x."""
+
+    ctx: Context
+    of: Routine
+    inputs: tuple[str, ...]
+    x: ViewValue
+
+    def pushed(self, by: Sequence[str], tangents: Sequence[ViewValue]) -> ViewValue:
+        """The derivative of F along tangents of x, or of what it reads."""
+        taken = [stored(self.ctx, as_array(self.ctx, t), "tangent").view for t in tangents]
+        return self._made(PUSHED, by, taken, [self.of.takes[0]])[0]
+
+    def pulled(self, by: Sequence[str], cotangent: Value) -> list[ViewValue]:
+        """The cotangents of x, or of what F reads, for one of F."""
+        taken = [stored(self.ctx, as_array(self.ctx, cotangent), "cotangent").view]
+        return self._made(PULLED, by, taken, by)
+
+    def _made(self, op: str, by: Sequence[str], taken: Sequence[View], like: Sequence[str]) -> list[ViewValue]:
+        builder = self.ctx.builder
+        outs = []
+        for name in like:
+            source = self.x if name in self.of.takes else builder.view(builder.arrays[name])
+            array = builder.declare(source.shape, source.dtype, "product")
+            outs.append(builder.view(array, source.shape, scalar=not source.shape))
+        ins = (*taken, self.x.view, *operands(self.ctx, self.of.read))
+        builder.library(op, tuple(v.view for v in outs), ins, of=self.of, by=tuple(by))
+        return outs
+
+
+def linear_solve(ctx: Context, matvec: Value, b: Value, solve: Value, transpose_solve: Value = None,
+                 symmetric: Value = False) -> Value:
+    """x with matvec(x) = b."""
+    b = kept(ctx, b, "b")
+
+    def residual(x: Value) -> Value:
+        return ctx.invoke(ctx, np.subtract, [ctx.invoke(ctx, matvec, [x], {}), b], {})
+
+    def by(solver: Value) -> Solve:
+        return lambda operator, rest: ctx.invoke(ctx, solver, [operator, rest], {})
+
+    back = solve if symmetric or transpose_solve is None else transpose_solve
+    return _solution(ctx, lambda: ctx.invoke(ctx, solve, [matvec, b], {}), Implicit(
+        ctx, "linear_solve", residual, by(solve), by(back), matvec, bool(symmetric)))
+
+
+def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value = None) -> Value:
+    """x with f(x) = 0."""
+    x0 = kept(ctx, x0, "x0")
+    linear = bodies.dense if tangent_solve is None else tangent_solve
+
+    def by(operator: Value, rest: Value) -> Value:
+        return ctx.invoke(ctx, linear, [operator, rest], {})
+
+    return _solution(ctx, lambda: ctx.invoke(ctx, solve, [f, x0], {}), Implicit(
+        ctx, "root", lambda x: ctx.invoke(ctx, f, [x], {}), by, by), "fiub")
+
+
+def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Value = 1000) -> Value:
+    """x with x = step(x)."""
+    x0, tol = kept(ctx, x0, "x0"), kept(ctx, tol, "tol")
+
+    def residual(x: Value) -> Value:
+        return ctx.invoke(ctx, np.subtract, [x, ctx.invoke(ctx, step, [x], {})], {})
+
+    def by(operator: Value, rest: Value) -> Value:
+        least = 16.0 * float(np.finfo(as_array(ctx, rest).dtype).eps)
+        bound = max(tol, least) if is_number(tol) else ctx.invoke(ctx, np.maximum, [tol, least], {})
+        return ctx.invoke(ctx, bodies.refine, [operator, rest, bound, max_iter], {})
+
+    return _solution(ctx, lambda: ctx.invoke(ctx, bodies.iterate, [step, x0, tol, max_iter], {}), Implicit(
+        ctx, "fixed_point", residual, by, by))
+
+
+def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kinds: str = "fc") -> Value:
+    """What is solved for, with its derivatives where any are asked for."""
+    with values_alone(ctx), unchanged(ctx, implicit.name):
+        value = kept(ctx, solve(), "value")
+    if not ctx.own_rules:
+        return value
+    found = as_array(ctx, value) if isinstance(value, ArrayValue) or is_number(value) else None
+    if found is None or found.dtype.kind not in kinds:
+        raise ctx.refuse(f"a solution of {implicit.name} that is {describe(value)}",
+                         "return one array of floating point numbers" +
+                         (", real and imaginary parts apart" if kinds != "fc" else ""), "SG135")
+    return implicit.solution(stored(ctx, found, "value"))
+
+
+def not_converged(ctx: Context, max_iter: Value) -> None:
+    """What `bodies/implicit.py` says when an iteration does not end."""
+    told = f" within {max_iter} iterations" if is_number(max_iter) else ""
+    fail(ctx, Failure(ArithmeticError, (f"fixed_point: no convergence{told}",)))

@@ -1,0 +1,109 @@
+"""Routines: what a function of the user's does, as statements that are kept for later (`ir/own.py`)."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.replaced import ReplacedFunction
+from sdfgad.frontend.values import ArrayValue, Value, ViewValue
+from sdfgad.ir.expr import Index
+from sdfgad.ir.index import Ix, elem, ix
+from sdfgad.ir.own import Routine
+from sdfgad.ir.program import FAILED, Block, View, view_of
+from sdfgad.ir.walk import all_reads, all_writes, map_stmt_indices, own_ranges, rename_symbols, statements
+
+
+class Translated(ReplacedFunction):
+    """A function whose calls are translated in a way of their own."""
+
+    def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+        """The value of a call."""
+        raise NotImplementedError
+
+
+def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[..., Sequence[Value]],
+            besides: Sequence[str] = ()) -> Routine:
+    """What `run` does with values like `takes`, of which it returns others, None for zero.
+
+    name: of the user's function, for messages. besides: arrays that it reads and that are none of the program's.
+    Variables of loops around it are held in arrays, so that the statements may go anywhere.
+    """
+    builder = ctx.builder
+    builder.flush()  # what is pending is stored before the routine, and belongs to the program
+    known = set(builder.arrays)
+    given = [builder.declare(v.shape, v.dtype, "given") for v in takes]
+    values = [builder.view(a, v.shape, v.weak, v.scalar) for a, v in zip(given, takes, strict=True)]
+    with builder.region() as block:
+        made = [None if v is None else builder.fresh_copy(as_array(ctx, v), "made").view.array for v in run(*values)]
+    mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
+    body = _without_free(ctx, tuple(block))
+    outside = all_writes(body) - mine.keys() - {FAILED}
+    if outside:
+        raise ctx.refuse(f"a function given to {name} that updates {builder.label(min(outside))}",
+                         "let it return what it computes, and copy what it changes", "SG135")
+    read = tuple(sorted((all_reads(body) & builder.arrays.keys()) - mine.keys() - {FAILED, *besides}))
+    for array in mine:
+        del builder.arrays[array]
+    return Routine(body, tuple(a.name for a in given), tuple(made), read, mine)
+
+
+def _without_free(ctx: Context, body: Block) -> Block:
+    """The statements with elements of arrays in place of the variables of loops around them."""
+    free = _free(body)
+    places: dict[str, Ix | str | int] = {}
+    for var in sorted(free):
+        held = ctx.builder.declare((), np.dtype(np.int64), "place")
+        ctx.builder.store(held.name, (), Index(ix(var), held.dtype))
+        places[var] = elem(held.name, ())
+    return rename_symbols(body, places) if places else body
+
+
+def _free(body: Block) -> set[str]:
+    """The variables that no statement of a block binds."""
+    bound = {r.var for s in statements(body) for r in own_ranges(s)}
+    found: set[str] = set()
+
+    def look(i: Ix) -> Ix:
+        found.update(s for s in i.symbols if not s.startswith("_"))
+        return i
+
+    for stmt in body:
+        map_stmt_indices(stmt, look)
+    return found - bound
+
+
+def operands(ctx: Context, names: Sequence[str]) -> tuple[View, ...]:
+    """Whole arrays, as operands."""
+    return tuple(view_of(ctx.builder.arrays[n]) for n in names)
+
+
+@contextmanager
+def values_alone(ctx: Context) -> Iterator[None]:
+    """Within, no derivative is asked for: functions with rules of their own are themselves."""
+    before, ctx.own_rules = ctx.own_rules, False
+    try:
+        yield
+    finally:
+        ctx.own_rules = before
+
+
+@contextmanager
+def unchanged(ctx: Context, name: str) -> Iterator[None]:
+    """Within, no array of the program may be updated that is there already."""
+    before = {n: ctx.builder.versions.get(n, 0) for n in ctx.builder.arrays}
+    yield
+    changed = [n for n, v in before.items() if ctx.builder.versions.get(n, 0) != v and n != FAILED]
+    if changed:
+        raise ctx.refuse(f"a function given to {name} that updates {ctx.builder.label(changed[0])} in place",
+                         "copy it first", "SG135")
+
+
+def stored(ctx: Context, value: ArrayValue, label: str) -> ViewValue:
+    """The value in an array."""
+    found = ctx.builder.materialise(value, label)
+    return ViewValue(found.view, scalar=not found.shape, weak=value.weak)
+

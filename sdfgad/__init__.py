@@ -48,8 +48,9 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "custom_jvp", "custom_vjp", "errors", "export", "fixed_point", "forward", "grad", "hessian", "hvp", "jacobian", "jvp",
-    "linear_solve", "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
+    "config", "custom_jvp", "custom_vjp", "errors", "export", "fixed_point", "forward", "grad", "hessian", "hvp",
+    "jacobian", "jvp", "linear_solve", "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg",
+    "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))

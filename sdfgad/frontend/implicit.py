@@ -1,7 +1,9 @@
-"""Implicit functions: `linear_solve`, `root`, `fixed_point`. How x is found is the user's affair and no derivative looks
-at it: where F(x, p) = 0 holds, dx = -(dF/dx)**-1 (dF/dp) dp (implicit function theorem; A. Griewank, A. Walther,
-Evaluating Derivatives, 2008, chapter 15; for fixed points B. Christianson, Reverse accumulation and attractive fixed
-points, 1994).
+"""Implicit functions: `linear_solve`, `root`, `fixed_point`.
+
+How x is found is the affair of the user, and no derivative looks at it: where F(x, p) = 0 holds, the tangent of x is
+-(dF/dx)**-1 (dF/dp) dp
+(implicit function theorem; A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 15; for fixed points
+B. Christianson, Reverse accumulation and attractive fixed points, 1994).
 
     value = solve(...) ; x = own(value, p..., read...)
 
@@ -22,7 +24,7 @@ from sdfgad.frontend.bodies import implicit as bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe
 from sdfgad.frontend.raising import fail
-from sdfgad.frontend.routines import Translated, operands, routine, stored, unchanged, values_alone
+from sdfgad.frontend.routines import Translated, held, operands, routine, stored, unchanged, values_alone
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule, Routine
 from sdfgad.ir.program import Failure, View
@@ -96,8 +98,9 @@ class Implicit:
 
     def solved(self, solve: Solve, operator: Value, b: Value, x: ArrayValue) -> ArrayValue:
         """What a solver makes of a system."""
-        with values_alone(self.ctx), unchanged(self.ctx, self.name):
-            return self.alike(solve(operator, kept(self.ctx, b)), x, "a solution")
+        b = kept(self.ctx, b)
+        with held(self.ctx, b), values_alone(self.ctx), unchanged(self.ctx, self.name):
+            return self.alike(solve(operator, b), x, "a solution")
 
     def alike(self, value: Value, like: ArrayValue, what: str) -> ArrayValue:
         """The value, which has to be such an array."""
@@ -154,8 +157,9 @@ def linear_solve(ctx: Context, matvec: Value, b: Value, solve: Value, transpose_
         return lambda operator, rest: ctx.invoke(ctx, solver, [operator, rest], {})
 
     back = solve if symmetric or transpose_solve is None else transpose_solve
-    return _solution(ctx, lambda: ctx.invoke(ctx, solve, [matvec, b], {}), Implicit(
-        ctx, "linear_solve", residual, by(solve), by(back), matvec, bool(symmetric)))
+    with held(ctx, matvec, b, solve, back):
+        return _solution(ctx, lambda: ctx.invoke(ctx, solve, [matvec, b], {}), Implicit(
+            ctx, "linear_solve", residual, by(solve), by(back), matvec, bool(symmetric)))
 
 
 def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value = None) -> Value:
@@ -166,8 +170,9 @@ def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value =
     def by(operator: Value, rest: Value) -> Value:
         return ctx.invoke(ctx, linear, [operator, rest], {})
 
-    return _solution(ctx, lambda: ctx.invoke(ctx, solve, [f, x0], {}), Implicit(
-        ctx, "root", lambda x: ctx.invoke(ctx, f, [x], {}), by, by), "fiub")
+    with held(ctx, f, x0, solve, linear):
+        return _solution(ctx, lambda: ctx.invoke(ctx, solve, [f, x0], {}), Implicit(
+            ctx, "root", lambda x: ctx.invoke(ctx, f, [x], {}), by, by), "f")
 
 
 def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Value = 1000) -> Value:
@@ -182,8 +187,9 @@ def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Valu
         bound = max(tol, least) if is_number(tol) else ctx.invoke(ctx, np.maximum, [tol, least], {})
         return ctx.invoke(ctx, bodies.refine, [operator, rest, bound, max_iter], {})
 
-    return _solution(ctx, lambda: ctx.invoke(ctx, bodies.iterate, [step, x0, tol, max_iter], {}), Implicit(
-        ctx, "fixed_point", residual, by, by))
+    with held(ctx, step, x0, tol):
+        return _solution(ctx, lambda: ctx.invoke(ctx, bodies.iterate, [step, x0, tol, max_iter], {}), Implicit(
+            ctx, "fixed_point", residual, by, by))
 
 
 def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kinds: str = "fc") -> Value:
@@ -196,7 +202,7 @@ def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kind
     if found is None or found.dtype.kind not in kinds:
         raise ctx.refuse(f"a solution of {implicit.name} that is {describe(value)}",
                          "return one array of floating point numbers" +
-                         (", real and imaginary parts apart" if kinds != "fc" else ""), "SG135")
+                         ("" if "c" in kinds else ", real and imaginary parts apart"), "SG135")
     return implicit.solution(stored(ctx, found, "value"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
-from sdfgad.frontend.routines import Translated, operands, routine, stored
+from sdfgad.frontend.routines import Translated, held, operands, routine, stored
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
 from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.expr import call
@@ -76,10 +76,12 @@ class CustomJvp(OwnRule):
         return rule
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
-        held = _held(ctx, arguments)
+        passive = _held(ctx, arguments)
         tangents = [_changed(ctx, a, lambda v: _tangent(ctx, v), None) for a in arguments]
-        before = _versions(ctx, (*held, *tangents))
-        found = _pair(ctx, ctx.invoke(ctx, self.rule, [tuple(held), tuple(tangents)], {}), self, "(value, tangent)")
+        before = _versions(ctx, (*passive, *tangents))
+        with held(ctx, *passive, *tangents):
+            found = _pair(ctx, ctx.invoke(ctx, self.rule, [tuple(passive), tuple(tangents)], {}), self,
+                          "(value, tangent)")
         _check_unchanged(ctx, before, self)
         form = form_of(found[0])
         if form != form_of(found[1]):
@@ -102,9 +104,10 @@ class CustomVjp(OwnRule):
         self.rule, self.backward = forward, backward
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
-        held = _held(ctx, arguments)
-        before = _versions(ctx, held)
-        value, residuals = _pair(ctx, ctx.invoke(ctx, self.rule, held, {}), self, "(value, residuals)")
+        passive = _held(ctx, arguments)
+        before = _versions(ctx, passive)
+        with held(ctx, *passive):
+            value, residuals = _pair(ctx, ctx.invoke(ctx, self.rule, passive, {}), self, "(value, residuals)")
         _check_unchanged(ctx, before, self)
         inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
         form, leaves = form_of(value), [kept(ctx, v, "value") for _, v in leaves_of(value)]
@@ -241,7 +244,8 @@ def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals
         found = ctx.invoke(ctx, own.backward, [residuals, given], {})
         return [_result(ctx, own, v, g) for v, g in _matched(ctx, own, arguments, found)]
 
-    made = routine(ctx, _name(own), [packed.like], run)
+    with held(ctx, residuals, tuple(arguments)):
+        made = routine(ctx, _name(own), [packed.like], run)
     return DerivativeRule(_name(own), len(made.gives), made.read, reverse=made)
 
 

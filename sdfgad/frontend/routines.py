@@ -37,7 +37,7 @@ def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[
     known = set(builder.arrays)
     given = [builder.declare(v.shape, v.dtype, "given") for v in takes]
     values = [builder.view(a, v.shape, v.weak, v.scalar) for a, v in zip(given, takes, strict=True)]
-    with builder.region() as block:
+    with held(ctx, *values), builder.region() as block:
         made = [None if v is None else builder.fresh_copy(as_array(ctx, v), "made").view.array for v in run(*values)]
     mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
     body = _without_free(ctx, tuple(block))
@@ -89,6 +89,18 @@ def values_alone(ctx: Context) -> Iterator[None]:
         yield
     finally:
         ctx.own_rules = before
+
+
+@contextmanager
+def held(ctx: Context, *values: Value) -> Iterator[None]:
+    """Within, values that no name of the user's has are in use: nothing is written into their places."""
+    frame, names = ctx.frame, [f"%held{len(ctx.frame.names) + k}" for k in range(len(values))]
+    frame.names.update(zip(names, values, strict=True))
+    try:
+        yield
+    finally:
+        for name in names:
+            frame.names.pop(name, None)
 
 
 @contextmanager

@@ -1,16 +1,11 @@
-"""What operations with derivatives of their own carry: routines, which are no part of the program until they are put in.
-"""
+"""What operations with derivatives of their own carry: routines, no part of the program until they are put in."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-import numpy as np
-
-from sdfgad.ir.program import Array, Block, Loop, Stmt, While
+from sdfgad.ir.program import Array, Block
 from sdfgad.ir.text import lines
-from sdfgad.ir.walk import rebuild
 
 OWN, OWN_LINEAR = "own", "own_linear"
 """The operation `y = own(value, x..., read...)`, whose value is the first operand, with the derivatives by x that its
@@ -42,8 +37,8 @@ class Routine:
 
 @dataclass(frozen=True, eq=False)
 class DerivativeRule:
-    """The derivatives of an operation: `reverse` makes cotangents of the inputs of one of the value, `forward` a tangent
-    of the value of those of the inputs; None where nobody has said it.
+    """The derivatives of an operation: `reverse` makes cotangents of the inputs from one of the value, `forward` a
+    tangent of the value from those of the inputs; None where nobody has said it.
 
     count: of the inputs, the operands behind the value. active: numbers of those that have a derivative. read: names in
     the routines of the operands behind the inputs; answer: the name of the value of the operation, if they look at it.

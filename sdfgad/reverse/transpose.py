@@ -5,7 +5,7 @@ A cotangent has the name of the tangent: a linear program and its transpose spea
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -35,11 +35,11 @@ from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import GatheredTerm, gather
 from sdfgad.reverse.guards import together
-from sdfgad.reverse.routines import copied, operands, put_in
 from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
+from sdfgad.transform.routines import copied, operands, put_in
 
 IsTangent = Callable[[str], bool]
 

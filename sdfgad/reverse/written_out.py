@@ -20,11 +20,11 @@ from sdfgad.ir.verify import PREPARED
 from sdfgad.ir.walk import all_variables, all_writes, rebuild, statements, with_other_loops
 from sdfgad.names import fresh
 from sdfgad.reverse.forward_mode import made_again, tangent
-from sdfgad.reverse.routines import copied, on_arrays, operands
 from sdfgad.reverse.sweeps import ReverseRequest, gradient
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linear import strong_products_kept
 from sdfgad.transform.passes import Stage
+from sdfgad.transform.routines import copied, on_arrays, operands
 from sdfgad.transform.stages import PREPARE, TABULATE
 
 _NORMAL = Stage("prepare", tuple(p for p in PREPARE.passes if p is not TABULATE), PREPARED)
@@ -157,9 +157,9 @@ class _Place:
                 names[array.name] = self.declare(f"own_{array.name}", array.shape, array.dtype).name
         for stmt in statements(program.body):
             if isinstance(stmt, Push):
-                raise unsupported(stmt.source or self.stmt.source, "the derivative of a loop of unknown length inside an "
-                                  "equation", "give the loop a bound known in advance, or make it an implicit function "
-                                  "of its own", "SG135")
+                raise unsupported(stmt.source or self.stmt.source, "the derivative of a loop of unknown length inside "
+                                  "an equation", "give the loop a bound known in advance, or make it an implicit "
+                                  "function of its own", "SG135")
         return with_other_loops(on_arrays(program.body, names), self.writer.taken)
 
     def declare(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:

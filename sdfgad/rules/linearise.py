@@ -6,7 +6,7 @@ where t is 0 whatever p is. Both modes read this one form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -370,7 +370,9 @@ def without_partials(block: Block) -> Block:
 def _own_value(stmt: Stmt) -> Block:
     """The value of an operation with a rule of its own, which is its first operand. Where the rule says what the
     tangent of the value is, it is kept for the second derivative."""
-    if not isinstance(stmt, Lib) or stmt.op != OWN or linear_rules.are_strong_products_kept() and stmt.attrs["rule"].forward:
+    if not isinstance(stmt, Lib) or stmt.op != OWN:
+        return (stmt,)
+    if stmt.attrs["rule"].forward and linear_rules.are_strong_products_kept():
         return (stmt,)
     out, value = stmt.outs[0], stmt.ins[0]
     domain = all_of(out.shape, "o")

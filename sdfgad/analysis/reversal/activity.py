@@ -22,12 +22,6 @@ def active_arrays(program: Program, wrt: Iterable[str], outputs: Iterable[str]) 
     return frozenset((varied & useful) | out | into)
 
 
-def varied_arrays(program: Program, wrt: Iterable[str]) -> frozenset[str]:
-    """Names of the arrays that depend on `wrt`."""
-    out, into = _traffic(program.body)
-    return frozenset(_reach({*wrt, *into}, list(_flows(program.body))) | out)
-
-
 def _traffic(block: Block) -> tuple[frozenset[str], frozenset[str]]:
     """Arrays that messages with derivatives take out of the program, and bring into it. What other ranks depend on, and
     whether they wait, is known there alone: all of these are active here."""

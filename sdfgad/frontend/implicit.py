@@ -1,9 +1,8 @@
 """Implicit functions: `linear_solve`, `root`, `fixed_point`.
 
-How x is found is the affair of the user, and no derivative looks at it: where F(x, p) = 0 holds, the tangent of x is
--(dF/dx)**-1 (dF/dp) dp
-(implicit function theorem; A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 15; for fixed points
-B. Christianson, Reverse accumulation and attractive fixed points, 1994).
+How x is found is the affair of the user, and no derivative looks at it. Where F(x, p) = 0 holds, the tangent of x is
+-(dF/dx)**-1 (dF/dp) dp: implicit function theorem; A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 15;
+for fixed points B. Christianson, Reverse accumulation and attractive fixed points, 1994.
 
     value = solve(...) ; x = own(value, p..., read...)
 

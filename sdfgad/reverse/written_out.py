@@ -7,22 +7,23 @@ What comes out are statements like any other, to be differentiated once more whe
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.errors import unsupported
-from sdfgad.ir.own import OWN, PULLED, PUSHED, Routine
+from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule, Routine
 from sdfgad.ir.program import FAILED, Array, Block, Lib, Program, Push, Stmt, View
 from sdfgad.ir.verify import PREPARED
-from sdfgad.ir.walk import all_variables, all_writes, rebuild, statements, with_other_loops
+from sdfgad.ir.walk import all_reads, all_variables, all_writes, rebuild, statements, with_other_loops
 from sdfgad.names import fresh
 from sdfgad.reverse.forward_mode import made_again, tangent
 from sdfgad.reverse.sweeps import ReverseRequest, gradient
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linear import strong_products_kept
+from sdfgad.transform.dropping.dead import without_dead_code
 from sdfgad.transform.passes import Stage
 from sdfgad.transform.routines import copied, on_arrays, operands
 from sdfgad.transform.stages import PREPARE, TABULATE
@@ -73,20 +74,35 @@ class _Writer:
         if not isinstance(stmt, Lib) or stmt.op not in (OWN, PUSHED, PULLED):
             return (stmt,)
         if stmt.op == OWN:
-            rule = stmt.attrs["rule"]
+            rule: DerivativeRule = stmt.attrs["rule"]
             made = {k: r and self.routine(r) for k, r in (("forward", rule.forward), ("reverse", rule.reverse))}
-            return (replace(stmt, attrs=MappingProxyType({**stmt.attrs, "rule": replace(rule, **made)})),)
+            return (_without_unread(stmt, replace(rule, **made)),)
         return _Place(self, stmt, self.routine(stmt.attrs["of"]), arrays).written()
 
     def routine(self, routine: Routine) -> Routine:
         arrays = dict(routine.arrays)
         body = self.block(routine.body, arrays)
+        whole = self.program.but(body=body, arrays={**self.program.arrays, **arrays}, arguments=())
+        body = without_dead_code(whole, (FAILED, *(n for n in routine.gives if n is not None))).body
         return replace(routine, body=body, arrays=MappingProxyType(arrays))
 
     def fresh(self, name: str) -> str:
         made = fresh(name, self.taken)
         self.taken.add(made)
         return made
+
+
+def _without_unread(stmt: Lib, rule: DerivativeRule) -> Lib:
+    """The operation without operands that no routine reads, so that nothing has to keep them."""
+    used = set().union(*(all_reads(r.body) for r in rule.routines))
+    inputs = [k for k in range(rule.count) if rule.forward and rule.forward.takes[k] in used
+              or rule.reverse and rule.reverse.gives[k] is not None]
+    kept = [k for k, name in enumerate(rule.read) if name in used]
+    ins = (stmt.ins[0], *(stmt.ins[1 + k] for k in inputs), *(stmt.ins[1 + rule.count + k] for k in kept))
+    rule = replace(rule, count=len(inputs), read=tuple(rule.read[k] for k in kept),
+                   forward=rule.forward and replace(rule.forward, takes=tuple(rule.forward.takes[k] for k in inputs)),
+                   reverse=rule.reverse and replace(rule.reverse, gives=tuple(rule.reverse.gives[k] for k in inputs)))
+    return replace(stmt, ins=ins, attrs=MappingProxyType({**stmt.attrs, "rule": rule}))
 
 
 @dataclass
@@ -126,7 +142,7 @@ class _Place:
             names[array.name] = self.declare(f"own_{name}", array.shape, array.dtype).name
             starts.append(copied(self.arrays[names[array.name]].whole, view, None, self.stmt.source))
         result = made.view(program.returns)
-        body = self.put(made.program, names)
+        body = self.put(made.program, names, () if result is None else (result.array,))
         return (*starts, *body), [None if result is None else names[result.array]]
 
     def pulled(self, cotangents: tuple[View, ...], given: Mapping[str, str]) -> tuple[Block, list[str | None]]:
@@ -136,8 +152,8 @@ class _Place:
         seed = made.program.arrays[made.seeds[0]]
         names = {**given, seed.name: self.declare("own_seed", seed.shape, seed.dtype).name}
         start = copied(self.arrays[names[seed.name]].whole, cotangents[0], None, self.stmt.source)
-        body = self.put(made.program, names)
         found = [made.gradients[n] for n in by]
+        body = self.put(made.program, names, made.results)
         return (start, *body), [None if n is None else names[n] for n in found]
 
     def program_of(self, result: str) -> Program:
@@ -150,8 +166,10 @@ class _Place:
                           failures=self.writer.program.failures)
         return _NORMAL(program.but(live_out=frozenset({result, *program.watched})))
 
-    def put(self, program: Program, names: dict[str, str]) -> Block:
-        """The statements of a program among those around the place; `names` gets what its arrays are called there."""
+    def put(self, program: Program, names: dict[str, str], results: Sequence[str]) -> Block:
+        """What gives the results of a program, among the statements around the place; `names` gets what its arrays are
+        called there."""
+        program = without_dead_code(program, (*results, *program.watched))
         for array in program.arrays.values():
             if array.name not in names and array.name != FAILED:
                 names[array.name] = self.declare(f"own_{array.name}", array.shape, array.dtype).name

@@ -31,7 +31,8 @@ MEANINGS: Mapping[str, str] = MappingProxyType({
     BUG: "the gradient disagrees with the function, and no kink explains it",
     KINK: "the function bends at this point or beside it, and the gradient fits the slopes on both sides; no bug",
     STOPPED: "iteration stopped by a tolerance: the function jumps where the number of iterations changes; between two "
-             "jumps the gradient fits, which is that of the iterations that were run; no bug",
+             "jumps the gradient fits, which is that of the iterations that were run; no bug. The derivative of the "
+             "solution itself is that of sdfgad.root, fixed_point or linear_solve",
     NAN: "the gradient or the function is NaN or infinite",
 })
 METHODS = ("taylor", "differences")

@@ -28,6 +28,7 @@ from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
 from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule, Routine
 from sdfgad.ir.program import Failure, View
 
+CODE = "SG136"
 Solve = Callable[[Value, Value], Value]
 
 
@@ -39,7 +40,7 @@ class Operator(Translated):
 
     def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Any) -> Value:
         if len(arguments) != 1 or keywords:
-            raise ctx.refuse("a call of a linear function with several arguments", "give it one array", "SG135")
+            raise ctx.refuse("a call of a linear function with several arguments", "give it one array", CODE)
         return self.function(arguments[0])
 
 
@@ -62,13 +63,14 @@ class Implicit:
     def solution(self, value: ViewValue) -> ViewValue:
         """A value with F(value) = 0, and the derivatives of it."""
         builder = self.ctx.builder
-        of = routine(self.ctx, self.name, [value], lambda x: [self.alike(self.residual(x), value, "an equation")])
+        of = routine(self.ctx, self.name, [value], lambda x: [self.alike(self.residual(x), value, "an equation")],
+                     code=CODE)
         inputs = tuple(n for n in of.read if builder.arrays[n].dtype.kind in "fc")
         answer = builder.declare(value.shape, value.dtype, "answer")
         at = _Equation(self.ctx, of, inputs, builder.view(answer, value.shape, value.weak, value.scalar))
         likes = [builder.view(builder.arrays[n]) for n in inputs]
-        forward = routine(self.ctx, self.name, likes, lambda *t: [self.tangent(at, t)], (answer.name,))
-        reverse = routine(self.ctx, self.name, [value], lambda g: self.cotangents(at, g), (answer.name,)) \
+        forward = routine(self.ctx, self.name, likes, lambda *t: [self.tangent(at, t)], (answer.name,), CODE)
+        reverse = routine(self.ctx, self.name, [value], lambda g: self.cotangents(at, g), (answer.name,), CODE) \
             if self.reverse else None
         del builder.arrays[answer.name]
         read = tuple(sorted({*forward.read, *(reverse.read if reverse else ())}))
@@ -105,11 +107,11 @@ class Implicit:
         """The value, which has to be such an array."""
         if not (isinstance(value, ArrayValue) or is_number(value)):
             raise self.ctx.refuse(f"{what} of {self.name} that is {describe(value)}",
-                                  "return one array, or one number", "SG135")
+                                  "return one array, or one number", CODE)
         found = as_array(self.ctx, value)
         if found.shape != like.shape or not np.can_cast(found.dtype, like.dtype, "same_kind"):
             raise self.ctx.refuse(f"{what} of {self.name} that is {describe(found)}, where x is {describe(like)}",
-                                  "equations have the shape and dtype of their unknowns", "SG135")
+                                  "equations have the shape and dtype of their unknowns", CODE)
         return convert(self.ctx, found, like.dtype) if found.dtype != like.dtype else found
 
 
@@ -201,7 +203,7 @@ def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kind
     if found is None or found.dtype.kind not in kinds:
         raise ctx.refuse(f"a solution of {implicit.name} that is {describe(value)}",
                          "return one array of floating point numbers" +
-                         ("" if "c" in kinds else ", real and imaginary parts apart"), "SG135")
+                         ("" if "c" in kinds else ", real and imaginary parts apart"), CODE)
     return implicit.solution(stored(ctx, found, "value"))
 
 

@@ -26,10 +26,11 @@ class Translated(ReplacedFunction):
 
 
 def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[..., Sequence[Value]],
-            besides: Sequence[str] = ()) -> Routine:
+            besides: Sequence[str] = (), code: str = "SG135") -> Routine:
     """What `run` does with values like `takes`, of which it returns others, None for zero.
 
-    name: of the user's function, for messages. besides: arrays that it reads and that are none of the program's.
+    name: of the user's function, for messages; code: theirs. besides: arrays that it reads and that are none of the
+    program's.
     Variables of loops around it are held in arrays, so that the statements may go anywhere.
     """
     builder = ctx.builder
@@ -44,7 +45,7 @@ def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[
     outside = all_writes(body) - mine.keys() - {FAILED}
     if outside:
         raise ctx.refuse(f"a function given to {name} that updates {builder.label(min(outside))}",
-                         "let it return what it computes, and copy what it changes", "SG135")
+                         "let it return what it computes, and copy what it changes", code)
     read = tuple(sorted((all_reads(body) & builder.arrays.keys()) - mine.keys() - {FAILED, *besides}))
     for array in mine:
         del builder.arrays[array]
@@ -111,7 +112,7 @@ def unchanged(ctx: Context, name: str) -> Iterator[None]:
     changed = [n for n, v in before.items() if ctx.builder.versions.get(n, 0) != v and n != FAILED]
     if changed:
         raise ctx.refuse(f"a function given to {name} that updates {ctx.builder.label(changed[0])} in place",
-                         "copy it first", "SG135")
+                         "copy it first", "SG136")
 
 
 def stored(ctx: Context, value: ArrayValue, label: str) -> ViewValue:

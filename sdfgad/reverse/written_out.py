@@ -75,8 +75,9 @@ class _Writer:
             return (stmt,)
         if stmt.op == OWN:
             rule: DerivativeRule = stmt.attrs["rule"]
-            made = {k: r and self.routine(r) for k, r in (("forward", rule.forward), ("reverse", rule.reverse))}
-            return (_without_unread(stmt, replace(rule, **made)),)
+            rule = replace(rule, forward=rule.forward and self.routine(rule.forward),
+                           reverse=rule.reverse and self.routine(rule.reverse))
+            return (_without_unread(stmt, rule),)
         return _Place(self, stmt, self.routine(stmt.attrs["of"]), arrays).written()
 
     def routine(self, routine: Routine) -> Routine:
@@ -177,7 +178,7 @@ class _Place:
             if isinstance(stmt, Push):
                 raise unsupported(stmt.source or self.stmt.source, "the derivative of a loop of unknown length inside "
                                   "an equation", "give the loop a bound known in advance, or make it an implicit "
-                                  "function of its own", "SG135")
+                                  "function of its own", "SG136")
         return with_other_loops(on_arrays(program.body, names), self.writer.taken)
 
     def declare(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:

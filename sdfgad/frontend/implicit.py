@@ -63,8 +63,8 @@ class Implicit:
     def solution(self, value: ViewValue) -> ViewValue:
         """A value with F(value) = 0, and the derivatives of it."""
         builder = self.ctx.builder
-        of = routine(self.ctx, self.name, [value], lambda x: [self.alike(self.residual(x), value, "an equation")],
-                     code=CODE)
+        of = routine(self.ctx, self.name, [value], lambda x: [
+            alike(self.ctx, self.name, self.residual(x), value, "an equation")], code=CODE)
         inputs = tuple(n for n in of.read if builder.arrays[n].dtype.kind in "fc")
         answer = builder.declare(value.shape, value.dtype, "answer")
         at = _Equation(self.ctx, of, inputs, builder.view(answer, value.shape, value.weak, value.scalar))
@@ -101,18 +101,18 @@ class Implicit:
         """What a solver makes of a system."""
         b = kept(self.ctx, b)
         with held(self.ctx, b), values_alone(self.ctx), unchanged(self.ctx, self.name):
-            return self.alike(solve(operator, b), x, "a solution")
+            return alike(self.ctx, self.name, solve(operator, b), x, "a solution")
 
-    def alike(self, value: Value, like: ArrayValue, what: str) -> ArrayValue:
-        """The value, which has to be such an array."""
-        if not (isinstance(value, ArrayValue) or is_number(value)):
-            raise self.ctx.refuse(f"{what} of {self.name} that is {describe(value)}",
-                                  "return one array, or one number", CODE)
-        found = as_array(self.ctx, value)
-        if found.shape != like.shape or not np.can_cast(found.dtype, like.dtype, "same_kind"):
-            raise self.ctx.refuse(f"{what} of {self.name} that is {describe(found)}, where x is {describe(like)}",
-                                  "equations have the shape and dtype of their unknowns", CODE)
-        return convert(self.ctx, found, like.dtype) if found.dtype != like.dtype else found
+
+def alike(ctx: Context, name: str, value: Value, like: ArrayValue, what: str) -> ArrayValue:
+    """The value, which has to be such an array."""
+    if not (isinstance(value, ArrayValue) or is_number(value)):
+        raise ctx.refuse(f"{what} of {name} that is {describe(value)}", "return one array, or one number", CODE)
+    found = as_array(ctx, value)
+    if found.shape != like.shape or not np.can_cast(found.dtype, like.dtype, "same_kind"):
+        raise ctx.refuse(f"{what} of {name} that is {describe(found)}, where x is {describe(like)}",
+                         "equations have the shape and dtype of their unknowns", CODE)
+    return convert(ctx, found, like.dtype) if found.dtype != like.dtype else found
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def linear_solve(ctx: Context, matvec: Value, b: Value, solve: Value, transpose_
     b = kept(ctx, b, "b")
 
     def residual(x: Value) -> Value:
-        return ctx.invoke(ctx, np.subtract, [ctx.invoke(ctx, matvec, [x], {}), b], {})
+        return ctx.invoke(ctx, np.subtract, [_of(ctx, "linear_solve", matvec, x), b], {})
 
     def by(solver: Value) -> Solve:
         return lambda operator, rest: ctx.invoke(ctx, solver, [operator, rest], {})
@@ -173,7 +173,7 @@ def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value =
 
     with held(ctx, f, x0, solve, linear):
         return _solution(ctx, lambda: ctx.invoke(ctx, solve, [f, x0], {}), Implicit(
-            ctx, "root", lambda x: ctx.invoke(ctx, f, [x], {}), by, by), "f")
+            ctx, "root", lambda x: _of(ctx, "root", f, x), by, by), "f")
 
 
 def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Value = 1000) -> Value:
@@ -181,7 +181,7 @@ def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Valu
     x0, tol = kept(ctx, x0, "x0"), kept(ctx, tol, "tol")
 
     def residual(x: Value) -> Value:
-        return ctx.invoke(ctx, np.subtract, [x, ctx.invoke(ctx, step, [x], {})], {})
+        return ctx.invoke(ctx, np.subtract, [x, _of(ctx, "fixed_point", step, x)], {})
 
     def by(operator: Value, rest: Value) -> Value:
         least = 16.0 * float(np.finfo(as_array(ctx, rest).dtype).eps)
@@ -191,6 +191,11 @@ def fixed_point(ctx: Context, step: Value, x0: Value, tol: Value, max_iter: Valu
     with held(ctx, step, x0, tol):
         return _solution(ctx, lambda: ctx.invoke(ctx, bodies.iterate, [step, x0, tol, max_iter], {}), Implicit(
             ctx, "fixed_point", residual, by, by))
+
+
+def _of(ctx: Context, name: str, function: Value, x: ArrayValue) -> ArrayValue:
+    """A function of x, as large as x."""
+    return alike(ctx, name, ctx.invoke(ctx, function, [x], {}), x, "an equation")
 
 
 def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kinds: str = "fc") -> Value:

@@ -23,9 +23,9 @@ from sdfgad.frontend.bodies import implicit as bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe
 from sdfgad.frontend.raising import fail
-from sdfgad.frontend.routines import Translated, held, operands, routine, stored, unchanged, values_alone
+from sdfgad.frontend.routines import Traced, Translated, held, routine, stored, unchanged, values_alone
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
-from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule, Routine
+from sdfgad.ir.own import OWN, PULLED, PUSHED, DerivativeRule
 from sdfgad.ir.program import Failure, View
 
 CODE = "SG136"
@@ -65,29 +65,30 @@ class Implicit:
         builder = self.ctx.builder
         of = routine(self.ctx, self.name, [value], lambda x: [
             alike(self.ctx, self.name, self.residual(x), value, "an equation")], code=CODE)
-        inputs = tuple(n for n in of.read if builder.arrays[n].dtype.kind in "fc")
+        inputs = tuple(n for n, v in zip(of.routine.read, of.read, strict=True) if v.dtype.kind in "fc")
         answer = builder.declare(value.shape, value.dtype, "answer")
         at = _Equation(self.ctx, of, inputs, builder.view(answer, value.shape, value.weak, value.scalar))
-        likes = [builder.view(builder.arrays[n]) for n in inputs]
+        likes = [ViewValue(of.part(n)) for n in inputs]
         forward = routine(self.ctx, self.name, likes, lambda *t: [self.tangent(at, t)], (answer.name,), CODE)
         reverse = routine(self.ctx, self.name, [value], lambda g: self.cotangents(at, g), (answer.name,), CODE) \
             if self.reverse else None
         del builder.arrays[answer.name]
-        read = tuple(sorted({*forward.read, *(reverse.read if reverse else ())}))
-        rule = DerivativeRule(self.name, len(inputs), read, reverse, forward, answer.name)
+        made = [forward] if reverse is None else [forward, reverse]
+        rule = DerivativeRule(self.name, len(inputs), tuple(n for m in made for n in m.routine.read),
+                              None if reverse is None else reverse.routine, forward.routine, answer.name)
         result = builder.view(builder.declare(value.shape, value.dtype, "solution"))
-        ins = (value.view, *operands(self.ctx, inputs), *operands(self.ctx, read))
+        ins = (value.view, *(v.view for v in likes), *(v for m in made for v in m.read))
         builder.library(OWN, (result.view,), ins, rule=rule)
         return ViewValue(result.view, scalar=value.scalar, weak=value.weak)
 
     def tangent(self, at: _Equation, tangents: Sequence[ViewValue]) -> Value:
-        along = self.along or Operator(lambda v: at.pushed(at.of.takes, [v]))
+        along = self.along or Operator(lambda v: at.pushed(at.of.routine.takes, [v]))
         rest = self.ctx.invoke(self.ctx, np.negative, [at.pushed(at.inputs, tangents)], {})
         return self.solved(self.forward, along, rest, at.x)
 
     def cotangents(self, at: _Equation, g: ViewValue) -> list[Value]:
         assert self.reverse is not None
-        back = self.along if self.symmetric else Operator(lambda v: at.pulled(at.of.takes, v)[0])
+        back = self.along if self.symmetric else Operator(lambda v: at.pulled(at.of.routine.takes, v)[0])
         value = self.solved(self.reverse, back, g, at.x)
 
         def residual(w: Value) -> Value:
@@ -120,14 +121,14 @@ class _Equation:
     """F as a routine `of` x, with derivatives by x and by `inputs`, at a solution x."""
 
     ctx: Context
-    of: Routine
+    of: Traced
     inputs: tuple[str, ...]
     x: ViewValue
 
     def pushed(self, by: Sequence[str], tangents: Sequence[ViewValue]) -> ViewValue:
         """The derivative of F along tangents of x, or of what it reads."""
         taken = [stored(self.ctx, as_array(self.ctx, t), "tangent").view for t in tangents]
-        return self._made(PUSHED, by, taken, [self.of.takes[0]])[0]
+        return self._made(PUSHED, by, taken, self.of.routine.takes)[0]
 
     def pulled(self, by: Sequence[str], cotangent: Value) -> list[ViewValue]:
         """The cotangents of x, or of what F reads, for one of F."""
@@ -138,11 +139,11 @@ class _Equation:
         builder = self.ctx.builder
         outs = []
         for name in like:
-            source = self.x if name in self.of.takes else builder.view(builder.arrays[name])
+            source = self.x if name in self.of.routine.takes else ViewValue(self.of.part(name))
             array = builder.declare(source.shape, source.dtype, "product")
             outs.append(builder.view(array, source.shape, scalar=not source.shape))
-        ins = (*taken, self.x.view, *operands(self.ctx, self.of.read))
-        builder.library(op, tuple(v.view for v in outs), ins, of=self.of, by=tuple(by))
+        ins = (*taken, self.x.view, *self.of.read)
+        builder.library(op, tuple(v.view for v in outs), ins, of=self.of.routine, by=tuple(by))
         return outs
 
 

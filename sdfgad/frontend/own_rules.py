@@ -15,7 +15,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
-from sdfgad.frontend.routines import Translated, held, operands, routine, stored
+from sdfgad.frontend.routines import Traced, Translated, held, routine, stored
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
 from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.expr import call
@@ -116,9 +116,11 @@ class CustomVjp(OwnRule):
             return value
         packed = _Packed(ctx, [leaves[k] for k in places])
         values = dict(zip(places, packed.parts, strict=True))
-        rule = _reverse(ctx, self, arguments, residuals, form, len(leaves), values)
+        traced = _reverse(ctx, self, arguments, residuals, form, len(leaves), values)
+        made = traced.routine
+        rule = DerivativeRule(_name(self), len(made.gives), made.read, reverse=made)
         result = ctx.builder.view(ctx.builder.declare((packed.size,), packed.dtype, "value"))
-        ins = (packed.stored().view, *(v.view for v in inputs), *operands(ctx, rule.read))
+        ins = (packed.stored().view, *(v.view for v in inputs), *traced.read)
         ctx.builder.library(OWN, (result.view,), ins, rule=rule)
         for k, part in zip(places, packed.unpacked(result), strict=True):
             leaves[k] = part
@@ -234,7 +236,7 @@ def _part(array: str, shape: tuple[Ix, ...], start: int, dtype: np.dtype) -> Vie
 
 
 def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, form: Any, count: int,
-             values: Mapping[int, ArrayValue]) -> DerivativeRule:
+             values: Mapping[int, ArrayValue]) -> Traced:
     """The backward function as statements, which are no part of the program until it is transposed."""
     packed = _Packed(ctx, list(values.values()))
 
@@ -245,8 +247,7 @@ def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals
         return [_result(ctx, own, v, g) for v, g in _matched(ctx, own, arguments, found)]
 
     with held(ctx, residuals, tuple(arguments)):
-        made = routine(ctx, _name(own), [packed.like], run)
-    return DerivativeRule(_name(own), len(made.gives), made.read, reverse=made)
+        return routine(ctx, _name(own), [packed.like], run)
 
 
 def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Value) -> Iterator[tuple[Any, Any]]:

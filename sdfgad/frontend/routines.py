@@ -1,19 +1,22 @@
 """Routines: what a function of the user's does, as statements that are kept for later (`ir/own.py`)."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.narrowed import on_parts, parts_read
 from sdfgad.frontend.replaced import ReplacedFunction
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.own import Routine
 from sdfgad.ir.program import FAILED, Block, View, view_of
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import all_reads, all_writes, map_stmt_indices, own_ranges, rename_symbols, statements
 
 
@@ -25,13 +28,24 @@ class Translated(ReplacedFunction):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class Traced:
+    """A routine, and the parts of arrays that stand for what it reads."""
+
+    routine: Routine
+    read: tuple[View, ...]
+
+    def part(self, name: str) -> View:
+        """What it reads by this name."""
+        return self.read[self.routine.read.index(name)]
+
+
 def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[..., Sequence[Value]],
-            besides: Sequence[str] = (), code: str = "SG135") -> Routine:
+            besides: Sequence[str] = (), code: str = "SG135") -> Traced:
     """What `run` does with values like `takes`, of which it returns others, None for zero.
 
     name: of the user's function, for messages; code: theirs. besides: arrays that it reads and that are none of the
-    program's.
-    Variables of loops around it are held in arrays, so that the statements may go anywhere.
+    program's. Variables of loops around it are held in arrays, so that the statements may go anywhere.
     """
     builder = ctx.builder
     builder.flush()  # what is pending is stored before the routine, and belongs to the program
@@ -41,25 +55,35 @@ def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[
     with held(ctx, *values), builder.region() as block:
         made = [None if v is None else builder.fresh_copy(as_array(ctx, v), "made").view.array for v in run(*values)]
     mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
-    body = _without_free(ctx, tuple(block))
-    outside = all_writes(body) - mine.keys() - {FAILED}
+    outside = all_writes(tuple(block)) - mine.keys() - {FAILED}
     if outside:
         raise ctx.refuse(f"a function given to {name} that updates {builder.label(min(outside))}",
                          "let it return what it computes, and copy what it changes", code)
-    read = tuple(sorted((all_reads(body) & builder.arrays.keys()) - mine.keys() - {FAILED, *besides}))
+    body, parts = _closed(ctx, tuple(block), {*mine, FAILED, *besides})
     for array in mine:
         del builder.arrays[array]
-    return Routine(body, tuple(a.name for a in given), tuple(made), read, mine)
+    made_of = Routine(body, tuple(a.name for a in given), tuple(made), tuple(parts), mine)
+    return Traced(made_of, tuple(parts.values()))
+
+
+def _closed(ctx: Context, body: Block, inside: Set[str]) -> tuple[Block, dict[str, View]]:
+    """The statements on parts of arrays, under names of their own, and without variables of loops around them."""
+    builder = ctx.builder
+    read = {n: builder.arrays[n] for n in sorted((all_reads(body) & builder.arrays.keys()) - inside)}
+    parts = parts_read(body, read, _free(body), inside)
+    names = {n: builder.symbol(n) for n in read}
+    body = _without_free(ctx, renamed(on_parts(body, parts), names))
+    places = {n: view_of(builder.arrays[n]) for n in sorted(all_reads(body) & builder.arrays.keys() - inside)}
+    return body, {**{names[n]: part for n, part in parts.items()}, **places}
 
 
 def _without_free(ctx: Context, body: Block) -> Block:
     """The statements with elements of arrays in place of the variables of loops around them."""
-    free = _free(body)
     places: dict[str, Ix | str | int] = {}
-    for var in sorted(free):
-        held = ctx.builder.declare((), np.dtype(np.int64), "place")
-        ctx.builder.store(held.name, (), Index(ix(var), held.dtype))
-        places[var] = elem(held.name, ())
+    for var in sorted(_free(body)):
+        place = ctx.builder.declare((), np.dtype(np.int64), "place")
+        ctx.builder.store(place.name, (), Index(ix(var), place.dtype))
+        places[var] = elem(place.name, ())
     return rename_symbols(body, places) if places else body
 
 
@@ -75,11 +99,6 @@ def _free(body: Block) -> set[str]:
     for stmt in body:
         map_stmt_indices(stmt, look)
     return found - bound
-
-
-def operands(ctx: Context, names: Sequence[str]) -> tuple[View, ...]:
-    """Whole arrays, as operands."""
-    return tuple(view_of(ctx.builder.arrays[n]) for n in names)
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from sdfgad.errors import SourceLine
 from sdfgad.ir.index import ix
 from sdfgad.ir.own import Routine
 from sdfgad.ir.program import Array, Block, Loop, Map, Stmt, Store, View, While, all_of, axis
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import map_exprs, rebuild
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load
-from sdfgad.transform.fusion.shared_values import renamed
 
 Fresh = Callable[[str, tuple[int, ...], np.dtype], Array]
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.callbacks import called, filled, tried, zeros_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
 from sdfgad.frontend.routines import Traced, Translated, held, routine, stored
@@ -31,8 +33,10 @@ class OwnRule(Translated):
     nested = 1
     """How deep in its own rule the function is replaced: what is deeper is needed by no derivative."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], python: bool = False,
+                 result: Callable[..., Any] | None = None) -> None:
         self.stand_for(function)
+        self.python, self.result = python, result
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.function(*args, **keywords)
@@ -42,7 +46,7 @@ class OwnRule(Translated):
         if self.rule is None:
             raise ctx.refuse(f"{_name(self)}, which has no rule yet",
                              "call defvjp(forward, backward) or defjvp(rule) before", "SG135")
-        if not ctx.own_rules or ctx.rules_open.count(self) >= self.nested:
+        if not self.python and (not ctx.own_rules or ctx.rules_open.count(self) >= self.nested):
             return ctx.invoke(ctx, self.function, arguments, keywords)
         try:
             bound = inspect.signature(self.function).bind(*arguments, **keywords)
@@ -54,9 +58,15 @@ class OwnRule(Translated):
                              "a function with a rule takes arguments by position", "SG135")
         ctx.rules_open.append(self)
         try:
-            return self.translated(ctx, [kept(ctx, a) for a in bound.args])
+            given = [kept(ctx, a) for a in bound.args]
+            return self.translated(ctx, given) if ctx.own_rules else self.value(ctx, given)
         finally:
             ctx.rules_open.pop()
+
+    def value(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        """The value alone of a function that stays Python."""
+        like = tried(ctx, self.result or self.function, arguments, _name(self))
+        return called(ctx, self.function, arguments, like, _name(self))
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
         """The value of a call whose derivative is asked for."""
@@ -76,6 +86,8 @@ class CustomJvp(OwnRule):
         return rule
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        if self.python:
+            return self.called_back(ctx, arguments)
         passive = _held(ctx, arguments)
         tangents = [_changed(ctx, a, lambda v: _tangent(ctx, v), None) for a in arguments]
         before = _versions(ctx, (*passive, *tangents))
@@ -91,40 +103,103 @@ class CustomJvp(OwnRule):
         leaves = [_attached(ctx, self, v, t) for (_, v), (_, t) in pairs]
         return rebuilt(form, iter(leaves), len(ctx.builder.regions))
 
+    def called_back(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        """The value, with a forward routine that calls the rule."""
+        like = tried(ctx, self.result or self.function, arguments, _name(self))
+        inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
+        made = _Made(ctx, self, called(ctx, self.function, arguments, like, _name(self)))
+
+        def run(*tangents: Value) -> list[Value]:
+            rest = iter(tangents)
+            along = tuple(_changed(ctx, a, lambda v: next(rest), None) for a in arguments)
+            zero = zeros_of(ctx, made.value)
+            found = called(ctx, lambda p, t: filled(zero, self.rule(p, t)[1]), [tuple(arguments), along],  # type: ignore[misc]
+                           zero, _name(self))
+            return [_Packed(ctx, list(_floats(found))).stored()]
+
+        with held(ctx, tuple(arguments)):
+            traced = routine(ctx, _name(self), inputs, run)
+        rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, forward=traced.routine)
+        return made.with_rule(rule, inputs, traced)
+
 
 class CustomVjp(OwnRule):
     """What `custom_vjp` makes."""
 
     backward: Callable[..., Any] | None = None
+    residuals: Callable[..., Any] | None = None
 
-    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any],
+               residuals: Callable[..., Any] | None = None) -> None:
         """Set the rule: `forward(*args)` returns `(value, residuals)`, and `backward(residuals, cotangent)` a tuple
         with the cotangent of each argument, or None for zero. The cotangent has the form of the value.
+
+        residuals: of functions that stay Python, what gives residuals like those of `forward` for a trial; without it,
+        or without `result` of `custom_vjp`, forward itself is tried.
         """
-        self.rule, self.backward = forward, backward
+        self.rule, self.backward, self.residuals = forward, backward, residuals
+
+    def forwards(self, ctx: Context, passive: Sequence[Value]) -> Value:
+        """What the forward function gives."""
+        if not self.python:
+            return ctx.invoke(ctx, self.rule, passive, {})
+        assert self.rule is not None
+        if self.result and self.residuals:
+            like = tuple(tried(ctx, f, passive, _name(self)) for f in (self.result, self.residuals))
+        else:
+            like = tried(ctx, self.rule, passive, _name(self))
+        return called(ctx, self.rule, passive, like, _name(self))
+
+    def backwards(self, ctx: Context, arguments: Sequence[Value], residuals: Value, cotangent: Value) -> Value:
+        """What the backward function gives."""
+        if not self.python:
+            return ctx.invoke(ctx, self.backward, [residuals, cotangent], {})
+        zero = tuple(zeros_of(ctx, a) for a in arguments)
+        return called(ctx, lambda r, g: filled(zero, self.backward(r, g)), [residuals, cotangent],  # type: ignore[misc]
+                      zero, _name(self))
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
         passive = _held(ctx, arguments)
         before = _versions(ctx, passive)
         with held(ctx, *passive):
-            value, residuals = _pair(ctx, ctx.invoke(ctx, self.rule, passive, {}), self, "(value, residuals)")
+            value, residuals = _pair(ctx, self.forwards(ctx, passive), self, "(value, residuals)")
         _check_unchanged(ctx, before, self)
         inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
-        form, leaves = form_of(value), [kept(ctx, v, "value") for _, v in leaves_of(value)]
-        places = [k for k, v in enumerate(leaves) if _is_float(v)]
-        if not inputs or not places:
+        made = _Made(ctx, self, value)
+        if not inputs or not made.places:
             return value
-        packed = _Packed(ctx, [leaves[k] for k in places])
-        values = dict(zip(places, packed.parts, strict=True))
-        traced = _reverse(ctx, self, arguments, residuals, form, len(leaves), values)
-        made = traced.routine
-        rule = DerivativeRule(_name(self), len(made.gives), made.read, reverse=made)
-        result = ctx.builder.view(ctx.builder.declare((packed.size,), packed.dtype, "value"))
-        ins = (packed.stored().view, *(v.view for v in inputs), *traced.read)
-        ctx.builder.library(OWN, (result.view,), ins, rule=rule)
-        for k, part in zip(places, packed.unpacked(result), strict=True):
+        traced = _reverse(ctx, self, arguments, residuals, made)
+        rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, reverse=traced.routine)
+        return made.with_rule(rule, inputs, traced)
+
+
+class _Made:
+    """The value of a function with a rule, and the numbers in it that have derivatives."""
+
+    def __init__(self, ctx: Context, own: OwnRule, value: Value) -> None:
+        self.ctx, self.own, self.value, self.form = ctx, own, value, form_of(value)
+        self.leaves = [kept(ctx, v, "value") for _, v in leaves_of(value)]
+        self.places = [k for k, v in enumerate(self.leaves) if _is_float(v)]
+
+    @cached_property
+    def packed(self) -> _Packed:
+        return _Packed(self.ctx, [self.leaves[k] for k in self.places])
+
+    def with_rule(self, rule: DerivativeRule, inputs: Sequence[ViewValue], traced: Traced) -> Value:
+        """The value behind an operation that has the rule."""
+        builder, leaves = self.ctx.builder, list(self.leaves)
+        result = builder.view(builder.declare((self.packed.size,), self.packed.dtype, "value"))
+        ins = (self.packed.stored().view, *(v.view for v in inputs), *traced.read)
+        builder.library(OWN, (result.view,), ins, rule=rule)
+        for k, part in zip(self.places, self.packed.unpacked(result), strict=True):
             leaves[k] = part
-        return rebuilt(form, iter(leaves), len(ctx.builder.regions))
+        return rebuilt(self.form, iter(leaves), len(builder.regions))
+
+    def cotangent(self, packed: ViewValue) -> Value:
+        """A cotangent of the value, of one of all numbers in it."""
+        parts = dict(zip(self.places, self.packed.unpacked(packed), strict=True))
+        return rebuilt(self.form, iter([parts.get(k) for k in range(len(self.leaves))]),
+                       len(self.ctx.builder.regions))
 
 
 def _name(own: OwnRule) -> str:
@@ -235,19 +310,14 @@ def _part(array: str, shape: tuple[Ix, ...], start: int, dtype: np.dtype) -> Vie
     return View(whole.array, shape, (place,), dtype)
 
 
-def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, form: Any, count: int,
-             values: Mapping[int, ArrayValue]) -> Traced:
+def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, made: _Made) -> Traced:
     """The backward function as statements, which are no part of the program until it is transposed."""
-    packed = _Packed(ctx, list(values.values()))
-
-    def run(cotangent: ViewValue) -> list[Value]:
-        parts = dict(zip(values, packed.unpacked(cotangent), strict=True))
-        given = rebuilt(form, iter([parts.get(k) for k in range(count)]), len(ctx.builder.regions))
-        found = ctx.invoke(ctx, own.backward, [residuals, given], {})
+    def run(packed: ViewValue) -> list[Value]:
+        found = own.backwards(ctx, arguments, residuals, made.cotangent(packed))
         return [_result(ctx, own, v, g) for v, g in _matched(ctx, own, arguments, found)]
 
     with held(ctx, residuals, tuple(arguments)):
-        return routine(ctx, _name(own), [packed.like], run)
+        return routine(ctx, _name(own), [made.packed.like], run)
 
 
 def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Value) -> Iterator[tuple[Any, Any]]:

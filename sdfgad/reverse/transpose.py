@@ -315,8 +315,8 @@ def _own(stmt: Lib, scope: TangentScope) -> list[Stmt]:
     rule: DerivativeRule = stmt.attrs["rule"]
     numbers: tuple[int, ...] = stmt.attrs["inputs"]
     if rule.reverse is None:
-        raise unsupported(stmt.source, f"a third derivative, or another one that takes the transpose of {rule.name}",
-                          "", "SG135")
+        raise unsupported(stmt.source, f"reverse mode through {rule.name}, of which a tangent is all that is known",
+                          "use jvp, or give it a reverse rule with sdfgad.custom_vjp", "SG135")
     given, copies = operands((*rule.read, *((rule.answer,) if rule.answer else ())), stmt.ins[len(numbers):],
                              scope.fresh, stmt.source)
     held, arrays = put_in(rule.reverse, given, scope.fresh)

@@ -14,6 +14,7 @@ import numpy as np
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
+from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, carries_derivatives, order_view, received, sent, told
@@ -148,6 +149,9 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
         return Linearised((), (), True)
     if stmt.op == OWN:
         return Linearised((), (_own_linear(stmt, tangents, target),), True)
+    if stmt.op == PYTHON:
+        raise unsupported(stmt.source, "the derivative of a rule that stays Python", "second derivatives need rules "
+                          "that sdfgad compiles", "SG135")
     if rule is None:
         raise unsupported(stmt.source, f"no derivative rule for '{stmt.op}'", "see docs/writing_rules.md", "SG130")
     c = nodes.Linearisation(tangents.view, tangents.fresh, stmt.source)

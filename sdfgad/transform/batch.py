@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sdfgad.errors import UnsupportedError, unsupported
+from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Expr, Local, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import axis
@@ -134,6 +135,8 @@ class _Spread:
         outs = {v.array in self.many for v in stmt.outs}
         if outs == {False}:
             return (stmt,)
+        if stmt.op == PYTHON:
+            raise self.refusal(stmt, "a function that stays Python")
         if False in outs and stmt.attrs.get("accumulate"):
             raise self.refusal(stmt, "a library operation that adds to two arrays")
         return (Loop(self.range, (self.indexed(stmt),), stmt.source),)

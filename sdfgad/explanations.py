@@ -180,12 +180,16 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return b
 
         def loss(b):
-            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))""", """
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))
+
+        sdfgad.grad(loss)(np.ones(3))""", """
         def solve(matvec, b):
             return b * 0.5
 
         def loss(b):
-            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))"""),
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))
+
+        sdfgad.grad(loss)(np.ones(3))"""),
     "SG190": _page(
         "A statement whose effect cannot be undone and run backwards, mostly one that reads what it writes.", """
         x[:n] = x[::-1][:n] * x[:n], over a range known only while the program runs""", """

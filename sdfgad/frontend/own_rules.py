@@ -107,7 +107,7 @@ class CustomJvp(OwnRule):
         """The value, with a forward routine that calls the rule."""
         like = tried(ctx, self.result or self.function, arguments, _name(self))
         inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
-        made = _Made(ctx, self, called(ctx, self.function, arguments, like, _name(self)))
+        made = _Valued(ctx, self, called(ctx, self.function, arguments, like, _name(self)))
 
         def run(*tangents: Value) -> list[Value]:
             rest = iter(tangents)
@@ -165,7 +165,7 @@ class CustomVjp(OwnRule):
             value, residuals = _pair(ctx, self.forwards(ctx, passive), self, "(value, residuals)")
         _check_unchanged(ctx, before, self)
         inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
-        made = _Made(ctx, self, value)
+        made = _Valued(ctx, self, value)
         if not inputs or not made.places:
             return value
         traced = _reverse(ctx, self, arguments, residuals, made)
@@ -173,7 +173,7 @@ class CustomVjp(OwnRule):
         return made.with_rule(rule, inputs, traced)
 
 
-class _Made:
+class _Valued:
     """The value of a function with a rule, and the numbers in it that have derivatives."""
 
     def __init__(self, ctx: Context, own: OwnRule, value: Value) -> None:
@@ -310,7 +310,7 @@ def _part(array: str, shape: tuple[Ix, ...], start: int, dtype: np.dtype) -> Vie
     return View(whole.array, shape, (place,), dtype)
 
 
-def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, made: _Made) -> Traced:
+def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, made: _Valued) -> Traced:
     """The backward function as statements, which are no part of the program until it is transposed."""
     def run(packed: ViewValue) -> list[Value]:
         found = own.backwards(ctx, arguments, residuals, made.cotangent(packed))

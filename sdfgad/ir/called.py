@@ -39,7 +39,7 @@ class PythonCall:
         self.address = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
 
     def _called(self, places: Any) -> int:
-        kept = _Kept()
+        kept = _Caught()
         with kept:
             arrays = [_array(places[k], kind) for k, kind in enumerate((*self._takes, *self._gives))]
             self.on(arrays[:len(self._takes)], arrays[len(self._takes):])
@@ -57,7 +57,7 @@ class PythonCall:
         return found or RuntimeError("a function that stays Python has failed")
 
 
-class _Kept:
+class _Caught:
     """`with kept: ...` ends with no exception, which cannot go through native code: it is in `error`."""
 
     error: BaseException | None = None

@@ -232,6 +232,7 @@ def inner_loop(x, b):
     (lambda b: np.sum(sdfgad.linear_solve(lambda v: 2.0 * v, b, in_place)), "updates 'b' in place"),
     (lambda b: np.sum(np.abs(sdfgad.root(lambda v: v * v - b, b + 0j, lambda f, x: x - f(x)))), "parts apart"),
     (lambda b: np.sum(sdfgad.root(lambda v: v - b, b, remembering)), "an array from outside"),
+    (lambda b: np.sum(sdfgad.linear_solve(lambda v: A @ v, b, lambda m, q: np.linalg.solve(A, q))), "does not call"),
     (lambda b: np.sum(sdfgad.root(lambda v: inner_loop(v, b), 0.0 * b, many)), "unknown length inside an equation"),
 ])
 def test_what_does_not_fit_is_refused_at_its_line(f, message):

@@ -35,12 +35,15 @@ Solve = Callable[[Value, Value], Value]
 class Operator(Translated):
     """A linear function that the front end makes, as the user's solver calls it."""
 
+    used = False
+
     def __init__(self, run: Callable[[Value], Value]) -> None:
         self.stand_for(run)
 
     def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Any) -> Value:
         if len(arguments) != 1 or keywords:
             raise ctx.refuse("a call of a linear function with several arguments", "give it one array", CODE)
+        self.used = True
         return self.function(arguments[0])
 
 
@@ -49,7 +52,8 @@ class Implicit:
     """A kind of implicit function, solved at one place.
 
     name: for messages. residual: F as a function of x alone. along: J of a vector, where it is known better than as the
-    derivative of F. forward, reverse: solve systems with J and with its transpose.
+    derivative of F. forward, reverse: solve systems with J and with its transpose. told: somebody has said that reverse
+    does so, whatever it looks at.
     """
 
     ctx: Context
@@ -59,6 +63,7 @@ class Implicit:
     reverse: Solve | None
     along: Value | None = None
     symmetric: bool = False
+    told: bool = False
 
     def solution(self, value: ViewValue) -> ViewValue:
         """A value with F(value) = 0, and the derivatives of it."""
@@ -94,7 +99,7 @@ class Implicit:
         def residual(w: Value) -> Value:
             return self.ctx.invoke(self.ctx, np.subtract, [self.ctx.invoke(self.ctx, back, [w], {}), g], {})
 
-        again = Implicit(self.ctx, self.name, residual, self.reverse, None, back)
+        again = Implicit(self.ctx, self.name, residual, self.reverse, None, back, told=self.told)
         w = again.solution(stored(self.ctx, value, "adjoint"))
         return [self.ctx.invoke(self.ctx, np.negative, [c], {}) for c in at.pulled(at.inputs, w)]
 
@@ -102,7 +107,12 @@ class Implicit:
         """What a solver makes of a system."""
         b = kept(self.ctx, b)
         with held(self.ctx, b), values_alone(self.ctx), unchanged(self.ctx, self.name):
-            return alike(self.ctx, self.name, solve(operator, b), x, "a solution")
+            found = alike(self.ctx, self.name, solve(operator, b), x, "a solution")
+        if isinstance(operator, Operator) and not operator.used and not self.told:
+            raise self.ctx.refuse(f"a solver of {self.name} that does not call the function it is given, and so solves "
+                                  "the same system for the transpose", "call it, or say transpose_solve= or symmetric="
+                                  "True of linear_solve", CODE)
+        return found
 
 
 def alike(ctx: Context, name: str, value: Value, like: ArrayValue, what: str) -> ArrayValue:
@@ -161,7 +171,8 @@ def linear_solve(ctx: Context, matvec: Value, b: Value, solve: Value, transpose_
     back = solve if symmetric or transpose_solve is None else transpose_solve
     with held(ctx, matvec, b, solve, back):
         return _solution(ctx, lambda: ctx.invoke(ctx, solve, [matvec, b], {}), Implicit(
-            ctx, "linear_solve", residual, by(solve), by(back), matvec, bool(symmetric)))
+            ctx, "linear_solve", residual, by(solve), by(back), matvec, bool(symmetric),
+            transpose_solve is not None))
 
 
 def root(ctx: Context, f: Value, x0: Value, solve: Value, tangent_solve: Value = None) -> Value:

@@ -15,7 +15,7 @@ from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.own import Routine
-from sdfgad.ir.program import FAILED, Block, View, view_of
+from sdfgad.ir.program import FAILED, ORDER, Block, View, view_of
 from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import all_reads, all_writes, map_stmt_indices, own_ranges, rename_symbols, statements
 
@@ -55,6 +55,8 @@ def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[
     with held(ctx, *values), builder.region() as block:
         made = [None if v is None else builder.fresh_copy(as_array(ctx, v), "made").view.array for v in run(*values)]
     mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
+    if ORDER in all_writes(tuple(block)):
+        raise ctx.refuse(f"a message between ranks in a function given to {name}", code=code)
     outside = all_writes(tuple(block)) - mine.keys() - {FAILED}
     if outside:
         raise ctx.refuse(f"a function given to {name} that updates {builder.label(min(outside))}",

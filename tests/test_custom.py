@@ -204,6 +204,12 @@ def tripled(x):
 tripled.defvjp(lambda x: (np.sin(x), x), lambda x, g: (3.0 * np.cos(x) * g,))
 
 
+def test_a_reverse_rule_is_checked_by_differences_alone():
+    report = sdfgad.check_grads(tripled, 0.4, raise_on_fail=False)
+    assert not report.ok and report.mode_error is None and report.arguments[0].verdict == "bug"
+    assert "a rule has no forward mode" in str(report)
+
+
 def test_rules_of_functions_that_are_differentiated_themselves():
     assert sdfgad.grad(tripled)(0.4) == pytest.approx(3 * np.cos(0.4), rel=1e-15)
     assert sdfgad.forward(tripled)(0.4) == pytest.approx(np.sin(0.4))

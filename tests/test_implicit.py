@@ -232,7 +232,14 @@ def inner_loop(x, b):
     return x
 
 
+def same_array(b):
+    x = sdfgad.linear_solve(lambda v: v, b, lambda m, q: q, symmetric=True)
+    x[0] = 5.0
+    return np.sum(x) + b[0]
+
+
 @pytest.mark.parametrize("f, message", [
+    (same_array, "shares memory"),
     (lambda b: np.sum(sdfgad.linear_solve(lambda v: v[:1] * v[:2], b, relax)), "shapes"),
     (lambda b: np.sum(sdfgad.linear_solve(lambda v: 2.0 * np.sum(v), b, many)), "an equation of linear_solve"),
     (lambda b: sdfgad.linear_solve(lambda v: v, b, lambda m, b: (b, 0))[0][0], "return one array"),

@@ -212,6 +212,7 @@ def _of(ctx: Context, name: str, function: Value, x: ArrayValue) -> ArrayValue:
 
 def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kinds: str = "fc") -> Value:
     """What is solved for, with its derivatives where any are asked for."""
+    there = frozenset(ctx.builder.arrays)
     with values_alone(ctx), unchanged(ctx, implicit.name):
         value = kept(ctx, solve(), "value")
     if not ctx.own_rules:
@@ -221,7 +222,10 @@ def _solution(ctx: Context, solve: Callable[[], Value], implicit: Implicit, kind
         raise ctx.refuse(f"a solution of {implicit.name} that is {describe(value)}",
                          "return one array of floating point numbers" +
                          ("" if "c" in kinds else ", real and imaginary parts apart"), CODE)
-    return implicit.solution(stored(ctx, found, "value"))
+    solution = implicit.solution(stored(ctx, found, "value"))
+    if isinstance(value, ViewValue) and value.shape and value.view.array in there:  # which NumPy has as one array
+        ctx.builder.shared = ctx.builder.shared.twinned(solution.view.array, frozenset({value.view.array}))
+    return solution
 
 
 def not_converged(ctx: Context, max_iter: Value) -> None:

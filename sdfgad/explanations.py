@@ -180,14 +180,14 @@ PAGES: Mapping[str, Page] = MappingProxyType({
             return b
 
         def loss(b):
-            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve, symmetric=True))
 
         sdfgad.grad(loss)(np.ones(3))""", """
         def solve(matvec, b):
             return b * 0.5
 
         def loss(b):
-            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve))
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve, symmetric=True))
 
         sdfgad.grad(loss)(np.ones(3))"""),
     "SG190": _page(

@@ -1,0 +1,88 @@
+"""How arrays are cut into blocks over a grid of ranks, and which elements each rank has."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from types import MappingProxyType
+from typing import TypeAlias
+
+Place: TypeAlias = tuple[int, ...]
+"""Where a rank stands in the grid."""
+Span: TypeAlias = tuple[int, int]
+"""From the first number to the one behind the last."""
+
+
+@dataclass(frozen=True)
+class RankGrid:
+    """Ranks in a box, the last dimension first, as elements of an array. extents: ranks in each dimension."""
+
+    extents: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.extents)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Of all ranks, in their order."""
+        return tuple(product(*map(range, self.extents)))
+
+
+@dataclass(frozen=True)
+class CutAxis:
+    """An axis that is cut. dimension: of the grid; ends: rank k of it has the elements from `ends[k]` to
+    `ends[k + 1]`."""
+
+    dimension: int
+    ends: tuple[int, ...]
+
+    def span(self, place: Place) -> Span:
+        here = place[self.dimension]
+        return self.ends[here], self.ends[here + 1]
+
+    def moved(self, by: int, extent: int) -> CutAxis:
+        """The same cut of an axis whose element 0 stands beside element `by` of this one."""
+        inner = (min(max(end - by, 0), extent) for end in self.ends[1:-1])
+        return replace(self, ends=(0, *inner, extent))
+
+
+@dataclass(frozen=True)
+class ArrayBlocks:
+    """How an array is cut: for each axis how, or None. Every element has an owner for each place in the dimensions of
+    the grid that cut none of its axes, and owners always have the elements as they are in the serial program."""
+
+    axes: tuple[CutAxis | None, ...]
+
+    @cached_property
+    def dimensions(self) -> frozenset[int]:
+        """Those of the grid that cut an axis."""
+        return frozenset(a.dimension for a in self.axes if a is not None)
+
+    def own(self, place: Place, shape: Sequence[int]) -> tuple[Span, ...]:
+        """The box of elements that a rank has."""
+        return tuple((0, n) if a is None else a.span(place) for a, n in zip(self.axes, shape, strict=True))
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What a caller asks for. axes: for each array the dimension of the grid that cuts each axis, or None; () leaves it
+    whole. rank: the one that a program is made for. alike: arrays that are cut as another one is: gradients."""
+
+    grid: RankGrid
+    rank: int
+    axes: Mapping[str, tuple[int | None, ...]]
+    alike: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def blocks(self, name: str, shape: Sequence[int]) -> ArrayBlocks:
+        """The blocks of an array that the caller has named."""
+        cuts = self.axes[name] or (None,) * len(shape)
+        return ArrayBlocks(tuple(None if d is None else CutAxis(d, even_ends(n, self.grid.extents[d]))
+                                 for d, n in zip(cuts, shape, strict=True)))
+
+
+def even_ends(extent: int, count: int) -> tuple[int, ...]:
+    """Where `count` blocks of an axis end, as even as can be: block k has the elements from end k to end k + 1."""
+    return tuple(extent * k // count for k in range(count + 1))

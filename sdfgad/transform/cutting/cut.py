@@ -1,0 +1,107 @@
+"""A derived program cut over ranks: owners compute, halos and sums are messages of ordinary IR."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.errors import unsupported
+from sdfgad.ir.index import ix
+from sdfgad.ir.messages import OP, order_array
+from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Pop, Program, Push, Range, Stmt
+from sdfgad.ir.walk import children, rebuild, reads, writes
+from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widened
+from sdfgad.transform.cutting.alignment import blocks_of
+from sdfgad.transform.cutting.blocks import Distribution
+from sdfgad.transform.cutting.halos import Halos, moving
+from sdfgad.transform.cutting.maps import pieces_of
+from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, RankRegion
+from sdfgad.transform.spelling import product_as_maps
+
+
+def cut_over_ranks(program: Program, wanted: Distribution, gathered: Sequence[str] = ()) -> Program:
+    """map i = 0:100: y[i] = x[i - 1] + x[i + 1]
+    ->   exchange(x[49:50], x[50:51]) ; map i = 0:50: y[i] = x[i - 1] + x[i + 1]          on rank 0 of 2
+
+    Each statement runs where its result lies (owner computes: A. Rogers, K. Pingali, Process decomposition through
+    locality of reference, PLDI 1989). Every array keeps its shape; a rank has its block of it, and what it has
+    received. gathered: arrays that every rank has whole behind the program. UnsupportedError for what cannot be cut.
+    """
+    program = program.but(body=rebuild(program.body, _without_products))
+    work = CutWork(program, wanted, blocks_of(program, wanted))
+    if not work.cut:
+        return program
+    nodes = [*_nodes(work, program.body, ()), _gathering(work, gathered)]
+    work.arrays[ORDER] = order_array()
+    body = Halos(work).block(nodes, {})
+    return work.finished(body).but(live_out=program.live_out | {ORDER})
+
+
+def _without_products(stmt: Stmt) -> Block:
+    """Products as sums, which are cut like others; what is left of them on a rank is contracted again."""
+    return product_as_maps(stmt) if isinstance(stmt, Lib) and stmt.op == "matmul" else (stmt,)
+
+
+def _gathering(work: CutWork, gathered: Sequence[str]) -> RankPiece:
+    """The need of every rank for all of some arrays."""
+    def need(name: str) -> HaloNeed:
+        box: ReadBox = tuple((ix(0), ix(n)) for n in work.arrays[name].shape)
+        return HaloNeed(name, (box,) * len(work.places), frozenset(), work.arrays[name].source)
+    return RankPiece((), tuple(need(n) for n in dict.fromkeys(gathered) if n in work.cut), frozenset())
+
+
+def _nodes(work: CutWork, block: Block, loops: tuple[Range, ...]) -> list[CutNode]:
+    return [node for stmt in block for node in _cut(work, stmt, loops)]
+
+
+def _cut(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> Sequence[CutNode]:
+    if isinstance(stmt, Map):
+        return pieces_of(work, stmt, loops)
+    if isinstance(stmt, Lib):
+        _check_library(work, stmt)
+        return [RankPiece((stmt,), (), writes(stmt))]
+    if isinstance(stmt, (Push, Pop)):
+        return [RankPiece((stmt,), (), writes(stmt))]
+    return [_region(work, stmt, loops)]
+
+
+def _check_library(work: CutWork, stmt: Lib) -> None:
+    if stmt.op == OP:
+        raise unsupported(stmt.source, "a message in a program that is distributed",
+                          "a program that communicates itself takes no distribute=", "SG124")
+    cut = sorted((reads(stmt) | writes(stmt)) & work.cut.keys())
+    if cut:
+        axes = ", ".join(str(k) for k, a in enumerate(work.cut[cut[0]].axes) if a is not None)
+        raise unsupported(stmt.source, f"the operation {stmt.op!r} on {cut[0]!r}, whose axis {axes} is cut",
+                          'leave the arrays of this operation whole: "replicated"', "SG124")
+
+
+def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:
+    inner = (*loops, stmt.range) if isinstance(stmt, Loop) else loops
+    blocks = tuple(tuple(_nodes(work, b, inner)) for b in children(stmt))
+    written = frozenset(n for b in blocks for node in b for n in node.writes) | writes(stmt)
+    needs = [n for b in blocks for node in b for n in node.needs]
+    for need in needs:
+        if need.array in written and need.varies:
+            raise moving(need)
+    needs = [n for n in needs if n.array not in written]
+    if isinstance(stmt, Loop):
+        needs = [_outside(work, n, inner) for n in needs]
+    return RankRegion(stmt, blocks, (*needs, *_of_condition(work, stmt, loops)), written)
+
+
+def _outside(work: CutWork, need: HaloNeed, loops: tuple[Range, ...]) -> HaloNeed:
+    """What all iterations of the innermost loop need."""
+    env, var = interval_env(loops), loops[-1].var
+    shape = work.arrays[need.array].shape
+    boxes = tuple(None if b is None else widened(b, shape, env, var) for b in need.boxes)
+    return replace(need, boxes=boxes, varies=need.varies - {var})
+
+
+def _of_condition(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> tuple[HaloNeed, ...]:
+    """What decides where a program goes on has to be known to every rank."""
+    found = list(accesses(stmt.cond)) if isinstance(stmt, If) else []
+    if isinstance(stmt, Loop):
+        found += [(e.array, e.parts) for i in (stmt.range.start, stmt.range.stop) for e in i.elems]
+    return work.needs(found, [()] * len(work.places), loops, stmt)
+

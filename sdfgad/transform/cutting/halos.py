@@ -1,0 +1,162 @@
+"""Messages between statements: each rank gets what it reads of others, once for all that read it before it changes."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.errors import unsupported
+from sdfgad.ir.index import Ix, ix, maximum, minimum
+from sdfgad.ir.layout import axis
+from sdfgad.ir.messages import EXCHANGE, OP, order_view
+from sdfgad.ir.program import Block, Lib, Stmt, View
+from sdfgad.ir.walk import with_children
+from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
+from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece
+
+TAG = 20_801
+"""Of all messages: none that the user has under way is received in place of one."""
+
+
+@dataclass(frozen=True)
+class HaloMessage:
+    """One message: a box of an array from a rank that owns it to one that reads it."""
+
+    array: str
+    source: int
+    target: int
+    box: ReadBox
+
+    def view(self, dtype: np.dtype) -> View:
+        return View(self.array, tuple(high - low for low, high in self.box),
+                    tuple(low + axis(k) for k, (low, _) in enumerate(self.box)), dtype)
+
+
+@dataclass
+class Halos:
+    """Puts exchanges into a program. sent: the messages of every exchange, and the loops around it."""
+
+    work: CutWork
+    sent: list[tuple[tuple[HaloMessage, ...], tuple[Stmt, ...]]] = field(default_factory=list)
+
+    def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], path: tuple[Stmt, ...] = ()) -> Block:
+        """The statements of one rank. met: what has been sent before, and has not changed since."""
+        out: list[Stmt] = []
+        met = {name: list(needs) for name, needs in met.items()}
+        for k, node in enumerate(nodes):
+            missing = dict.fromkeys(n.array for n in node.needs if not self._is_met(n, met))
+            if missing:
+                asked = [need for name in missing for need in _until_written(nodes[k:], name)]
+                out += self._exchanges(asked, path)
+                for need in asked:
+                    met.setdefault(need.array, []).append(need)
+            out += self._own(node, met, path)
+            for name in node.writes:
+                met.pop(name, None)
+        return tuple(out)
+
+    def _own(self, node: CutNode, met: dict[str, list[HaloNeed]], path: tuple[Stmt, ...]) -> Sequence[Stmt]:
+        if isinstance(node, RankPiece):
+            return node.own
+        kept = {name: needs for name, needs in met.items() if name not in node.writes}
+        return (with_children(node.stmt, [self.block(b, kept, (*path, node.stmt)) for b in node.blocks]),)
+
+    def _is_met(self, need: HaloNeed, met: dict[str, list[HaloNeed]]) -> bool:
+        blocks, before = self.work.cut[need.array], met.get(need.array, ())
+        own = [box is None or in_own(box, blocks, place)
+               for box, place in zip(need.boxes, self.work.places, strict=True)]
+        return all(own) or any(all(o or (b is not None and e is not None and within(b, e))
+                                   for o, b, e in zip(own, need.boxes, earlier.boxes, strict=True))
+                               for earlier in before)
+
+    def _exchanges(self, asked: list[HaloNeed], path: tuple[Stmt, ...]) -> Iterator[Stmt]:
+        """One exchange for each type of numbers."""
+        arrays = self.work.arrays
+        found = [m for name in dict.fromkeys(n.array for n in asked)
+                 for m in self._messages([n for n in asked if n.array == name])]
+        for dtype in dict.fromkeys(arrays[m.array].dtype for m in found):
+            group = tuple(m for m in found if arrays[m.array].dtype == dtype)
+            self.sent.append((group, path))
+            if any(self.work.wanted.rank in (m.source, m.target) for m in group):
+                yield self._exchange(group, dtype, asked[0])
+
+    def _messages(self, needs: list[HaloNeed]) -> Iterator[HaloMessage]:
+        """The messages of one array: of every pair of ranks the elements that one reads and the other has."""
+        name, places = needs[0].array, self.work.places
+        blocks, shape = self.work.cut[name], self.work.arrays[name].shape
+        for target, place in enumerate(places):
+            for source, other in enumerate(places):
+                if any(place[d] != other[d] for d in range(len(place)) if d not in blocks.dimensions) or place == other:
+                    continue
+                own = tuple((ix(low), ix(high)) for low, high in blocks.own(other, shape))
+                met = [m for n in needs if (b := n.boxes[target]) is not None
+                       and not in_own(b, blocks, place) and (m := _common(b, own, n, self._cut_axes(name))) is not None]
+                for box in _joined(met):
+                    yield HaloMessage(name, source, target, box)
+
+    def _cut_axes(self, name: str) -> frozenset[int]:
+        return frozenset(k for k, a in enumerate(self.work.cut[name].axes) if a is not None)
+
+    def _exchange(self, group: tuple[HaloMessage, ...], dtype: np.dtype, need: HaloNeed) -> Lib:
+        """What this rank sends and receives of some messages."""
+        rank = self.work.wanted.rank
+        out, into = ([m for m in group if getattr(m, end) == rank] for end in ("source", "target"))
+        to = self.work.numbers(*(n for m in out for n in (m.target, TAG)))
+        came = self.work.numbers(*(n for m in into for n in (m.source, TAG)))
+        attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype})
+        return Lib(OP, (*(m.view(dtype) for m in into), order_view()),
+                   (*(m.view(dtype) for m in out), to.whole, came.whole, order_view()), attrs, need.source)
+
+
+def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
+    """What statements need of an array until one of them changes it."""
+    for node in nodes:
+        yield from (n for n in node.needs if n.array == name)
+        if name in node.writes:
+            return
+
+
+def _common(box: ReadBox, own: ReadBox, need: HaloNeed, cut: frozenset[int]) -> ReadBox | None:
+    """The elements of a box that a rank has; None where there is none."""
+    sides = []
+    for k, ((low, high), (first, last)) in enumerate(zip(box, own, strict=True)):
+        if k in cut and (low.const is None or high.const is None):
+            raise moving(need)
+        side = (maximum(low, first), minimum(high, last)) if k in cut else (low, high)
+        if ((side[1] - side[0]).const or 0) <= 0:
+            return None
+        sides.append(side)
+    return tuple(sides)
+
+
+def moving(need: HaloNeed) -> Exception:
+    """The refusal of what is read at another place of a cut axis in each iteration, while that changes."""
+    loops = ", ".join(sorted(need.varies))
+    return unsupported(need.source, f"elements of {need.array!r} along the axis that is cut: the loop over {loops} "
+                       "decides which, and changes them", 'leave this array whole, "replicated", or cut another axis '
+                       "of it", "SG124")
+
+
+def _joined(boxes: list[ReadBox]) -> list[ReadBox]:
+    """The boxes with those that differ by numbers alone in one box around them."""
+    found: list[ReadBox] = []
+    for box in boxes:
+        for k, other in enumerate(found):
+            around = _around(box, other)
+            if around is not None:
+                found[k] = around
+                break
+        else:
+            found.append(box)
+    return found
+
+
+def _around(one: ReadBox, other: ReadBox) -> ReadBox | None:
+    sides: list[tuple[Ix, Ix]] = []
+    for (a, b), (c, d) in zip(one, other, strict=True):
+        if (a, b) != (c, d) and None in (a.const, b.const, c.const, d.const):
+            return None
+        sides.append((minimum(a, c), maximum(b, d)))
+    return tuple(sides)

@@ -1,0 +1,172 @@
+"""Maps cut over the ranks: each store by its owners, sums over a cut axis in parts that are added up."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.errors import unsupported
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Const, Expr, Load, Local, loads, walk
+from sdfgad.ir.index import Bounds, Ix, ix
+from sdfgad.ir.messages import OP, order_view
+from sdfgad.ir.program import Array, Let, Lib, Map, Range, Stmt, Store, all_of, over
+from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
+from sdfgad.transform.cutting.shares import StoreShare, share_of
+from sdfgad.transform.cutting.tree import CutWork, RankPiece
+
+
+def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece]:
+    """What a map becomes: one piece where the ranks share out all its stores alike, else one for each store."""
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    shares = [share_of(stmt, s, work.cut, work.wanted.grid) for s in stores]
+    around = interval_env(loops)
+    domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
+    if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
+        piece = _piece(work, stmt, domains[0], loops)
+        if len(stores) == 1 or _keeps_to_itself(work, piece):
+            return [piece]
+    alone = _apart(stmt) if len(stores) > 1 else [stmt]
+    made: list[RankPiece] = []
+    for one, store, share, domain in zip(alone, stores, shares, domains, strict=True):
+        made += _parts(work, one, store, share, (domain, loops)) if share.parts else [_piece(work, one, domain, loops)]
+    return made
+
+
+def _piece(work: CutWork, stmt: Map, domains: list[tuple[Range, ...] | None], loops: tuple[Range, ...]) -> RankPiece:
+    mine = domains[work.wanted.rank]
+    own = () if mine is None else (stmt if mine == stmt.domain else replace(stmt, domain=mine),)
+    written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
+    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), written)
+
+
+def _keeps_to_itself(work: CutWork, piece: RankPiece) -> bool:
+    """Whether no rank reads elements of others of an array that the same map writes."""
+    return all(box is None or in_own(box, work.cut[need.array], place)
+               for need in piece.needs if need.array in piece.writes
+               for place, box in zip(work.places, need.boxes, strict=True))
+
+
+def _apart(stmt: Map) -> list[Map]:
+    """A map for each store: those before it are done then, for all points. What a `Let` has read before may not have
+    been written since."""
+    made: list[Map] = []
+    for k, part in enumerate(stmt.body):
+        if not isinstance(part, Store):
+            continue
+        lets = _named_by(stmt, k)
+        for j, let in lets:
+            between = {p.array for p in stmt.body[j:k] if isinstance(p, Store)}
+            if between & {n.array for n in loads(let.expr)}:
+                raise unsupported(stmt.source, "a statement that updates several arrays at once, which are cut "
+                                  "differently", "cut the arrays of this statement alike, or leave them whole", "SG124")
+        made.append(replace(stmt, body=(*(let for _, let in lets), part)))
+    return made
+
+
+def _named_by(stmt: Map, k: int) -> list[tuple[int, Let]]:
+    """The names that a part of a body uses, with their positions."""
+    used = _locals(stmt.body[k].expr)
+    found: list[tuple[int, Let]] = []
+    for j in reversed(range(k)):
+        part = stmt.body[j]
+        if isinstance(part, Let) and part.name in used:
+            used |= _locals(part.expr)
+            found.insert(0, (j, part))
+    return found
+
+
+def _locals(expr: Expr) -> set[str]:
+    return {n.name for n in walk(expr) if isinstance(n, Local)}
+
+
+# sums in parts
+
+@dataclass(frozen=True)
+class _Summation:
+    """What the ranks add up. box: where the array is written; part: of a rank; total: of all."""
+
+    stmt: Map
+    store: Store
+    box: tuple[Side, ...]
+    part: Array
+    total: Array
+
+    @property
+    def how(self) -> str:
+        kind = self.part.dtype.kind
+        return {"max": "max", "min": "min"}.get(self.store.op or "", "max" if kind == "b" else "sum")
+
+    def inside(self, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+        return tuple(i - low for i, (low, _) in zip(index, self.box, strict=True))
+
+
+def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
+           where: tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]) -> list[RankPiece]:
+    """map i, j: s[j] += e(i, j)
+    ->   map j: part[j] = 0 ; map i, j: part[j] += e(i, j) ; total = allreduce(part) ; map j: s[j] += total[j]
+
+    with the i of each rank. What is assigned is a sum of one number and zeros.
+    """
+    domains, loops = where
+    target, around = work.arrays[store.array], interval_env(loops)
+    box = read_box(store.index, target.shape, _inner(stmt, loops, around), around)
+    shape = tuple((high - low).const or 0 for low, high in box)
+    sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
+                      work.room(f"total_{store.array}", shape, target))
+    collect = replace(stmt, body=(*stmt.body[:-1], Store(sums.part.name, sums.inside(store.index), store.expr, store.op)))
+    return [_cleared(sums), _piece(work, collect, domains, loops), _added_up(work, sums), _given(work, sums, loops)]
+
+
+def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) -> dict[str, Bounds]:
+    return {v: b for v, b in interval_env((*loops, *stmt.domain)).items() if v not in around}
+
+
+def _cleared(sums: _Summation) -> RankPiece:
+    part = sums.part
+    domain = all_of(part.shape)
+    store = Store(part.name, tuple(ix(r.var) for r in domain), _nothing(sums.store.op, part.dtype))
+    return RankPiece((Map(domain, (store,), sums.stmt.source),), (), frozenset({part.name}))
+
+
+def _nothing(op: str | None, dtype: np.dtype) -> Expr:
+    """What changes nothing: of a sum, or of an extreme."""
+    if op not in ("max", "min"):
+        return algebra.zero(dtype)
+    if dtype.kind == "f":
+        return Const(float("-inf" if op == "max" else "inf"), dtype)
+    if dtype.kind == "b":
+        return Const(op == "min", dtype)
+    ends = np.iinfo(dtype)
+    return Const(int(ends.min if op == "max" else ends.max), dtype)
+
+
+def _added_up(work: CutWork, sums: _Summation) -> RankPiece:
+    numbers = work.numbers(0)
+    attrs: Mapping[str, Any] = MappingProxyType({
+        "kind": "allreduce", "count": sums.part.size, "dtype": sums.part.dtype, "how": sums.how})
+    stmt = Lib(OP, (sums.total.whole, order_view()), (sums.part.whole, numbers.whole, order_view()), attrs,
+               sums.stmt.source)
+    return RankPiece((stmt,), (), frozenset({sums.total.name}))
+
+
+def _given(work: CutWork, sums: _Summation, loops: tuple[Range, ...]) -> RankPiece:
+    """What everybody gets, to where it belongs."""
+    store, total = sums.store, sums.total
+    if store.op is None:
+        value = Load(total.name, sums.inside(store.index), total.dtype)
+        stmt = replace(sums.stmt, body=(replace(store, expr=value),))
+    else:
+        domain = over((0, n) for n in total.shape)
+        here = tuple(ix(r.var) for r in domain)
+        at = tuple(i + low for i, (low, _) in zip(here, sums.box, strict=True))
+        stmt = Map(domain, (Store(store.array, at, Load(total.name, here, total.dtype), store.op),), sums.stmt.source)
+    owners = share_of(stmt, next(p for p in stmt.body if isinstance(p, Store)), work.cut, work.wanted.grid)
+    around = interval_env(loops)
+    return _piece(work, stmt, [owners.domain(stmt, place, around) for place in work.places], loops)
+
+

@@ -1,0 +1,133 @@
+"""Which iterations of a statement each rank runs: those that write what it owns, or its part of a sum."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sdfgad.errors import unsupported
+from sdfgad.ir.index import Bounds, Ix, floordiv, ix, maximum, minimum
+from sdfgad.ir.program import Let, Map, Range, Store
+from sdfgad.transform.cutting.accesses import accesses
+from sdfgad.transform.cutting.blocks import ArrayBlocks, CutAxis, Place, RankGrid
+
+SUMMED = (None, "+", "max", "min")
+"""How a store may combine what the ranks find."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Iterations go to the ranks in whose span an index lies. What is outside of the array goes to the ranks at the
+    ends: only one branch of a choice may read there."""
+
+    index: Ix
+    axis: CutAxis
+
+    def span(self, place: Place) -> tuple[int | None, int | None]:
+        here, ends = place[self.axis.dimension], self.axis.ends
+        return None if here == 0 else ends[here], None if here == len(ends) - 2 else ends[here + 1]
+
+
+@dataclass(frozen=True)
+class StoreShare:
+    """How the iterations of one store are shared out. own: by what is written; parts: by what is read, where each rank
+    has a part of what everybody needs; grid: where nothing shares iterations out, all ranks run them."""
+
+    own: tuple[Turn, ...]
+    parts: tuple[Turn, ...]
+    grid: RankGrid
+
+    def domain(self, stmt: Map, place: Place, loops: Mapping[str, Bounds]) -> tuple[Range, ...] | None:
+        """The ranges of a rank; None where it has nothing to do."""
+        shared = {t.axis.dimension for t in (*self.own, *self.parts)}
+        if self.parts and any(p for d, p in enumerate(place) if d not in shared):
+            return None  # one rank of those that could is enough
+        domain: tuple[Range, ...] | None = stmt.domain
+        for turn in (*self.own, *self.parts):
+            domain = None if domain is None else _narrowed(stmt, domain, turn, place, loops)
+        return domain
+
+
+def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: RankGrid) -> StoreShare:
+    """Who runs the iterations of a store. What is written is written by its owners; a sum over a cut axis, into what
+    every rank has, is added up in parts."""
+    blocks = cut.get(store.array)
+    own = () if blocks is None else tuple(Turn(i, a) for i, a in zip(store.index, blocks.axes, strict=True)
+                                          if a is not None)
+    taken = {t.axis.dimension for t in own}
+    parts: list[Turn] = []
+    for dimension in range(len(grid.extents)) if store.op in SUMMED else ():
+        lead = None if dimension in taken else next(_leads(stmt, store, cut, dimension), None)
+        parts += [] if lead is None else [lead]
+    return StoreShare(own, tuple(parts), grid)
+
+
+def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Turn]:
+    """What is read along a cut axis, by a variable of the map."""
+    variables = {r.var for r in stmt.domain}
+    parts = [*(p.expr for p in stmt.body if isinstance(p, Let)), store.expr]
+    for name, index in (a for e in parts for a in accesses(e)):
+        for i, axis in zip(index, cut[name].axes, strict=True) if name in cut else ():
+            if axis is not None and axis.dimension == dimension and i.affine is not None and (
+                    i.symbols and i.symbols <= variables):
+                yield Turn(i, axis)
+
+
+def _narrowed(stmt: Map, domain: tuple[Range, ...], turn: Turn, place: Place,
+              loops: Mapping[str, Bounds]) -> tuple[Range, ...] | None:
+    """The points of a domain at which an index lies in the span of a rank."""
+    low, high = turn.span(place)
+    k = next((k for k in reversed(range(len(domain))) if domain[k].var in turn.index.symbols), None)
+    if k is None:
+        at = turn.index.const
+        if at is None:
+            if turn.index.elems or not turn.index.symbols <= loops.keys():
+                raise _refused(stmt, "an index array decides where")
+            raise _refused(stmt, f"the loop over {', '.join(sorted(turn.index.symbols))} decides where")
+        return domain if (low is None or low <= at) and (high is None or at < high) else None
+    factor = turn.index.coefficient(domain[k].var)
+    if factor is None:
+        raise _refused(stmt, "an index that is no sum of multiples of variables decides where")
+    rest = turn.index - ix(domain[k].var) * factor
+    if rest.elems:
+        raise _refused(stmt, "an index array decides where")
+    narrow = _between(stmt, rising(domain[k]), (rest, factor), low, high)
+    return None if narrow.trips == 0 else (*domain[:k], narrow, *domain[k + 1:])
+
+
+def _refused(stmt: Map, why: str) -> Exception:
+    return unsupported(stmt.source, f"a value written along an axis that is cut: {why}",
+                       'leave this array whole, or that axis of it: "replicated", or None in its place', "SG124")
+
+
+def rising(r: Range) -> Range:
+    """The same numbers in rising order."""
+    if r.step > 0:
+        return r
+    if r.step == -1:
+        return r.upwards
+    trips = r.trips
+    if trips is None:
+        return r
+    return Range(r.var, r.start + r.step * (trips - 1), r.start + 1, -r.step)
+
+
+def _between(stmt: Map, r: Range, form: tuple[Ix, int], low: int | None, high: int | None) -> Range:
+    """The numbers v of a range with low <= rest + factor * v < high."""
+    rest, factor = form
+    if factor > 0:
+        first = None if low is None else -floordiv(rest - low, factor)
+        behind = None if high is None else -floordiv(rest - high, factor)
+    else:
+        first = None if high is None else floordiv(rest - high, -factor) + 1
+        behind = None if low is None else floordiv(rest - low, -factor) + 1
+    start = r.start if first is None else _from(stmt, r, first)
+    return replace(r, start=start, stop=r.stop if behind is None else minimum(r.stop, behind))
+
+
+def _from(stmt: Map, r: Range, first: Ix) -> Ix:
+    """The first number of a range that is not below another one."""
+    if r.step == 1:
+        return maximum(r.start, first)
+    if r.step < 0 or (gap := (first - r.start).const) is None:
+        raise _refused(stmt, "a range in large steps that change decides where")
+    return r.start + max(0, -(-gap // r.step)) * r.step

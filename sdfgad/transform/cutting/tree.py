@@ -1,0 +1,90 @@
+"""A program on its way over the ranks: what one rank runs, and what all of them read for it."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from sdfgad.analysis.elements.access import interval_env
+from sdfgad.ir.index import Bounds
+from sdfgad.ir.messages import FLAG, NUMBERS
+from sdfgad.ir.program import Array, Program, Range, Stmt
+from sdfgad.names import fresh
+from sdfgad.transform.cutting.accesses import Access, HaloNeed, ReadBox, read_box, varying
+from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
+
+
+@dataclass(frozen=True)
+class RankPiece:
+    """Statements of one rank. needs: of all ranks, so that all know of all messages; writes: of any rank."""
+
+    own: tuple[Stmt, ...]
+    needs: tuple[HaloNeed, ...]
+    writes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RankRegion:
+    """A loop or a branch, with what stands in its blocks. needs: that can be met before it."""
+
+    stmt: Stmt
+    blocks: tuple[tuple[CutNode, ...], ...]
+    needs: tuple[HaloNeed, ...]
+    writes: frozenset[str]
+
+
+CutNode: TypeAlias = RankPiece | RankRegion
+
+
+@dataclass
+class CutWork:
+    """The program that is being made. cut: the blocks of all arrays that have any."""
+
+    program: Program
+    wanted: Distribution
+    cut: dict[str, ArrayBlocks]
+    arrays: dict[str, Array] = field(init=False)
+    constants: dict[str, np.ndarray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrays, self.constants = dict(self.program.arrays), dict(self.program.constants)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        return self.wanted.grid.places
+
+    @property
+    def here(self) -> Place:
+        return self.places[self.wanted.rank]
+
+    def room(self, stem: str, shape: tuple[int, ...], like: Array) -> Array:
+        """A new temporary."""
+        made = Array(fresh(stem, self.arrays), shape, like.dtype, source=like.source, label=like.label)
+        self.arrays[made.name] = made
+        return made
+
+    def numbers(self, *values: int) -> Array:
+        """The numbers of a message, the communicator first, whose handle the call knows."""
+        made = Array(fresh("whom", self.arrays), (1 + len(values),), FLAG, "constant", label=NUMBERS)
+        self.arrays[made.name] = made
+        self.constants[made.name] = np.array((0, *values), FLAG)
+        return made
+
+    def needs(self, found: list[Access], domains: list[tuple[Range, ...] | None], loops: tuple[Range, ...],
+              stmt: Stmt) -> tuple[HaloNeed, ...]:
+        """What the ranks need of the arrays that are cut, for some accesses within their domains."""
+        around = interval_env(loops)
+        envs = [None if d is None else interval_env((*loops, *d)) for d in domains]
+        own = [None if e is None else {v: b for v, b in e.items() if v not in around} for e in envs]
+        return tuple(HaloNeed(name, tuple(self._box(name, index, e, around) for e in own),
+                              varying(index, self.cut[name], around), stmt.source)
+                     for name, index in found if name in self.cut)
+
+    def _box(self, name: str, index: tuple[object, ...], env: dict[str, Bounds] | None,
+             around: dict[str, Bounds]) -> ReadBox | None:
+        return None if env is None else read_box(index, self.arrays[name].shape, env, around)  # type: ignore[arg-type]
+
+    def finished(self, body: tuple[Stmt, ...]) -> Program:
+        return replace(self.program, body=body, arrays=self.arrays, constants=self.constants)

@@ -17,6 +17,7 @@ from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.calls.distributing import asked_distribution, connect
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -30,15 +31,9 @@ from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Request, derive
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
-from sdfgad.second import (
-    DerivativeFunction,
-    Differentiated,
-    SecondGradient,
-    refuse_derivatives,
-    refuse_options,
-)
+from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_derivatives, refuse_options
 from sdfgad.thresholds import thresholds
-from sdfgad.together import Running, agreed
+from sdfgad.together import Running, agreed, refuse_together
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -55,15 +50,20 @@ class GradFunction(DerivativeFunction):
                  device: str | None = None, plan: Plan | None = None, donate: Sequence[str] = (), value: bool = False,
                  store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None,
-                 objective: str | None = None) -> None:
+                 objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
+                 gather: bool = True) -> None:
         check_options(fn, reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)
+        self._blocks = asked_distribution(distribute, comm, grid, gather)
+        if self._blocks is not None:
+            refuse_together(memory_limit=memory_limit, plan=plan, spill=spill, objective=objective)
         wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
             "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
-            "snapshot": snapshot, "spill": spill, "source": source, "objective": objective}
+            "snapshot": snapshot, "spill": spill, "source": source, "objective": objective, "distribute": distribute,
+            "comm": comm, "grid": grid, "gather": gather}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
@@ -132,23 +132,28 @@ class GradFunction(DerivativeFunction):
 
     def _ready(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> tuple[Any, Derivative, Bound]:
         """The communicator of a call, if there is any, the compiled derivative, and the arguments."""
-        ranks, bounds = communicator_of(self.fn, args, keywords), []
+        ranks, bounds = self._ranks(args, keywords), []
 
         def prepare() -> Derivative:
             bounds.append(bound := self._bind(args, keywords))
-            made = self._derivative(bound, value, ranks is not None)
+            made = self._derivative(bound, value, ranks is not None and self._blocks is None)
             made.check(bound, self._donate)
             return made
 
         derivative = agreed(ranks, prepare, self._objective)
         return ranks, derivative, bounds[0]
 
+    def _ranks(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """The communicator of those that call it together, if there is any."""
+        return communicator_of(self.fn, args, keywords) if self._blocks is None else self._blocks.ranks
+
     @shortened
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         with config(device=self._device):
-            return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
+            together = self._blocks is None and communicator_of(self.fn, args, keywords) is not None
+            return self._derivative(bound, self._value, together).plan
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
@@ -196,8 +201,10 @@ class GradFunction(DerivativeFunction):
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
                           value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
-                          aux=self._aux)
-        return derive(self.fn, bound, request, self._source)
+                          aux=self._aux, distribution=None if self._blocks is None else self._blocks.of(bound))
+        made = derive(self.fn, bound, request, self._source)
+        connect(made.program, self._blocks)
+        return made
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
@@ -252,7 +259,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
          reduce: str | None = None, has_aux: bool = False, memory_limit: Any = None, device: str | None = None,
          plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
          snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
-         objective: str | None = None) -> Any:
+         objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
+         gather: bool = True) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
@@ -273,6 +281,11 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
     that is not plain.
 
+    distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of its arrays:
+    "replicated", "block" along the first axis, or a tuple of "block" and None for the axes. Every rank gives the whole
+    array, of which its block counts, and gets results whole; gather=False leaves each rank its block of a gradient.
+    grid: ranks in each dimension, where arrays are cut along several axes. docs/distributed.md.
+
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
     arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
     away, and that shares memory with another one or with an array from outside is an AliasError; arguments that are
@@ -285,7 +298,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
         "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
         "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
         "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
-        "objective": objective}
+        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather}
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 
@@ -341,10 +354,12 @@ def pareto(fn: Callable[..., Any], *args: Any, points: int = 12, wrt: Any = None
     return made.pareto(*args, points=points, **keywords)
 
 
-def forward(fn: Callable[..., Any], *, source: str | None = None) -> Callable[..., Any]:
+def forward(fn: Callable[..., Any], *, source: str | None = None, distribute: Any = None, comm: Any = None,
+            grid: Any = None) -> Callable[..., Any]:
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
-    refuses the same (UnsupportedError). source: as in `grad`."""
-    return Compiled(fn.fn if isinstance(fn, GradFunction) else fn, source or "")
+    refuses the same (UnsupportedError). source, distribute, comm, grid: as in `grad`; results are whole on all ranks.
+    """
+    return Compiled(fn.fn if isinstance(fn, GradFunction) else fn, source or "", distribute, comm, grid)
 
 
 def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:

@@ -5,8 +5,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sdfgad.calls.arguments import bind
+from sdfgad.calls.arguments import Bound, bind
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.calls.distributing import asked_distribution, connect
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
@@ -22,9 +23,12 @@ class Compiled:
     fn: the function itself.
     """
 
-    def __init__(self, fn: Callable[..., Any], source: str = "") -> None:
+    def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
+                 grid: Any = None) -> None:
         functools.update_wrapper(self, fn)
         self.fn, self._source = fn, source
+        self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid}
+        self._blocks = asked_distribution(distribute, comm, grid, True)
         self._known: dict[Any, list[Primal]] = {}
         self._repeats: dict[str, FastCall | None] = {}  # of the last call, by target
 
@@ -37,12 +41,13 @@ class Compiled:
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """What a call gives that is not like the one before."""
-        ranks, bounds = communicator_of(self.fn, args, keywords), []
+        ranks = communicator_of(self.fn, args, keywords) if self._blocks is None else self._blocks.ranks
+        bounds: list[Bound] = []
 
         def prepare() -> Primal:
             bounds.append(bound := bind(self.fn, args, keywords))
             return valid(self._known.setdefault((bound.signature, chosen_target()), []),
-                         lambda: primal(self.fn, bound, source=self._source))
+                         lambda: self._primal(bound))
 
         code, bound = agreed(ranks, prepare), bounds[0]
         with Running(ranks):
@@ -51,11 +56,17 @@ class Compiled:
             self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
         return value
 
+    def _primal(self, bound: Bound) -> Primal:
+        wanted = None if self._blocks is None else self._blocks.of(bound)
+        made = primal(self.fn, bound, source=self._source, distribution=wanted)
+        connect(made.program, self._blocks)
+        return made
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return as_method(self, instance)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return reduced(self, again, {"source": self._source})
+        return reduced(self, again, self._options)
 
 
 def again(fn: Any, options: dict[str, Any]) -> Compiled:

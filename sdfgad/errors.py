@@ -27,6 +27,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG109": "this value is not an array, a number, a boolean, a string or None",
     "SG121": "this call goes into Python and has no derivative rule",
     "SG123": "this statement cannot be differentiated",
+    "SG124": "this program cannot be cut over ranks as asked for",
     "SG130": "a function or operation has no derivative rule",
     "SG131": "a library operation on a block whose size changes at run time",
     "SG132": "the derivative of this factorisation is not supported",

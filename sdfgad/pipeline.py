@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad import __version__
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.callers import warn
@@ -36,11 +37,12 @@ from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
 from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, with_share
-from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
+from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen
 from sdfgad.plans.request import Request, resolve_outputs
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.written_out import written_out
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.stages import prepare_program
 
 _log = getLogger("sdfgad")
@@ -80,6 +82,13 @@ class Derivative:
                 # Growable tapes may use what the plan leaves of the limit.
                 self._code.tape_limit = max(0, self.request.limit - self.plan.predicted.peak_bytes)
         return self._code
+
+    @cached_property
+    def serial(self) -> str:
+        """A digest of the program that ranks have parts of; the same on all of them, or their messages do not fit."""
+        cut = self.request.distribution
+        return "0" if cut is None else serial_digest(self.parsed.program, cut, self.plan.decisions, self.plan.modes,
+                                                     self.request.wrt, self.outputs)
 
     @cached_property
     def keep(self) -> tuple[str, ...]:
@@ -232,6 +241,13 @@ def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bo
     return parsed
 
 
+def serial_digest(program: Program, cut: Distribution, *decided: Any) -> str:
+    """In hexadecimal, of what decides the program that ranks cut: few enough digits for an integer of MPI."""
+    constants = [(n, a.tobytes()) for n, a in sorted(program.constants.items()) if built_in(program, n)]
+    alike = replace(cut, rank=0)
+    return key_of(program_text(program), constants, repr(alike), repr(decided), repr(thresholds()), __version__)[:14]
+
+
 def called(fn: Callable[..., Any]) -> str:
     """A function's name, for people."""
     return getattr(fn, "__name__", "a function")
@@ -276,12 +292,14 @@ def execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
 
 @dataclass
 class Primal:
-    """The program itself, compiled. outputs: views of what was asked for besides the value of the call."""
+    """The program itself, compiled. outputs: views of what was asked for besides the value of the call. serial: as that
+    of a `Derivative`."""
 
     parsed: Parsed
     program: Program
     code: Executable
     outputs: tuple[View, ...] = ()
+    serial: str = "0"
     repeats: Once = field(default_factory=Once, repr=False)
 
     @cached_property
@@ -301,13 +319,19 @@ class Primal:
 
 
 @collecting_rarely()
-def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "") -> Primal:
+def primal(fn: Callable[..., Any], bound: Bound, output: Any = None, source: str = "",
+           distribution: Distribution | None = None) -> Primal:
     """The compiled program without derivatives; `output` names what is wanted besides its value."""
     parsed = parsed_call(fn, bound, source, own_rules=False)
     parsed, outputs = (parsed, ()) if output is None else resolve_outputs(parsed, Request((), output, "sum"))
     keep = seen(parsed.program, outputs)
     mutated = tuple(n for n in parsed.program.arguments if n in parsed.mutated)
-    program = recalled("program", (parsed.program, outputs, mutated), lambda: Found(
-        chosen().optimised(prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated))))),
-        parsed.program.constants)
-    return Primal(parsed, program, build(program, keep), outputs)
+
+    def search() -> Found[Program]:
+        found = prepare_program(parsed.program, outputs).but(live_out=frozenset((*keep, *mutated)))
+        return Found(chosen().optimised(found if distribution is None else distributed(
+            found, distribution, parsed.traced)))
+
+    program = recalled("program", (parsed.program, outputs, mutated, distribution), search, parsed.program.constants)
+    serial = "0" if distribution is None else serial_digest(parsed.program, distribution)
+    return Primal(parsed, program, build(program, seen(program, outputs)), outputs, serial)

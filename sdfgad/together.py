@@ -43,6 +43,7 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
 def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     """What a rank says of a program that is ready."""
     handles = whole_handles(agreement.communicator, made.parsed.surroundings.communicators.values())
+    agreement.program = getattr(made, "serial", "0")
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
 
@@ -84,6 +85,14 @@ class Running:
         time.sleep(SAID)
         self.communicator.Abort(1)
         os._exit(1)  # where Abort comes back, it has only told the launcher
+
+
+def refuse_together(**options: Any) -> None:
+    """UnsupportedError for options that ranks of a distributed program do not decide alike."""
+    for name, value in options.items():
+        if value is not None:
+            raise UnsupportedError(f"{name}= of a distributed program", code="SG124",
+                                   help="every rank stores what is stored without it")
 
 
 def refuse_batches(communicator: Any | None) -> None:

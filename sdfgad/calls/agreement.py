@@ -26,8 +26,8 @@ QUESTION = ('is it one number that every rank has (objective="same"), or a part 
 @dataclass
 class Agreement:
     """Of all ranks of a communicator: `with Agreement(communicator, objective): ...` lets nobody go on where anybody
-    has failed. In it a rank says what its objective depends on (`origin`), whether it has any (`returns`), and which
-    communicator has to be made first (`needs`).
+    has failed. In it a rank says what its objective depends on (`origin`), whether it has any (`returns`), which
+    communicator has to be made first (`needs`), and of which serial program it has a part (`program`, a digest).
 
     share: afterwards, what this rank multiplies its seed by.
     """
@@ -37,6 +37,7 @@ class Agreement:
     origin: Provenance | None = None
     returns: bool = False
     needs: CommunicatorNeeded | None = None
+    program: str = "0"
     share: float = 1.0
 
     def __enter__(self) -> Agreement:
@@ -54,6 +55,10 @@ class Agreement:
             if least.state != NEEDS or least.mark != most.mark:
                 raise UsageError("a communicator is made on some ranks alone, or by different calls", code="SG211",
                                  help="make it before, with a call that every rank comes by")
+        elif least.program != most.program:
+            raise UsageError("the ranks have parts of different programs: their arguments have other shapes, types or "
+                             "constants, or their machines other caches", code="SG211",
+                             help="give every rank the same arguments; config(thresholds=...) makes machines alike")
         elif self.origin is not None and self.communicator.Get_size() > 1:
             self.share = self._decide(least, most)
 
@@ -62,7 +67,7 @@ class Agreement:
         rank, origin = self.communicator.Get_rank(), self.origin or Provenance()
         mark = int(origin.mark or "0", 16) if self.needs is None else int.from_bytes(self.needs.name.encode()[:7])
         said = _Said(state, rank if state == FAILED else _NOBODY, self.returns, rank if self.returns else _NOBODY,
-                     origin.own and self.returns, origin.common and self.returns, mark)
+                     origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16))
         numbers = np.array([*astuple(said), *(-n for n in astuple(said))], np.int64)
         most = np.empty_like(numbers)
         self.communicator.Allreduce(numbers, most, op=library().MAX)  # type: ignore[union-attr]
@@ -93,6 +98,7 @@ class _Said:
     own: int
     common: int
     mark: int
+    program: int
 
 
 def check_objective(objective: str | None) -> None:

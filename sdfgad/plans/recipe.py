@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from sdfgad.analysis.verify import verify
@@ -12,6 +13,7 @@ from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.cores import usable_cores
+from sdfgad.errors import unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.text import program_text
@@ -24,6 +26,8 @@ from sdfgad.reverse.problem import problem_of
 from sdfgad.reverse.recorded_copies import record_copies
 from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
 from sdfgad.rules.linearise import without_partials
+from sdfgad.transform.cutting.blocks import Distribution
+from sdfgad.transform.cutting.cut import cut_over_ranks
 from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
 from sdfgad.transform.stages import TRIM, prepare_program
@@ -68,14 +72,15 @@ class Recipe:
     @cached_property
     def code(self) -> str:
         """What tells this recipe from others, for plans that are read back."""
-        return key_of(program_text(self.normal), repr(self.reverse_request))
+        return key_of(program_text(self.normal), repr(self.reverse_request), *([repr(cut)] if (
+            cut := self.request.distribution) is not None else []))
 
     @cached_property
     def everything(self) -> tuple[Any, ...]:
         """All that decides what the search for the best program finds, this package and the machine aside."""
         request = self.request
         return (self.parsed.program, self.reverse_request, request.reduce, request.output is not None, request.limit,
-                dict(sorted(request.pins.items())), workers(), self.slopes)
+                dict(sorted(request.pins.items())), workers(), self.slopes, request.distribution)
 
     def choice(self) -> Choice:
         """The search for the best of these programs."""
@@ -93,17 +98,38 @@ class Recipe:
     def finish(self, made: Gradient) -> Finished:
         target = chosen()
         trimmed = TRIM(made.program.but(live_out=frozenset(kept_arrays(made, made.program))))
-        whole = target.optimised(trimmed)
+        whole = target.optimised(self._cut(trimmed, made))
         whole = applied(share_factors, whole, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())
         held = target.footprint(whole, kept_arrays(made, whole), workers())
         return Finished(whole, problem_of(self.parsed.program, whole, made, held, self.code), held)
+
+    def _cut(self, trimmed: Program, made: Gradient) -> Program:
+        """The part of this rank, where the program is distributed."""
+        if self.request.distribution is None:
+            return trimmed
+        traced = self.parsed.traced
+        gradients = {g: traced[n] for n in self.request.wrt if (g := made.gradients[traced[n]]) is not None}
+        return distributed(trimmed, self.request.distribution, traced, gradients)
 
     def forward(self) -> Program:
         """The program without its derivative."""
         seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
         body = without_partials(self.normal.body)
         return chosen().optimised(self.normal.but(body=body, live_out=frozenset((*seen, *self.normal.watched))))
+
+
+def distributed(program: Program, wanted: Distribution, traced: Mapping[str, str],
+                gradients: Mapping[str, str] = MappingProxyType({})) -> Program:
+    """The part of one rank of a serial program. traced: arrays by the names of arguments; gradients: arrays that lie as
+    those of arguments do. Results are gathered where that is wanted."""
+    if chosen().name != "cpu":
+        raise unsupported(program.source, f"a distributed program on the target {chosen().name!r}",
+                          'distributed programs run with device="cpu"', "SG124")
+    axes = {traced[n]: cut for n, cut in wanted.axes.items()}
+    alike = {g: array for g, array in gradients.items() if array in axes}
+    results = (*(gradients if wanted.gather else ()), *arrays_of(program.returns))
+    return applied(cut_over_ranks, program, replace(wanted, axes=axes, alike=alike), results)
 
 
 def workers() -> int:

@@ -14,6 +14,7 @@ from sdfgad.ir.expr import const
 from sdfgad.ir.messages import SHARE
 from sdfgad.ir.program import Array, Map, Program, Store, View, views_of
 from sdfgad.names import fresh
+from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.trees import leaves, sequence
 
 
@@ -23,7 +24,7 @@ class Request:
 
     together: whether several ranks call it, each with a part of the objective or none. aux: the program returns what is
     asked for and something else, which the caller gets as it is. batch: seeds come so many at once, along a first axis
-    that the gradients have as well.
+    that the gradients have as well. distribution: how arguments, by their names, are cut over ranks.
     """
 
     wrt: tuple[str, ...]
@@ -38,6 +39,7 @@ class Request:
     together: bool = False
     aux: bool = False
     batch: int | None = None
+    distribution: Distribution | None = None
 
 
 def resolve_outputs(parsed: Parsed, request: Request) -> tuple[Parsed, tuple[View, ...]]:

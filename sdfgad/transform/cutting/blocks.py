@@ -69,12 +69,14 @@ class ArrayBlocks:
 @dataclass(frozen=True)
 class Distribution:
     """What a caller asks for. axes: for each array the dimension of the grid that cuts each axis, or None; () leaves it
-    whole. rank: the one that a program is made for. alike: arrays that are cut as another one is: gradients."""
+    whole. rank: the one that a program is made for. alike: arrays that are cut as another one is: gradients. gather:
+    whether every rank gets results whole."""
 
     grid: RankGrid
     rank: int
     axes: Mapping[str, tuple[int | None, ...]]
     alike: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    gather: bool = True
 
     def blocks(self, name: str, shape: Sequence[int]) -> ArrayBlocks:
         """The blocks of an array that the caller has named."""

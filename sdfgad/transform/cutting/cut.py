@@ -84,10 +84,16 @@ def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:
     for need in needs:
         if need.array in written and need.varies:
             raise moving(need)
-    needs = [n for n in needs if n.array not in written]
+    before = [n for n in needs if n.array not in written]
     if isinstance(stmt, Loop):
-        needs = [_outside(work, n, inner) for n in needs]
-    return RankRegion(stmt, blocks, (*needs, *_of_condition(work, stmt, loops)), written)
+        before = [_outside(work, n, inner) for n in before]
+    blocks = tuple(tuple(_left_over(node, written) for node in b) for b in blocks)
+    return RankRegion(stmt, blocks, (*before, *_of_condition(work, stmt, loops)), written)
+
+
+def _left_over(node: CutNode, written: frozenset[str]) -> CutNode:
+    """The same with the needs that cannot be met before the region around it, which writes those arrays."""
+    return replace(node, needs=tuple(n for n in node.needs if n.array in written))
 
 
 def _outside(work: CutWork, need: HaloNeed, loops: tuple[Range, ...]) -> HaloNeed:

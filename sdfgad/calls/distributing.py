@@ -1,0 +1,101 @@
+"""What `distribute=` asks for, and the ranks it is asked of."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sdfgad.calls.arguments import Bound
+from sdfgad.errors import UsageError
+from sdfgad.ir.messages import NUMBERS
+from sdfgad.ir.program import Program
+from sdfgad.ranks import handle_of, is_communicator
+from sdfgad.transform.cutting.blocks import Distribution, RankGrid
+
+BLOCK, WHOLE = "block", "replicated"
+_FORMS = 'an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes'
+
+
+@dataclass(frozen=True, eq=False)
+class DistributeOption:
+    """The options of a verb. comm: a communicator of mpi4py, or the number of ranks, of which there is a plan only."""
+
+    arrays: Mapping[str, Any]
+    comm: Any
+    grid: tuple[int, ...] | None = None
+    gather: bool = True
+
+    @property
+    def ranks(self) -> Any | None:
+        """The communicator; UsageError where there is but a number of ranks."""
+        if not is_communicator(self.comm):
+            raise UsageError(f"comm={self.comm!r} is a number of ranks: there is a plan for it, but nobody to compute",
+                             code="SG205", help="give a communicator of mpi4py")
+        return self.comm
+
+    def of(self, bound: Bound) -> Distribution:
+        """How the arrays of a call are cut. UsageError for names and forms that do not fit."""
+        axes = {name: _axes(name, form, bound) for name, form in self.arrays.items()}
+        count = max((sum(d is not None for d in a) for a in axes.values()), default=0)
+        if not count:
+            raise UsageError("distribute= cuts no array", code="SG205", help=_FORMS)
+        size = self.comm.Get_size() if is_communicator(self.comm) else int(self.comm)
+        rank = self.comm.Get_rank() if is_communicator(self.comm) else 0
+        return Distribution(RankGrid(self._grid(size, count)), rank, axes, gather=self.gather)
+
+    def _grid(self, size: int, count: int) -> tuple[int, ...]:
+        if self.grid is None:
+            return even_grid(size, count)
+        if len(self.grid) != count or prod(self.grid) != size or min(self.grid) < 1:
+            raise UsageError(f"grid={self.grid}: {size} ranks in {count} dimensions are asked for", code="SG205")
+        return self.grid
+
+
+def asked_distribution(distribute: Any, comm: Any, grid: Any, gather: bool) -> DistributeOption | None:
+    """The options, looked at as far as they can be without arguments."""
+    if distribute is None:
+        if comm is not None or grid is not None or not gather:
+            raise UsageError("comm, grid and gather are options of distribute=", code="SG205")
+        return None
+    if not isinstance(distribute, Mapping):
+        raise UsageError(f"distribute={distribute!r}", code="SG205", help=f"give a dict by name: {_FORMS}")
+    number = isinstance(comm, (int, np.integer)) and not isinstance(comm, bool) and comm > 0
+    if not number and not is_communicator(comm):
+        raise UsageError(f"comm={comm!r} is no communicator", code="SG205",
+                         help="distribute= goes with comm=MPI.COMM_WORLD of mpi4py")
+    return DistributeOption(dict(distribute), comm, None if grid is None else tuple(int(n) for n in grid), gather)
+
+
+def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
+    """The dimension of the grid for each axis: blocks count from the first one on."""
+    if name not in bound.leaves or not np.shape(bound.leaves[name]):
+        known = [n for n, v in bound.leaves.items() if np.shape(v)]
+        raise UsageError(f"distribute: there is no array {name!r} among the arguments", code="SG204",
+                         help=f"arrays: {', '.join(known) or 'none'}")
+    extents = np.shape(bound.leaves[name])
+    forms = (form, *(None,) * (len(extents) - 1)) if form == BLOCK else (None,) * len(extents) if form == WHOLE else form
+    fits = isinstance(forms, (tuple, list)) and len(forms) == len(extents)
+    if not fits or any(f not in (BLOCK, None) for f in forms):
+        raise UsageError(f"distribute: {name!r}: {form!r}, for {len(extents)} axes", code="SG205", help=_FORMS)
+    cut = [k for k, f in enumerate(forms) if f == BLOCK]
+    return tuple(cut.index(k) if k in cut else None for k in range(len(forms)))
+
+
+def even_grid(size: int, count: int) -> tuple[int, ...]:
+    """Ranks in so many dimensions, as even as can be, the longest first."""
+    if count == 1:
+        return (size,)
+    root = next(n for n in range(round(size ** (1 / count)), size + 1) if size % n == 0 and n ** count >= size)
+    return tuple(sorted((root, *even_grid(size // root, count - 1)), reverse=True))
+
+
+def connect(program: Program, option: DistributeOption | None) -> None:
+    """Tell the messages of a distributed program which communicator they go through."""
+    if option is None or not is_communicator(option.comm):
+        return
+    for name, numbers in program.constants.items():
+        if program.arrays[name].label == NUMBERS:
+            numbers[0] = handle_of(option.comm)

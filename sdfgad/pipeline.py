@@ -42,7 +42,7 @@ from sdfgad.plans.request import Request, resolve_outputs
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.written_out import written_out
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.cutting.blocks import Distribution
+from sdfgad.transform.cutting.blocks import Distribution, within_window
 from sdfgad.transform.stages import prepare_program
 
 _log = getLogger("sdfgad")
@@ -216,7 +216,12 @@ class Derivative:
         return usage_of(self.compiled(), held, {**given, **dict(zip(self.made.seeds, seeds, strict=True))})
 
     def _gradient(self, name: str, memory: Mapping[str, np.ndarray], bound: Bound) -> Any:
-        made = self.made.gradients[self.parsed.traced[name]]
+        made, cut = self.made.gradients[self.parsed.traced[name]], self.request.distribution
+        if cut is not None and not cut.gather and name in cut.axes:
+            own = cut.own(name, np.shape(bound.leaves[name]))
+            value = np.asarray(bound.leaves[name])[own]
+            return np.zeros(value.shape, value.dtype) if made is None else memory[made][
+                within_window(own, self.program.arrays[made])]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
         if not self.request.together:  # that of another rank may

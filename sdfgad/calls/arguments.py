@@ -292,6 +292,8 @@ def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
     Most arguments are arrays of just the right kind, or floats: the functions for all others take several times as
     long for an array of a few numbers.
     """
+    if array.window is not None:
+        value = np.asarray(value)[tuple(slice(*side) for side in array.window)]
     right = type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape
     if room is not None:
         if right:

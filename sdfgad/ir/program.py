@@ -36,6 +36,7 @@ class Array:
     role: "argument" belongs to the call, "disk" is a file, "constant" a table, "transient" the program's own, "tape" a
     stack of such arrays, one of which the name stands for (`Push`, `Pop`).
     packing: the part of the box that has room in memory, when that is not all of it; nothing else is ever touched.
+    window: the part of the caller's array that it is, where a rank has no more of it: first and behind last by axis.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Array:
     source: SourceLine | None = None
     label: str = ""  # the user's name for it, for reports
     packing: Packing | None = None
+    window: tuple[tuple[int, int], ...] | None = None
 
     @property
     def size(self) -> int:

@@ -128,7 +128,7 @@ def distributed(program: Program, wanted: Distribution, traced: Mapping[str, str
                           'distributed programs run with device="cpu"', "SG124")
     axes = {traced[n]: cut for n, cut in wanted.axes.items()}
     alike = {g: array for g, array in gradients.items() if array in axes}
-    results = (*(gradients if wanted.gather else ()), *arrays_of(program.returns))
+    results = (*(g for g in gradients if wanted.gather or g not in alike), *arrays_of(program.returns))
     return applied(cut_over_ranks, program, replace(wanted, axes=axes, alike=alike), results)
 
 

@@ -9,6 +9,8 @@ from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
+from sdfgad.ir.program import Array
+
 Place: TypeAlias = tuple[int, ...]
 """Where a rank stands in the grid."""
 Span: TypeAlias = tuple[int, int]
@@ -78,11 +80,22 @@ class Distribution:
     alike: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     gather: bool = True
 
+    def own(self, name: str, shape: Sequence[int]) -> tuple[slice, ...]:
+        """The block of this rank of an array that the caller has named."""
+        return tuple(slice(*side) for side in self.blocks(name, shape).own(self.grid.places[self.rank], shape))
+
     def blocks(self, name: str, shape: Sequence[int]) -> ArrayBlocks:
         """The blocks of an array that the caller has named."""
         cuts = self.axes[name] or (None,) * len(shape)
         return ArrayBlocks(tuple(None if d is None else CutAxis(d, even_ends(n, self.grid.extents[d]))
                                  for d, n in zip(cuts, shape, strict=True)))
+
+
+def within_window(part: tuple[slice, ...], array: Array) -> tuple[slice, ...]:
+    """A part of an array where a rank has it."""
+    if array.window is None:
+        return part
+    return tuple(slice(s.start - low, s.stop - low) for s, (low, _) in zip(part, array.window, strict=True))
 
 
 def even_ends(extent: int, count: int) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
 from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, RankRegion
+from sdfgad.transform.cutting.windows import within_windows
 from sdfgad.transform.spelling import product_as_maps
 
 
@@ -34,7 +35,7 @@ def cut_over_ranks(program: Program, wanted: Distribution, gathered: Sequence[st
     nodes = [*_nodes(work, program.body, ()), _gathering(work, gathered)]
     work.arrays[ORDER] = order_array()
     body = Halos(work).block(nodes, {})
-    return work.finished(body).but(live_out=program.live_out | {ORDER})
+    return within_windows(work.finished(body), work).but(live_out=program.live_out | {ORDER})
 
 
 def _without_products(stmt: Stmt) -> Block:

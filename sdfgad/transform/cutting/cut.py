@@ -9,13 +9,14 @@ from sdfgad.errors import unsupported
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import OP, order_array
 from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Pop, Program, Push, Range, Stmt
-from sdfgad.ir.walk import children, rebuild, reads, writes
+from sdfgad.ir.walk import children, rebuild, reads, within, writes
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widened
 from sdfgad.transform.cutting.alignment import blocks_of
 from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
-from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, RankRegion
+from sdfgad.transform.cutting.sums import packed
+from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion
 from sdfgad.transform.cutting.windows import within_windows
 from sdfgad.transform.spelling import product_as_maps
 
@@ -48,21 +49,22 @@ def _gathering(work: CutWork, gathered: Sequence[str]) -> RankPiece:
     def need(name: str) -> HaloNeed:
         box: ReadBox = tuple((ix(0), ix(n)) for n in work.arrays[name].shape)
         return HaloNeed(name, (box,) * len(work.places), frozenset(), work.arrays[name].source)
-    return RankPiece((), tuple(need(n) for n in dict.fromkeys(gathered) if n in work.cut), frozenset())
+    found = [n for n in dict.fromkeys(gathered) if n in work.cut]
+    return RankPiece((), tuple(map(need, found)), frozenset(found), frozenset())
 
 
 def _nodes(work: CutWork, block: Block, loops: tuple[Range, ...]) -> list[CutNode]:
-    return [node for stmt in block for node in _cut(work, stmt, loops)]
+    return packed(work, [node for stmt in block for node in _cut(work, stmt, loops)])
 
 
-def _cut(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> Sequence[CutNode]:
+def _cut(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> Sequence[CutNode | PendingSum]:
     if isinstance(stmt, Map):
         return pieces_of(work, stmt, loops)
     if isinstance(stmt, Lib):
         _check_library(work, stmt)
-        return [RankPiece((stmt,), (), writes(stmt))]
+        return [RankPiece((stmt,), (), reads(stmt), writes(stmt))]
     if isinstance(stmt, (Push, Pop)):
-        return [RankPiece((stmt,), (), writes(stmt))]
+        return [RankPiece((stmt,), (), reads(stmt), writes(stmt))]
     return [_region(work, stmt, loops)]
 
 
@@ -89,7 +91,7 @@ def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:
     if isinstance(stmt, Loop):
         before = [_outside(work, n, inner) for n in before]
     blocks = tuple(tuple(_left_over(node, written) for node in b) for b in blocks)
-    return RankRegion(stmt, blocks, (*before, *_of_condition(work, stmt, loops)), written)
+    return RankRegion(stmt, blocks, (*before, *_of_condition(work, stmt, loops)), within(stmt)[0], written)
 
 
 def _left_over(node: CutNode, written: frozenset[str]) -> CutNode:

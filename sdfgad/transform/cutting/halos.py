@@ -14,7 +14,7 @@ from sdfgad.ir.messages import EXCHANGE, OP, order_view
 from sdfgad.ir.program import Block, Lib, Stmt, View
 from sdfgad.ir.walk import with_children
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
-from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece
+from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message
 
 TAG = 20_801
 """Of all messages: none that the user has under way is received in place of one."""
@@ -103,6 +103,7 @@ class Halos:
         """What this rank sends and receives of some messages."""
         rank = self.work.wanted.rank
         out, into = ([m for m in group if getattr(m, end) == rank] for end in ("source", "target"))
+        check_message(dtype, need.source)
         to = self.work.numbers(*(n for m in out for n in (m.target, TAG)))
         came = self.work.numbers(*(n for m in into for n in (m.source, TAG)))
         attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype})

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -13,14 +11,14 @@ from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Expr, Load, Local, loads, walk
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.messages import OP, order_view
-from sdfgad.ir.program import Array, Let, Lib, Map, Range, Stmt, Store, all_of, over
+from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
+from sdfgad.ir.walk import reads
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
 from sdfgad.transform.cutting.shares import StoreShare, share_of
-from sdfgad.transform.cutting.tree import CutWork, RankPiece
+from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 
 
-def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece]:
+def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece | PendingSum]:
     """What a map becomes: one piece where the ranks share out all its stores alike, else one for each store."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
     shares = [share_of(stmt, s, work.cut, work.wanted.grid) for s in stores]
@@ -31,7 +29,7 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
         if len(stores) == 1 or _keeps_to_itself(work, piece):
             return [piece]
     alone = _apart(stmt) if len(stores) > 1 else [stmt]
-    made: list[RankPiece] = []
+    made: list[RankPiece | PendingSum] = []
     for one, store, share, domain in zip(alone, stores, shares, domains, strict=True):
         made += _parts(work, one, store, share, (domain, loops)) if share.parts else [_piece(work, one, domain, loops)]
     return made
@@ -41,7 +39,7 @@ def _piece(work: CutWork, stmt: Map, domains: list[tuple[Range, ...] | None], lo
     mine = domains[work.wanted.rank]
     own = () if mine is None else (stmt if mine == stmt.domain else replace(stmt, domain=mine),)
     written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
-    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), written)
+    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written)
 
 
 def _keeps_to_itself(work: CutWork, piece: RankPiece) -> bool:
@@ -106,7 +104,7 @@ class _Summation:
 
 
 def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
-           where: tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]) -> list[RankPiece]:
+           where: tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]) -> list[RankPiece | PendingSum]:
     """map i, j: s[j] += e(i, j)
     ->   map j: part[j] = 0 ; map i, j: part[j] += e(i, j) ; total = allreduce(part) ; map j: s[j] += total[j]
 
@@ -119,7 +117,8 @@ def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
     sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
                       work.room(f"total_{store.array}", shape, target))
     collect = replace(stmt, body=(*stmt.body[:-1], Store(sums.part.name, sums.inside(store.index), store.expr, store.op)))
-    return [_cleared(sums), _piece(work, collect, domains, loops), _added_up(work, sums), _given(work, sums, loops)]
+    pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, loops), stmt.source)
+    return [_cleared(sums), _piece(work, collect, domains, loops), pending]
 
 
 def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) -> dict[str, Bounds]:
@@ -130,7 +129,7 @@ def _cleared(sums: _Summation) -> RankPiece:
     part = sums.part
     domain = all_of(part.shape)
     store = Store(part.name, tuple(ix(r.var) for r in domain), _nothing(sums.store.op, part.dtype))
-    return RankPiece((Map(domain, (store,), sums.stmt.source),), (), frozenset({part.name}))
+    return RankPiece((Map(domain, (store,), sums.stmt.source),), (), frozenset(), frozenset({part.name}))
 
 
 def _nothing(op: str | None, dtype: np.dtype) -> Expr:
@@ -143,15 +142,6 @@ def _nothing(op: str | None, dtype: np.dtype) -> Expr:
         return Const(op == "min", dtype)
     ends = np.iinfo(dtype)
     return Const(int(ends.min if op == "max" else ends.max), dtype)
-
-
-def _added_up(work: CutWork, sums: _Summation) -> RankPiece:
-    numbers = work.numbers(0)
-    attrs: Mapping[str, Any] = MappingProxyType({
-        "kind": "allreduce", "count": sums.part.size, "dtype": sums.part.dtype, "how": sums.how})
-    stmt = Lib(OP, (sums.total.whole, order_view()), (sums.part.whole, numbers.whole, order_view()), attrs,
-               sums.stmt.source)
-    return RankPiece((stmt,), (), frozenset({sums.total.name}))
 
 
 def _given(work: CutWork, sums: _Summation, loops: tuple[Range, ...]) -> RankPiece:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sdfgad.analysis.elements.access import interval_env
+from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir.index import Bounds
 from sdfgad.ir.messages import FLAG, NUMBERS
 from sdfgad.ir.program import Array, Program, Range, Stmt
@@ -18,10 +19,11 @@ from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 
 @dataclass(frozen=True)
 class RankPiece:
-    """Statements of one rank. needs: of all ranks, so that all know of all messages; writes: of any rank."""
+    """Statements of one rank. needs: of all ranks, so that all know of all messages; reads, writes: of any rank."""
 
     own: tuple[Stmt, ...]
     needs: tuple[HaloNeed, ...]
+    reads: frozenset[str]
     writes: frozenset[str]
 
 
@@ -32,10 +34,33 @@ class RankRegion:
     stmt: Stmt
     blocks: tuple[tuple[CutNode, ...], ...]
     needs: tuple[HaloNeed, ...]
+    reads: frozenset[str]
     writes: frozenset[str]
 
 
 CutNode: TypeAlias = RankPiece | RankRegion
+
+
+@dataclass(frozen=True)
+class PendingSum:
+    """What the ranks add up: each has a `part`, everybody gets the `total`, and `given` takes it to where it belongs.
+    how: the reduction."""
+
+    part: Array
+    total: Array
+    how: str
+    given: RankPiece
+    source: SourceLine | None
+
+
+MESSAGE_TYPES = frozenset("dfDFlqi?")
+
+
+def check_message(dtype: np.dtype, source: SourceLine | None) -> None:
+    """UnsupportedError for numbers that no message takes."""
+    if dtype.char not in MESSAGE_TYPES:
+        raise unsupported(source, f"a message of {dtype} between ranks", "use float32, float64, complex64, complex128, "
+                          "int32, int64 or bool, or leave the array whole", "SG124")
 
 
 @dataclass

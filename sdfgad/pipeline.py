@@ -39,6 +39,7 @@ from sdfgad.plans.progress import progress
 from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen
 from sdfgad.plans.request import Request, resolve_outputs
+from sdfgad.plans.traffic import traffic_of
 from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.written_out import written_out
 from sdfgad.thresholds import thresholds
@@ -269,7 +270,9 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed
         choice, found, plan = planned_together(Recipe(parsed, outputs, request))
-        plan = told(plan, choice, found, about(fn, bound, request.wrt))
+        cut = request.distribution
+        plan = told(plan, choice, found, replace(about(fn, bound, request.wrt), traffic=None if cut is None else
+                                                 traffic_of(found.whole, cut)))
     return Derivative(parsed, found, outputs, plan, request, choice)
 
 

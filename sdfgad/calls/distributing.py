@@ -43,7 +43,7 @@ class DistributeOption:
         if not count:
             raise UsageError("distribute= cuts no array", code="SG205", help=_FORMS)
         size = self.comm.Get_size() if is_communicator(self.comm) else int(self.comm)
-        rank = self.comm.Get_rank() if is_communicator(self.comm) else 0
+        rank = self.comm.Get_rank() if is_communicator(self.comm) else size // 2
         return Distribution(RankGrid(self._grid(size, count)), rank, axes, gather=self.gather)
 
     def _grid(self, size: int, count: int) -> tuple[int, ...]:

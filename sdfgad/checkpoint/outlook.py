@@ -17,8 +17,33 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class LoopTraffic:
+    """What a rank sends in one iteration of a loop, those inside it included: halos, and sums of all ranks."""
+
+    name: str
+    messages: int
+    bytes: int
+    sums: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a rank of a distributed program has, and what it sends in one call. blocks: of arrays that are cut, as
+    indices of the whole, halos included. A loop of unknown length counts as one iteration."""
+
+    ranks: int
+    rank: int
+    blocks: Mapping[str, str]
+    messages: int
+    bytes: int
+    sums: int
+    loops: tuple[LoopTraffic, ...] = ()
+
+
+@dataclass(frozen=True)
 class About:
-    """The call a plan was made for. symbols: its integer arguments. threads: 0 is as many as OpenMP likes."""
+    """The call a plan was made for. symbols: its integer arguments. threads: 0 is as many as OpenMP likes. traffic: of
+    a program that is distributed."""
 
     file: str = ""
     wrt: tuple[str, ...] = ()
@@ -27,6 +52,7 @@ class About:
     device: str = "cpu"
     threads: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
+    traffic: Traffic | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +132,10 @@ class Measured:
 def read_about(raw: Mapping[str, Any]) -> About:
     """What `asdict` made of an `About`."""
     arguments = tuple(Argument(**{**a, "shape": tuple(a["shape"])}) for a in raw["arguments"])
-    return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments})
+    traffic = raw.get("traffic")
+    if traffic is not None:
+        traffic = Traffic(**{**traffic, "loops": tuple(LoopTraffic(**one) for one in traffic["loops"])})
+    return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments, "traffic": traffic})
 
 
 def read_outlook(raw: Mapping[str, Any]) -> Outlook:

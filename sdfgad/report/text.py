@@ -12,7 +12,7 @@ from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 
 if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Argument, LoopRow, Outlook
+    from sdfgad.checkpoint.outlook import Argument, LoopRow, Outlook, Traffic
     from sdfgad.checkpoint.plan import Plan, Predicted
     from sdfgad.checkpoint.problem import Item
 
@@ -51,7 +51,19 @@ def header(plan: Plan) -> list[str]:
     if about.arguments:
         facts.append(about.device + (f" with {about.threads} threads" if about.threads else ""))
     title = textwrap.wrap(f"plan for {plan.target}: {plan.policy}", WIDTH, subsequent_indent="   ")
-    return title + _wrapped("  ".join(facts)) + _wrapped("  ".join(_arguments(about.arguments)))
+    return title + _wrapped("  ".join(facts)) + _wrapped("  ".join(_arguments(about.arguments))) + (
+        _of_ranks(about.traffic) if about.traffic else [])
+
+
+def _of_ranks(traffic: Traffic) -> list[str]:
+    """What one rank has of a distributed program, and what it sends."""
+    blocks = "  ".join(f"{name}[{part}]" for name, part in traffic.blocks.items())
+    sent = [f"sends {format_bytes(traffic.bytes)} in {traffic.messages} messages per call and takes part in "
+            f"{traffic.sums} sums"]
+    sent += [f"{one.name} loop, per iteration: {one.messages} messages, {format_bytes(one.bytes)}"
+             + (f", {one.sums} sums" if one.sums else "") for one in traffic.loops]
+    return _wrapped(f"rank {traffic.rank} of {traffic.ranks} has {blocks}") + [
+        line for text in sent for line in _wrapped(text)]
 
 
 def _arguments(arguments: Sequence[Argument]) -> Iterator[str]:

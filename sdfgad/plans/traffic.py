@@ -1,0 +1,63 @@
+"""What a rank of a distributed program has, and what it sends: read off its program."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdfgad.checkpoint.outlook import LoopTraffic, Traffic
+from sdfgad.ir.messages import EXCHANGE, OP, sent
+from sdfgad.ir.program import Array, Block, Lib, Loop, Program, View
+from sdfgad.ir.walk import children
+from sdfgad.names import loop_name
+from sdfgad.transform.cutting.blocks import Distribution
+
+Counts = tuple[int, int, int]
+"""Messages, their bytes, sums."""
+
+
+def traffic_of(program: Program, wanted: Distribution) -> Traffic:
+    """Of the rank that a program is for. Sums are counted where they are in the program."""
+    messages, size, sums = _counted(program.body)
+    blocks = {a.label or n: _window(a) for n, a in program.arrays.items() if a.window is not None and a.role == "argument"}
+    return Traffic(wanted.grid.size, wanted.rank, blocks, messages, size, sums, tuple(_loops(program.body)))
+
+
+def _window(array: Array) -> str:
+    return ", ".join(f"{first}:{behind}" for first, behind in array.window or ())
+
+
+def _counted(block: Block) -> Counts:
+    """What a block sends."""
+    total = (0, 0, 0)
+    for stmt in block:
+        if isinstance(stmt, Lib) and stmt.op == OP:
+            found = _of(stmt)
+        else:
+            inner = [_counted(b) for b in children(stmt)]
+            times = (stmt.range.trips or 1) if isinstance(stmt, Loop) else 1
+            found = (times * sum(c[0] for c in inner), times * sum(c[1] for c in inner), times * sum(c[2] for c in inner))
+        total = (total[0] + found[0], total[1] + found[1], total[2] + found[2])
+    return total
+
+
+def _of(stmt: Lib) -> Counts:
+    if stmt.attrs["kind"] == EXCHANGE:
+        return len(sent(stmt)), sum(map(_bytes, sent(stmt))), 0
+    return 0, 0, 1
+
+
+def _bytes(view: View) -> int:
+    size = view.dtype.itemsize
+    for n in view.shape:
+        size *= n.const or 0
+    return size
+
+
+def _loops(block: Block) -> Iterator[LoopTraffic]:
+    """Outer loops in which something is sent."""
+    for stmt in block:
+        counts = _counted(stmt.body) if isinstance(stmt, Loop) else (0, 0, 0)
+        if isinstance(stmt, Loop) and any(counts):
+            yield LoopTraffic(loop_name(stmt.range.var), *counts)
+        elif not isinstance(stmt, Loop):
+            for inner in children(stmt):
+                yield from _loops(inner)

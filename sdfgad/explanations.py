@@ -140,6 +140,19 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         def loss(x):
             return np.sum(x ** 3)
         sdfgad.hvp(loss, (np.ones(3),), (np.ones(3),))"""),
+    "SG124": _page(
+        "Each rank computes what it owns. What goes along a cut axis one element after the other, or at places that an "
+        "index array names, is no block of anybody: cut another axis, or leave the array whole.", """
+        def loss(u):
+            for i in range(1, u.shape[0]):
+                u[i] += 0.5 * u[i - 1]
+            return np.sum(u)
+        sdfgad.grad(loss, distribute={"u": ("block", None)}, comm=4).plan(np.ones((8, 8)))""", """
+        def loss(u):
+            for i in range(1, u.shape[0]):
+                u[i] += 0.5 * u[i - 1]
+            return np.sum(u)
+        sdfgad.grad(loss, distribute={"u": (None, "block")}, comm=4).plan(np.ones((8, 8)))"""),
     "SG130": _page(
         "A function that can be run has no derivative rule. docs/writing_rules.md shows how to write one.", """
         a rule that was removed or never registered""", """

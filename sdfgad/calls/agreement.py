@@ -58,7 +58,7 @@ class Agreement:
         elif least.program != most.program:
             raise UsageError("the ranks have parts of different programs: their arguments have other shapes, types or "
                              "constants, or their machines other caches", code="SG211",
-                             help="give every rank the same arguments; config(thresholds=...) makes machines alike")
+                             help="give every rank whole arrays of one shape, and the same numbers")
         elif self.origin is not None and self.communicator.Get_size() > 1:
             self.share = self._decide(least, most)
 

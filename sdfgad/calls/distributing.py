@@ -76,7 +76,8 @@ def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
         raise UsageError(f"distribute: there is no array {name!r} among the arguments", code="SG204",
                          help=f"arrays: {', '.join(known) or 'none'}")
     extents = np.shape(bound.leaves[name])
-    forms = (form, *(None,) * (len(extents) - 1)) if form == BLOCK else (None,) * len(extents) if form == WHOLE else form
+    whole = (None,) * len(extents)
+    forms = (form, *whole[1:]) if form == BLOCK else whole if form == WHOLE else form
     fits = isinstance(forms, (tuple, list)) and len(forms) == len(extents)
     if not fits or any(f not in (BLOCK, None) for f in forms):
         raise UsageError(f"distribute: {name!r}: {form!r}, for {len(extents)} axes", code="SG205", help=_FORMS)

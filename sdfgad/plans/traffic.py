@@ -1,7 +1,7 @@
 """What a rank of a distributed program has, and what it sends: read off its program."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sdfgad.checkpoint.outlook import LoopTraffic, Traffic
 from sdfgad.ir.messages import EXCHANGE, OP, sent
@@ -17,7 +17,8 @@ Counts = tuple[int, int, int]
 def traffic_of(program: Program, wanted: Distribution) -> Traffic:
     """Of the rank that a program is for. Sums are counted where they are in the program."""
     messages, size, sums = _counted(program.body)
-    blocks = {a.label or n: _window(a) for n, a in program.arrays.items() if a.window is not None and a.role == "argument"}
+    cut = {n: a for n, a in program.arrays.items() if a.window is not None and a.role == "argument"}
+    blocks = {a.label or n: _window(a) for n, a in cut.items()}
     return Traffic(wanted.grid.size, wanted.rank, blocks, messages, size, sums, tuple(_loops(program.body)))
 
 
@@ -32,11 +33,19 @@ def _counted(block: Block) -> Counts:
         if isinstance(stmt, Lib) and stmt.op == OP:
             found = _of(stmt)
         else:
-            inner = [_counted(b) for b in children(stmt)]
             times = (stmt.range.trips or 1) if isinstance(stmt, Loop) else 1
-            found = (times * sum(c[0] for c in inner), times * sum(c[1] for c in inner), times * sum(c[2] for c in inner))
-        total = (total[0] + found[0], total[1] + found[1], total[2] + found[2])
+            found = _times(_added([_counted(b) for b in children(stmt)]), times)
+        total = _added([total, found])
     return total
+
+
+def _added(counts: Iterable[Counts]) -> Counts:
+    messages, size, sums = map(sum, zip((0, 0, 0), *counts, strict=True))
+    return messages, size, sums
+
+
+def _times(counts: Counts, by: int) -> Counts:
+    return by * counts[0], by * counts[1], by * counts[2]
 
 
 def _of(stmt: Lib) -> Counts:

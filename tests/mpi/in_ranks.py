@@ -16,6 +16,7 @@ import sdfgad
 from sdfgad.codegen import build, program
 from tests.conftest import QUICK
 from tests.mpi.cases import CHECKS
+from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.telling import COMM, tell
@@ -68,7 +69,7 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
-    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS,
+    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED,
                                              **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         checks[name]()

@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle")
+          "code", "lists", "idle", "distributed")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -40,10 +40,11 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "distributed-few", timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
+    check_distributed(done.found, 1)
 
 
 @pytest.mark.slow
@@ -157,6 +158,32 @@ def _function_above(lines: list[str], line: int) -> str:
                                   "seeds", "batch"])
 def test_what_ranks_cannot_do_together(on_two: dict[str, Any], name: str) -> None:
     assert {form for form, _ in on_two[f"refused {name}"]["error"]} == {"UnsupportedError"}
+
+
+def check_distributed(found: dict[str, Any], count: int) -> None:
+    right = {n: f["error"] for n, f in found.items() if n.startswith("distributed ") and isinstance(f["error"], float)}
+    assert len(right) == count and max(right.values()) < 1e-13, right
+
+
+def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:
+    check_distributed(on_two, 5)
+    assert all(on_two["distributed verbs"]["kept"])
+
+
+@pytest.mark.slow
+def test_a_grid_of_ranks() -> None:
+    done = run(4, "distributed-grid", "distributed-few", timeout=200)
+    assert done.status == 0, done.err[-4000:]
+    check_distributed(done.found, 2)
+
+
+@pytest.mark.parametrize("name, form, text", [
+    ("shapes", "UsageError", "parts of different programs"), ("steps", "UsageError", "parts of different programs"),
+    ("seidel", "UnsupportedError", "axis 0 of 'A' is cut, and the loop over i decides"),
+    ("messages", "UnsupportedError", "takes no distribute=")])
+def test_ranks_agree_on_what_is_distributed(on_two: dict[str, Any], name: str, form: str, text: str) -> None:
+    for found, message in on_two[f"distributed {name}"]["error"]:
+        assert found == form and text in message
 
 
 @pytest.mark.parametrize("check, text", [("end-inside", "the sum of this block is too large"),

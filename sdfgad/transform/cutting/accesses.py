@@ -22,10 +22,11 @@ Access: TypeAlias = tuple[str, tuple[Ix, ...]]
 class HaloNeed:
     """What ranks read of an array: a box for each rank, None where it reads nothing.
 
-    varies: loops whose variables decide where along a cut axis they read.
+    axes: those that are cut. varies: loops whose variables decide where along them the ranks read.
     """
 
     array: str
+    axes: tuple[int, ...]
     boxes: tuple[ReadBox | None, ...]
     varies: frozenset[str]
     source: SourceLine | None

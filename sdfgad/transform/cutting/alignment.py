@@ -1,8 +1,8 @@
 """Which arrays of a program are cut, beside those that the caller names, and where.
 
-A temporary lies where it is computed: beside the elements that are read for it (alignment: J. Li, M. Chen, The data
-alignment phase in compiling programs for distributed-memory machines, J. Parallel Distrib. Comput. 13, 1991). Any blocks
-are right; blocks beside what they are computed from need few messages.
+A temporary lies where it is computed: beside the elements that are read for it (J. Li, M. Chen, The data alignment
+phase in compiling programs for distributed-memory machines, J. Parallel Distrib. Comput. 13, 1991). Any blocks are
+right; blocks beside what they are computed from need few messages.
 """
 from __future__ import annotations
 

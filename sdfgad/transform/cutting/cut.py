@@ -9,12 +9,13 @@ from sdfgad.errors import unsupported
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import OP, order_array
 from sdfgad.ir.program import ORDER, Block, If, Lib, Loop, Map, Pop, Program, Push, Range, Stmt
-from sdfgad.ir.walk import children, rebuild, reads, within, writes
+from sdfgad.ir.walk import children, reads, rebuild, within, writes
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widened
 from sdfgad.transform.cutting.alignment import blocks_of
 from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
+from sdfgad.transform.cutting.shares import told
 from sdfgad.transform.cutting.sums import packed
 from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion
 from sdfgad.transform.cutting.windows import within_windows
@@ -48,7 +49,7 @@ def _gathering(work: CutWork, gathered: Sequence[str]) -> RankPiece:
     """The need of every rank for all of some arrays."""
     def need(name: str) -> HaloNeed:
         box: ReadBox = tuple((ix(0), ix(n)) for n in work.arrays[name].shape)
-        return HaloNeed(name, (box,) * len(work.places), frozenset(), work.arrays[name].source)
+        return HaloNeed(name, work.axes(name), (box,) * len(work.places), frozenset(), work.arrays[name].source)
     found = [n for n in dict.fromkeys(gathered) if n in work.cut]
     return RankPiece((), tuple(map(need, found)), frozenset(found), frozenset())
 
@@ -74,9 +75,9 @@ def _check_library(work: CutWork, stmt: Lib) -> None:
                           "a program that communicates itself takes no distribute=", "SG124")
     cut = sorted((reads(stmt) | writes(stmt)) & work.cut.keys())
     if cut:
-        axes = ", ".join(str(k) for k, a in enumerate(work.cut[cut[0]].axes) if a is not None)
-        raise unsupported(stmt.source, f"the operation {stmt.op!r} on {cut[0]!r}, whose axis {axes} is cut",
-                          'leave the arrays of this operation whole: "replicated"', "SG124")
+        axes = ", ".join(map(str, work.axes(cut[0])))
+        raise unsupported(stmt.source, f"axis {axes} of {told(cut[0])!r} is cut, and the operation {stmt.op!r} needs it "
+                          "whole", 'leave the arrays of this operation whole: "replicated"', "SG124")
 
 
 def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:

@@ -13,7 +13,9 @@ from sdfgad.ir.layout import axis
 from sdfgad.ir.messages import EXCHANGE, OP, order_view
 from sdfgad.ir.program import Block, Lib, Stmt, View
 from sdfgad.ir.walk import with_children
+from sdfgad.names import loop_name
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
+from sdfgad.transform.cutting.shares import WHOLE, told
 from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message
 
 TAG = 20_801
@@ -92,12 +94,9 @@ class Halos:
                     continue
                 own = tuple((ix(low), ix(high)) for low, high in blocks.own(other, shape))
                 met = [m for n in needs if (b := n.boxes[target]) is not None
-                       and not in_own(b, blocks, place) and (m := _common(b, own, n, self._cut_axes(name))) is not None]
+                       and not in_own(b, blocks, place) and (m := _common(b, own, n)) is not None]
                 for box in _joined(met):
                     yield HaloMessage(name, source, target, box)
-
-    def _cut_axes(self, name: str) -> frozenset[int]:
-        return frozenset(k for k, a in enumerate(self.work.cut[name].axes) if a is not None)
 
     def _exchange(self, group: tuple[HaloMessage, ...], dtype: np.dtype, need: HaloNeed) -> Lib:
         """What this rank sends and receives of some messages."""
@@ -119,13 +118,14 @@ def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:
             return
 
 
-def _common(box: ReadBox, own: ReadBox, need: HaloNeed, cut: frozenset[int]) -> ReadBox | None:
+def _common(box: ReadBox, own: ReadBox, need: HaloNeed) -> ReadBox | None:
     """The elements of a box that a rank has; None where there is none."""
     sides = []
     for k, ((low, high), (first, last)) in enumerate(zip(box, own, strict=True)):
-        if k in cut and (low.const is None or high.const is None):
+        cut = k in need.axes
+        if cut and (low.const is None or high.const is None):
             raise moving(need)
-        side = (maximum(low, first), minimum(high, last)) if k in cut else (low, high)
+        side = (maximum(low, first), minimum(high, last)) if cut else (low, high)
         if ((side[1] - side[0]).const or 0) <= 0:
             return None
         sides.append(side)
@@ -134,10 +134,9 @@ def _common(box: ReadBox, own: ReadBox, need: HaloNeed, cut: frozenset[int]) -> 
 
 def moving(need: HaloNeed) -> Exception:
     """The refusal of what is read at another place of a cut axis in each iteration, while that changes."""
-    loops = ", ".join(sorted(need.varies))
-    return unsupported(need.source, f"elements of {need.array!r} along the axis that is cut: the loop over {loops} "
-                       "decides which, and changes them", 'leave this array whole, "replicated", or cut another axis '
-                       "of it", "SG124")
+    axes, loops = ", ".join(map(str, need.axes)), ", ".join(map(loop_name, sorted(need.varies)))
+    return unsupported(need.source, f"axis {axes} of {told(need.array)!r} is cut, and the loop over {loops} decides "
+                       "which of its elements are read, and changes them", WHOLE, "SG124")
 
 
 def _joined(boxes: list[ReadBox]) -> list[ReadBox]:

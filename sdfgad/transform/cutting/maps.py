@@ -116,7 +116,8 @@ def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
     shape = tuple((high - low).const or 0 for low, high in box)
     sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
                       work.room(f"total_{store.array}", shape, target))
-    collect = replace(stmt, body=(*stmt.body[:-1], Store(sums.part.name, sums.inside(store.index), store.expr, store.op)))
+    own = Store(sums.part.name, sums.inside(store.index), store.expr, store.op)
+    collect = replace(stmt, body=tuple(own if part is store else part for part in stmt.body))
     pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, loops), stmt.source)
     return [_cleared(sums), _piece(work, collect, domains, loops), pending]
 

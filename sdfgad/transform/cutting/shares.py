@@ -7,20 +7,29 @@ from dataclasses import dataclass, replace
 from sdfgad.errors import unsupported
 from sdfgad.ir.index import Bounds, Ix, floordiv, ix, maximum, minimum
 from sdfgad.ir.program import Let, Map, Range, Store
+from sdfgad.names import GRAD, loop_name
 from sdfgad.transform.cutting.accesses import accesses
 from sdfgad.transform.cutting.blocks import ArrayBlocks, CutAxis, Place, RankGrid
 
+WHOLE = 'leave this array whole, "replicated", or put None in the place of this axis'
+"""What to do about an axis that cannot be cut."""
 SUMMED = (None, "+", "max", "min")
 """How a store may combine what the ranks find."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Iterations go to the ranks in whose span an index lies. What is outside of the array goes to the ranks at the
-    ends: only one branch of a choice may read there."""
+class Portion:
+    """Iterations go to the ranks in whose span an index of an array lies. What is outside of the array goes to the
+    ranks at the ends: only one branch of a choice may read there."""
 
+    array: str
+    number: int
     index: Ix
     axis: CutAxis
+
+    def refused(self, stmt: Map, why: str) -> Exception:
+        return unsupported(stmt.source, f"axis {self.number} of {told(self.array)!r} is cut, and {why} decides which of "
+                           "its elements are written", WHOLE, "SG124")
 
     def span(self, place: Place) -> tuple[int | None, int | None]:
         here, ends = place[self.axis.dimension], self.axis.ends
@@ -32,8 +41,8 @@ class StoreShare:
     """How the iterations of one store are shared out. own: by what is written; parts: by what is read, where each rank
     has a part of what everybody needs; grid: where nothing shares iterations out, all ranks run them."""
 
-    own: tuple[Turn, ...]
-    parts: tuple[Turn, ...]
+    own: tuple[Portion, ...]
+    parts: tuple[Portion, ...]
     grid: RankGrid
 
     def domain(self, stmt: Map, place: Place, loops: Mapping[str, Bounds]) -> tuple[Range, ...] | None:
@@ -42,61 +51,64 @@ class StoreShare:
         if self.parts and any(p for d, p in enumerate(place) if d not in shared):
             return None  # one rank of those that could is enough
         domain: tuple[Range, ...] | None = stmt.domain
-        for turn in (*self.own, *self.parts):
-            domain = None if domain is None else _narrowed(stmt, domain, turn, place, loops)
+        for portion in (*self.own, *self.parts):
+            domain = None if domain is None else _narrowed(stmt, domain, portion, place, loops)
         return domain
+
+
+def told(array: str) -> str:
+    """The user's name for an array, or for the one whose cotangent it is."""
+    return array.removeprefix(GRAD)
 
 
 def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: RankGrid) -> StoreShare:
     """Who runs the iterations of a store. What is written is written by its owners; a sum over a cut axis, into what
     every rank has, is added up in parts."""
     blocks = cut.get(store.array)
-    own = () if blocks is None else tuple(Turn(i, a) for i, a in zip(store.index, blocks.axes, strict=True)
-                                          if a is not None)
+    own = () if blocks is None else tuple(
+        Portion(store.array, k, i, a) for k, (i, a) in enumerate(zip(store.index, blocks.axes, strict=True))
+        if a is not None)
     taken = {t.axis.dimension for t in own}
-    parts: list[Turn] = []
+    parts: list[Portion] = []
     for dimension in range(len(grid.extents)) if store.op in SUMMED else ():
         lead = None if dimension in taken else next(_leads(stmt, store, cut, dimension), None)
         parts += [] if lead is None else [lead]
     return StoreShare(own, tuple(parts), grid)
 
 
-def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Turn]:
+def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Portion]:
     """What is read along a cut axis, by a variable of the map."""
     variables = {r.var for r in stmt.domain}
     parts = [*(p.expr for p in stmt.body if isinstance(p, Let)), store.expr]
     for name, index in (a for e in parts for a in accesses(e)):
-        for i, axis in zip(index, cut[name].axes, strict=True) if name in cut else ():
+        for k, (i, axis) in enumerate(zip(index, cut[name].axes, strict=True)) if name in cut else ():
             if axis is not None and axis.dimension == dimension and i.affine is not None and (
                     i.symbols and i.symbols <= variables):
-                yield Turn(i, axis)
+                yield Portion(name, k, i, axis)
 
 
-def _narrowed(stmt: Map, domain: tuple[Range, ...], turn: Turn, place: Place,
+def _narrowed(stmt: Map, domain: tuple[Range, ...], portion: Portion, place: Place,
               loops: Mapping[str, Bounds]) -> tuple[Range, ...] | None:
     """The points of a domain at which an index lies in the span of a rank."""
-    low, high = turn.span(place)
-    k = next((k for k in reversed(range(len(domain))) if domain[k].var in turn.index.symbols), None)
+    low, high = portion.span(place)
+    k = next((k for k in reversed(range(len(domain))) if domain[k].var in portion.index.symbols), None)
     if k is None:
-        at = turn.index.const
+        at = portion.index.const
         if at is None:
-            if turn.index.elems or not turn.index.symbols <= loops.keys():
-                raise _refused(stmt, "an index array decides where")
-            raise _refused(stmt, f"the loop over {', '.join(sorted(turn.index.symbols))} decides where")
+            if portion.index.elems or not portion.index.symbols <= loops.keys():
+                raise portion.refused(stmt, "an index array")
+            raise portion.refused(stmt, f"the loop over {', '.join(map(loop_name, sorted(portion.index.symbols)))}")
         return domain if (low is None or low <= at) and (high is None or at < high) else None
-    factor = turn.index.coefficient(domain[k].var)
+    factor = portion.index.coefficient(domain[k].var)
     if factor is None:
-        raise _refused(stmt, "an index that is no sum of multiples of variables decides where")
-    rest = turn.index - ix(domain[k].var) * factor
+        raise portion.refused(stmt, "an index array" if portion.index.elems else "a division or remainder")
+    rest = portion.index - ix(domain[k].var) * factor
     if rest.elems:
-        raise _refused(stmt, "an index array decides where")
-    narrow = _between(stmt, rising(domain[k]), (rest, factor), low, high)
+        raise portion.refused(stmt, "an index array")
+    narrow = _between(rising(domain[k]), (rest, factor), low, high)
+    if narrow is None:
+        raise portion.refused(stmt, "a range in large steps that change")
     return None if narrow.trips == 0 else (*domain[:k], narrow, *domain[k + 1:])
-
-
-def _refused(stmt: Map, why: str) -> Exception:
-    return unsupported(stmt.source, f"a value written along an axis that is cut: {why}",
-                       'leave this array whole, or that axis of it: "replicated", or None in its place', "SG124")
 
 
 def rising(r: Range) -> Range:
@@ -111,8 +123,8 @@ def rising(r: Range) -> Range:
     return Range(r.var, r.start + r.step * (trips - 1), r.start + 1, -r.step)
 
 
-def _between(stmt: Map, r: Range, form: tuple[Ix, int], low: int | None, high: int | None) -> Range:
-    """The numbers v of a range with low <= rest + factor * v < high."""
+def _between(r: Range, form: tuple[Ix, int], low: int | None, high: int | None) -> Range | None:
+    """The numbers v of a range with low <= rest + factor * v < high; None where they are not known as a range."""
     rest, factor = form
     if factor > 0:
         first = None if low is None else -floordiv(rest - low, factor)
@@ -120,14 +132,14 @@ def _between(stmt: Map, r: Range, form: tuple[Ix, int], low: int | None, high: i
     else:
         first = None if high is None else floordiv(rest - high, -factor) + 1
         behind = None if low is None else floordiv(rest - low, -factor) + 1
-    start = r.start if first is None else _from(stmt, r, first)
-    return replace(r, start=start, stop=r.stop if behind is None else minimum(r.stop, behind))
+    start = r.start if first is None else _from(r, first)
+    return None if start is None else replace(r, start=start, stop=r.stop if behind is None else minimum(r.stop, behind))
 
 
-def _from(stmt: Map, r: Range, first: Ix) -> Ix:
+def _from(r: Range, first: Ix) -> Ix | None:
     """The first number of a range that is not below another one."""
     if r.step == 1:
         return maximum(r.start, first)
     if r.step < 0 or (gap := (first - r.start).const) is None:
-        raise _refused(stmt, "a range in large steps that change decides where")
+        return None
     return r.start + max(0, -(-gap // r.step)) * r.step

@@ -103,9 +103,13 @@ class CutWork:
         around = interval_env(loops)
         envs = [None if d is None else interval_env((*loops, *d)) for d in domains]
         own = [None if e is None else {v: b for v, b in e.items() if v not in around} for e in envs]
-        return tuple(HaloNeed(name, tuple(self._box(name, index, e, around) for e in own),
+        return tuple(HaloNeed(name, self.axes(name), tuple(self._box(name, index, e, around) for e in own),
                               varying(index, self.cut[name], around), stmt.source)
                      for name, index in found if name in self.cut)
+
+    def axes(self, name: str) -> tuple[int, ...]:
+        """The axes of an array that are cut."""
+        return tuple(k for k, a in enumerate(self.cut[name].axes) if a is not None)
 
     def _box(self, name: str, index: tuple[object, ...], env: dict[str, Bounds] | None,
              around: dict[str, Bounds]) -> ReadBox | None:

@@ -1,0 +1,103 @@
+"""Serial programs that are distributed, through the public functions, on real ranks."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import sdfgad
+from npbench_suite.kernel import load
+from tests.mpi.telling import COMM, error_of, tell
+
+
+def diffuse(u, k, steps):
+    for _ in range(steps):
+        u[1:-1] = u[1:-1] + k[0] * (u[2:] - 2 * u[1:-1] + u[:-2]) * np.cos(u[1:-1])
+    return np.sum(u ** 2) + k[1]
+
+
+def own_rows(value: np.ndarray) -> np.ndarray:
+    """The array with NaN in the rows of other ranks."""
+    known = np.full_like(value, np.nan)
+    first, behind = (value.shape[0] * (COMM.rank + k) // COMM.size for k in (0, 1))
+    known[first:behind] = value[first:behind]
+    return known
+
+
+def off(found: Any, expected: Any) -> float:
+    with np.errstate(invalid="ignore"):
+        worst = np.max(np.abs(np.asarray(found) - np.asarray(expected)), initial=0) / np.max(np.abs(expected), initial=1)
+    return float(worst) if np.isfinite(worst) else 1e9
+
+
+def check_verbs() -> None:
+    """grad, value_and_grad and forward; each rank knows its own rows alone; the second call as the first."""
+    rng = np.random.default_rng(0)
+    u, k = rng.random((11, 3)), np.array([0.1, 2.0])
+    how: dict[str, Any] = {"distribute": {"u": "block", "k": "replicated"}, "comm": COMM}
+    value, (du, dk) = sdfgad.value_and_grad(diffuse)(u, k, 5)
+    both, left = sdfgad.value_and_grad(diffuse, **how), sdfgad.grad(diffuse, gather=False, **how)
+    mine, worst = own_rows(u), 0.0
+    for _ in range(2):
+        found, (gu, gk) = both(mine, k, 5)
+        worst = max(worst, off(found, value), off(gu, du), off(gk, dk))
+    kept = np.array_equal(mine, own_rows(u), equal_nan=True)
+    part, whole = left(mine, k, 5)
+    rows = slice(*(u.shape[0] * (COMM.rank + n) // COMM.size for n in (0, 1)))
+    worst = max(worst, off(part, du[rows]), off(whole, dk), float(part.shape != du[rows].shape))
+    worst = max(worst, off(sdfgad.forward(diffuse, **how)(mine, k, 5), value))
+    tell("distributed verbs", error=worst, kept=bool(kept))
+
+
+def check_kernels() -> None:
+    for name, cut in KERNELS.items():
+        kernel = load(name)
+        args = kernel.sample(np.random.default_rng(1), 1)
+        plain = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum")
+        made = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum",
+                           distribute=dict.fromkeys(cut, "block"), comm=COMM)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sdfgad.UnusedArgumentWarning)
+            expected = plain(*args.values())
+            found = made(*(own_rows(v) if n in cut else v for n, v in args.items()))
+        pairs = zip(_all(found), _all(expected), strict=True)
+        tell(f"distributed {name}", error=max(off(a, b) for a, b in pairs))
+
+
+def _all(gradient: Any) -> list[Any]:
+    return list(gradient.values()) if isinstance(gradient, sdfgad.calls.results.Gradients) else [gradient]
+
+
+def check_grid() -> None:
+    """Blocks of both axes, on the ranks of a grid."""
+    rng = np.random.default_rng(2)
+    u, k = rng.random((7, 9)), np.array([0.1, 2.0])
+    expected = sdfgad.grad(diffuse)(u, k, 4)
+    made = sdfgad.grad(diffuse, distribute={"u": ("block", "block")}, comm=COMM)
+    tell("distributed grid", error=max(off(a, b) for a, b in zip(made(u, k, 4), expected, strict=True)))
+
+
+def check_agreement() -> None:
+    """What is refused or differs is an error on all ranks."""
+    made = sdfgad.grad(diffuse, distribute={"u": "block"}, comm=COMM)
+    k = np.array([0.1, 2.0])
+    rows = 9 if COMM.rank else 8
+    tell("distributed shapes", error=error_of(lambda: made(np.ones((rows, 2)), k, 3)))
+    tell("distributed steps", error=error_of(lambda: made(np.ones((8, 2)), k, 3 + COMM.rank)))
+    seidel = load("seidel_2d")
+    along = sdfgad.grad(seidel.program, wrt="A", output="A", reduce="sum", distribute={"A": "block"}, comm=COMM)
+    tell("distributed seidel", error=error_of(lambda: along(2, 5, np.ones((5, 5)))))
+    here = sdfgad.grad(lambda u: COMM.allreduce(np.sum(u ** 2)), distribute={"u": "block"}, comm=COMM)
+    tell("distributed messages", error=error_of(lambda: here(np.ones(4))))
+    tell("distributed again", error=off(made(np.zeros((8, 2)), k, 3)[0], np.zeros((8, 2))))
+
+
+KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "jacobi_2d": ("A", "B"), "hdiff": ("in_field", "out_field", "coeff"), "gemm": ("A", "C")})
+"""Programs and what is cut of them. Others are cut in `tests/transform/test_cutting.py`, without MPI."""
+DISTRIBUTED: Mapping[str, Callable[[], None]] = MappingProxyType({
+    "distributed": lambda: (check_verbs(), check_kernels(), check_agreement()),  # type: ignore[func-returns-value]
+    "distributed-few": check_verbs, "distributed-grid": check_grid})

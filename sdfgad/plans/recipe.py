@@ -115,8 +115,11 @@ class Recipe:
     def forward(self) -> Program:
         """The program without its derivative."""
         seen = (v.array for v in (*self.outputs, *views_of(self.normal.returns)))
-        body = without_partials(self.normal.body)
-        return chosen().optimised(self.normal.but(body=body, live_out=frozenset((*seen, *self.normal.watched))))
+        program = self.normal.but(body=without_partials(self.normal.body),
+                                  live_out=frozenset((*seen, *self.normal.watched)))
+        if self.request.distribution is not None:
+            program = distributed(program, self.request.distribution, self.parsed.traced)
+        return chosen().optimised(program)
 
 
 def distributed(program: Program, wanted: Distribution, traced: Mapping[str, str],

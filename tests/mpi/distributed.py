@@ -29,7 +29,7 @@ def own_rows(value: np.ndarray) -> np.ndarray:
 
 def off(found: Any, expected: Any) -> float:
     with np.errstate(invalid="ignore"):
-        worst = np.max(np.abs(np.asarray(found) - np.asarray(expected)), initial=0) / np.max(np.abs(expected), initial=1)
+        worst = np.max(np.abs(np.asarray(found) - expected), initial=0) / np.max(np.abs(expected), initial=1)
     return float(worst) if np.isfinite(worst) else 1e9
 
 

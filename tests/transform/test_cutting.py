@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
 GRIDS = ((2,), (3,), (2, 2))
 
 
-@lru_cache(maxsize=None)
+@cache
 def kernel(name: str, size: int = 1) -> tuple[SerialGradient, dict[str, tuple[int, ...]]]:
     """The gradient of an NPBench program, and the shapes of its arrays."""
     one = load(name)
@@ -166,7 +166,8 @@ def test_two_axes_of_one_array_and_one_of_another() -> None:
 @pytest.mark.parametrize("name, line", [("seidel_2d", 14), ("lu", 14), ("durbin", 20)])
 def test_recurrences_along_a_cut_axis_are_refused(name: str, line: int) -> None:
     serial, shapes = kernel(name)
-    with pytest.raises(sdfgad.UnsupportedError, match=r"axis 0 of '\w+' is cut, and the loop over \w+ decides") as error:
+    text = r"axis 0 of '\w+' is cut, and the loop over \w+ decides"
+    with pytest.raises(sdfgad.UnsupportedError, match=text) as error:
         cut_and_run(serial, {n: (0, *(None,) * (len(s) - 1)) for n, s in shapes.items()}, (2,))
     assert (error.value.line, error.value.code) == (line, "SG124") and Path(error.value.file).stem == name
 

@@ -76,8 +76,8 @@ def _check_library(work: CutWork, stmt: Lib) -> None:
     cut = sorted((reads(stmt) | writes(stmt)) & work.cut.keys())
     if cut:
         axes = ", ".join(map(str, work.axes(cut[0])))
-        raise unsupported(stmt.source, f"axis {axes} of {told(cut[0])!r} is cut, and the operation {stmt.op!r} needs it "
-                          "whole", 'leave the arrays of this operation whole: "replicated"', "SG124")
+        raise unsupported(stmt.source, f"axis {axes} of {told(cut[0])!r} is cut, and the operation {stmt.op!r} needs "
+                          "it whole", 'leave the arrays of this operation whole: "replicated"', "SG124")
 
 
 def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:

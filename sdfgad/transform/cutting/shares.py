@@ -28,8 +28,8 @@ class Portion:
     axis: CutAxis
 
     def refused(self, stmt: Map, why: str) -> Exception:
-        return unsupported(stmt.source, f"axis {self.number} of {told(self.array)!r} is cut, and {why} decides which of "
-                           "its elements are written", WHOLE, "SG124")
+        return unsupported(stmt.source, f"axis {self.number} of {told(self.array)!r} is cut, and {why} decides which "
+                           "of its elements are written", WHOLE, "SG124")
 
     def span(self, place: Place) -> tuple[int | None, int | None]:
         here, ends = place[self.axis.dimension], self.axis.ends
@@ -133,7 +133,8 @@ def _between(r: Range, form: tuple[Ix, int], low: int | None, high: int | None) 
         first = None if high is None else floordiv(rest - high, -factor) + 1
         behind = None if low is None else floordiv(rest - low, -factor) + 1
     start = r.start if first is None else _from(r, first)
-    return None if start is None else replace(r, start=start, stop=r.stop if behind is None else minimum(r.stop, behind))
+    stop = r.stop if behind is None else minimum(r.stop, behind)
+    return None if start is None else replace(r, start=start, stop=stop)
 
 
 def _from(r: Range, first: Ix) -> Ix | None:

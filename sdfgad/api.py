@@ -17,7 +17,7 @@ from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.distributing import asked_distribution, connect
+from sdfgad.calls.distributing import asked_distribution, connected
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -57,7 +57,7 @@ class GradFunction(DerivativeFunction):
         check_objective(objective)
         self._blocks = asked_distribution(distribute, comm, grid, gather)
         if self._blocks is not None:
-            refuse_together(memory_limit=memory_limit, plan=plan, spill=spill, objective=objective)
+            refuse_together(plan=plan, spill=spill, objective=objective)
         wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
@@ -136,7 +136,7 @@ class GradFunction(DerivativeFunction):
 
         def prepare() -> Derivative:
             bounds.append(bound := self._bind(args, keywords))
-            made = self._derivative(bound, value, ranks is not None and self._blocks is None)
+            made = self._derivative(bound, value, ranks is not None)
             made.check(bound, self._donate)
             return made
 
@@ -152,8 +152,7 @@ class GradFunction(DerivativeFunction):
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         with config(device=self._device):
-            together = self._blocks is None and communicator_of(self.fn, args, keywords) is not None
-            return self._derivative(bound, self._value, together).plan
+            return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
@@ -199,12 +198,12 @@ class GradFunction(DerivativeFunction):
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
+        if self._blocks is not None:
+            together = refuse_together(memory_limit=limit)  # all ranks have one objective
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
                           value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
                           aux=self._aux, distribution=None if self._blocks is None else self._blocks.of(bound))
-        made = derive(self.fn, bound, request, self._source)
-        connect(made.program, self._blocks)
-        return made
+        return connected(derive(self.fn, bound, request, self._source), self._blocks)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
@@ -281,10 +280,9 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
     that is not plain.
 
-    distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of its arrays:
-    "replicated", "block" along the first axis, or a tuple of "block" and None for the axes. Every rank gives the whole
-    array, of which its block counts, and gets results whole; gather=False leaves each rank its block of a gradient.
-    grid: ranks in each dimension, where arrays are cut along several axes. docs/distributed.md.
+    distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of arrays:
+    "replicated", "block" along the first axis, or "block" and None for all axes, on a `grid` of ranks. A rank gives
+    whole arrays, of which its block counts, and gets whole results, or its block with gather=False.
 
     Gradients have the shape and dtype of the argument; complex ones are steepest ascent, dL/dx + i dL/dy. The
     arrays of a call are left alone but for those in donate. An argument that the function updates, or that is given
@@ -359,7 +357,10 @@ def forward(fn: Callable[..., Any], *, source: str | None = None, distribute: An
     """The function itself, compiled: same value, shapes and dtypes, arguments left alone. Takes what `grad` takes, and
     refuses the same (UnsupportedError). source, distribute, comm, grid: as in `grad`; results are whole on all ranks.
     """
-    return Compiled(fn.fn if isinstance(fn, GradFunction) else fn, source or "", distribute, comm, grid)
+    if isinstance(fn, GradFunction):
+        return Compiled(fn.fn, source or "", *((fn.options[n] for n in ("distribute", "comm", "grid"))
+                                               if distribute is None else (distribute, comm, grid)))
+    return Compiled(fn, source or "", distribute, comm, grid)
 
 
 def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:

@@ -40,6 +40,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     refuse_derivatives(fn)
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
+    if isinstance(fn, Compiled) and fn.options["distribute"] is not None:
+        raise UsageError("vmap of a distributed function", code="SG205", help="give it the function itself")
     return Vmapped(fn.fn if isinstance(fn, Compiled) else fn, in_axes, out_axes)
 
 
@@ -76,7 +78,7 @@ def _several_seeds(pullback: Pullback, in_axes: Any, out_axes: Any) -> Callable[
     return pulled
 
 
-_NOT_OF_BATCHES = ("plan", "donate", "spill")
+_NOT_OF_BATCHES = ("plan", "donate", "spill", "distribute")
 
 
 class BatchedGradient(DerivativeFunction):

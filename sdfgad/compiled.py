@@ -7,7 +7,7 @@ from typing import Any
 
 from sdfgad.calls.arguments import Bound, bind
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.distributing import asked_distribution, connect
+from sdfgad.calls.distributing import asked_distribution, connected
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
@@ -31,6 +31,11 @@ class Compiled:
         self._blocks = asked_distribution(distribute, comm, grid, True)
         self._known: dict[Any, list[Primal]] = {}
         self._repeats: dict[str, FastCall | None] = {}  # of the last call, by target
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What it was made with."""
+        return self._options
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
@@ -58,9 +63,7 @@ class Compiled:
 
     def _primal(self, bound: Bound) -> Primal:
         wanted = None if self._blocks is None else self._blocks.of(bound)
-        made = primal(self.fn, bound, source=self._source, distribution=wanted)
-        connect(made.program, self._blocks)
-        return made
+        return connected(primal(self.fn, bound, source=self._source, distribution=wanted), self._blocks)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return as_method(self, instance)

@@ -94,6 +94,9 @@ def _write(folder: Path, name: str, found: Derivative, bound: Bound) -> None:
 
 def _undecorated(fn: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The function of a gradient, and the options that were given to it where none are given now."""
+    if isinstance(fn, (Compiled, GradFunction)) and fn.options["distribute"] is not None:
+        raise UnsupportedError("an exported library of a distributed program", help="export it without distribute=",
+                               code="SG124")
     if isinstance(fn, Compiled):
         return fn.fn, given
     if not isinstance(fn, GradFunction):

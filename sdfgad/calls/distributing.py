@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -93,10 +93,20 @@ def even_grid(size: int, count: int) -> tuple[int, ...]:
     return tuple(sorted((root, *even_grid(size // root, count - 1)), reverse=True))
 
 
-def connect(program: Program, option: DistributeOption | None) -> None:
-    """Tell the messages of a distributed program which communicator they go through."""
-    if option is None or not is_communicator(option.comm):
-        return
-    for name, numbers in program.constants.items():
-        if program.arrays[name].label == NUMBERS:
-            numbers[0] = handle_of(option.comm)
+class Messenger(Protocol):
+    """What has a program."""
+
+    @property
+    def program(self) -> Program: ...
+
+
+Made = TypeVar("Made", bound=Messenger)
+
+
+def connected(made: Made, option: DistributeOption | None) -> Made:
+    """The same, after the messages of a distributed program have been told which communicator they go through."""
+    if option is not None and is_communicator(option.comm):
+        for name, numbers in made.program.constants.items():
+            if made.program.arrays[name].label == NUMBERS:
+                numbers[0] = handle_of(option.comm)
+    return made

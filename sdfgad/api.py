@@ -199,7 +199,7 @@ class GradFunction(DerivativeFunction):
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         if self._blocks is not None:
-            together = refuse_together(memory_limit=limit)  # all ranks have one objective
+            together = False  # all ranks have one objective
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
                           value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
                           aux=self._aux, distribution=None if self._blocks is None else self._blocks.of(bound))

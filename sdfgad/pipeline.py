@@ -14,7 +14,7 @@ from sdfgad import __version__
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
 from sdfgad.callers import warn
-from sdfgad.calls.arguments import Bound, about, as_called
+from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
 from sdfgad.calls.buffers import room
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
@@ -212,7 +212,8 @@ class Derivative:
         return [self.program.arrays[n].bytes for n in {*self.keep, *self.compiled().written}]
 
     def _usage(self, memory: Mapping[str, np.ndarray], bound: Bound, seeds: tuple[np.ndarray, ...]) -> Usage:
-        given = {array: bound.leaves[leaf] for leaf, array in self.parsed.traced.items()}
+        given = {array: windowed(bound.leaves[leaf], self.program.arrays.get(array))
+                 for leaf, array in self.parsed.traced.items()}
         held = {n: v for n, v in memory.items() if self.program.arrays[n].role != "disk"}
         return usage_of(self.compiled(), held, {**given, **dict(zip(self.made.seeds, seeds, strict=True))})
 

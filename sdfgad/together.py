@@ -87,13 +87,11 @@ class Running:
         os._exit(1)  # where Abort comes back, it has only told the launcher
 
 
-def refuse_together(**options: Any) -> bool:
-    """UnsupportedError for options that ranks of a distributed program do not decide alike; else False."""
+def refuse_together(**options: Any) -> None:
+    """UnsupportedError for options that distributed programs do not take."""
     for name, value in options.items():
         if value is not None:
-            raise UnsupportedError(f"{name}= of a distributed program", code="SG124",
-                                   help="every rank stores what is stored without it")
-    return False
+            raise UnsupportedError(f"{name}= of a distributed program", code="SG124", help="leave it out")
 
 
 def refuse_batches(communicator: Any | None) -> None:

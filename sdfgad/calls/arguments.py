@@ -286,14 +286,20 @@ def _described(name: str, value: Any) -> Argument:
     return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
 
 
+def windowed(value: Any, array: Array | None) -> Any:
+    """The part of an argument that a rank has of it."""
+    if array is None or array.window is None:
+        return value
+    return np.asarray(value)[tuple(slice(*side) for side in array.window)]
+
+
 def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
     """A C-contiguous array as the program wants it; a copy in `room` when the program writes it.
 
     Most arguments are arrays of just the right kind, or floats: the functions for all others take several times as
     long for an array of a few numbers.
     """
-    if array.window is not None:
-        value = np.asarray(value)[tuple(slice(*side) for side in array.window)]
+    value = windowed(value, array)
     right = type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape
     if room is not None:
         if right:

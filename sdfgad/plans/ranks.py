@@ -13,11 +13,12 @@ from sdfgad.ir.called import ADDRESS, calls_of
 from sdfgad.ir.messages import NUMBERS, SHARE, communicates, messages
 from sdfgad.ir.program import Array, Loop, Program, While
 from sdfgad.ir.walk import statements
+from sdfgad.memory import format_bytes
 from sdfgad.names import fresh
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.recipe import Recipe
 from sdfgad.plans.request import share_of
-from sdfgad.plans.search import planned
+from sdfgad.plans.search import part_of, planned
 
 
 def check_target(program: Program) -> None:
@@ -53,13 +54,35 @@ def _check_tapes(plan: Plan, limit: int | None, program: Program) -> None:
 def planned_together(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
     """The program of a recipe and its plan; what is particular about a limit that is too small is said."""
     try:
-        found = planned(recipe)
+        found = _planned_alike(recipe) if recipe.request.distribution is not None else planned(recipe)
     except MemoryLimitError as error:
         if any(communicates((s,)) for s in statements(recipe.parsed.program.body) if isinstance(s, (Loop, While))):
             error.help += "; a loop that communicates stores every iteration, whatever the limit"
         raise
     _check_tapes(found[2], recipe.request.limit, recipe.parsed.program)
     return found
+
+
+def _planned_alike(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
+    """The part of this rank of a program that is distributed, with what all ranks decide for the largest part: parts of
+    different plans would wait for each other's messages for ever."""
+    wanted = recipe.request.distribution
+    assert wanted is not None
+    shapes = {n: recipe.parsed.program.arrays[recipe.parsed.traced[n]].shape for n in wanted.axes}
+    leader = recipe.of_rank(wanted.largest(shapes))
+    choice, found, plan = planned(leader)
+    if recipe.request.limit is not None and any(i.bytes is None for i in plan.problem.items):
+        raise unsupported(recipe.parsed.program.source, "a memory limit for a distributed program with loops of "
+                          "unknown length, which store what they overwrite", "give such loops a most number of "
+                          "iterations with range, or no limit", "SG107")
+    mine = replace(recipe, slopes=plan.problem.code == leader.code)
+    own = found if leader is recipe else part_of(mine, found)
+    limit = recipe.request.limit
+    if limit is not None and own.peak > limit:
+        raise MemoryLimitError(f"the part of rank {wanted.rank} needs {format_bytes(own.peak)}, the limit is "
+                               f"{format_bytes(limit)}", minimum_bytes=own.peak, limit_bytes=limit,
+                               help=f"raise memory_limit to {own.peak}")
+    return choice, own, replace(plan, problem=own.problem)
 
 
 def with_share(parsed: Parsed) -> Parsed:

@@ -69,6 +69,13 @@ class Recipe:
             program = applied(preaccumulate, program, self.reverse_request)
         return applied(record_copies, program, self.reverse_request)
 
+    def of_rank(self, rank: int) -> Recipe:
+        """The recipe of another rank of a distributed program."""
+        cut = self.request.distribution
+        if cut is None or cut.rank == rank:
+            return self
+        return replace(self, request=replace(self.request, distribution=replace(cut, rank=rank)))
+
     @cached_property
     def code(self) -> str:
         """What tells this recipe from others, for plans that are read back."""

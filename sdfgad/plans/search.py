@@ -47,6 +47,18 @@ def _searched(recipe: Recipe, choice: Choice) -> tuple[Emission, Plan]:
     return Emission(made, modes, lambda _: finished), plan
 
 
+def part_of(recipe: Recipe, found: Emission) -> Emission:
+    """The program of another rank with the same decisions, made now or by an earlier process."""
+    decided = (sorted(found.recomputed), dict(found.modes), sorted(found.undone))
+
+    def search() -> Found[tuple[Gradient, Finished]]:
+        own = recipe.emit(found.recomputed, found.modes, found.undone)
+        return Found((own.made, own.finished))
+
+    made, finished = recalled("part", (recipe.everything, decided), search, recipe.parsed.program.constants)
+    return Emission(made, found.modes, lambda _: finished)
+
+
 def _replayed(choice: Choice, plan: Plan, code: str) -> tuple[Emission, Plan]:
     """The program a plan asks for, to the letter."""
     if plan.problem.code != code:

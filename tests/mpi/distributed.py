@@ -19,6 +19,10 @@ def diffuse(u, k, steps):
     return np.sum(u ** 2) + k[1]
 
 
+LIMIT = 3000
+"""Bytes for a rank, of some 6000 that store everything on the largest one of two."""
+
+
 def own_rows(value: np.ndarray) -> np.ndarray:
     """The array with NaN in the rows of other ranks."""
     known = np.full_like(value, np.nan)
@@ -50,6 +54,11 @@ def check_verbs() -> None:
     worst = max(worst, off(part, du[rows]), off(whole, dk), float(part.shape != du[rows].shape))
     worst = max(worst, off(sdfgad.forward(diffuse, **how)(mine, k, 5), value))
     tell("distributed verbs", error=worst, kept=bool(kept))
+    limited = sdfgad.grad(diffuse, wrt="u", memory_limit=LIMIT, **how)
+    expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
+    peak = limited.measure(mine, k, 40).measured.peak_bytes
+    tell("distributed limit", error=off(limited(mine, k, 40), expected), peak=float(peak),
+         modes=len(limited.plan(mine, k, 40).modes))
 
 
 def check_kernels() -> None:

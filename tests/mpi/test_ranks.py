@@ -44,7 +44,7 @@ def test_three_ranks() -> None:
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
-    check_distributed(done.found, 1)
+    check_distributed(done.found, 2)
 
 
 @pytest.mark.slow
@@ -166,15 +166,16 @@ def check_distributed(found: dict[str, Any], count: int) -> None:
 
 
 def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:
-    check_distributed(on_two, 5)
+    check_distributed(on_two, 6)
     assert all(on_two["distributed verbs"]["kept"])
+    assert on_two["distributed limit"]["peak"] <= 3000 and on_two["distributed limit"]["modes"] == [1, 1]
 
 
 @pytest.mark.slow
 def test_a_grid_of_ranks() -> None:
     done = run(4, "distributed-grid", "distributed-few", timeout=200)
     assert done.status == 0, done.err[-4000:]
-    check_distributed(done.found, 2)
+    check_distributed(done.found, 3)
 
 
 @pytest.mark.parametrize("name, form, text", [

@@ -80,6 +80,15 @@ class Distribution:
     alike: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     gather: bool = True
 
+    def largest(self, shapes: Mapping[str, Sequence[int]]) -> int:
+        """The rank with the most elements of the arrays that the caller has named, one in the middle if there are
+        several: that has two neighbours."""
+        def elements(rank: int) -> int:
+            own = [self.blocks(n, shape).own(self.grid.places[rank], shape) for n, shape in shapes.items()]
+            return sum(prod(behind - first for first, behind in box) for box in own)
+        middle = self.grid.size // 2
+        return max(range(self.grid.size), key=lambda r: (elements(r), -abs(r - middle)))
+
     def own(self, name: str, shape: Sequence[int]) -> tuple[slice, ...]:
         """The block of this rank of an array that the caller has named."""
         return tuple(slice(*side) for side in self.blocks(name, shape).own(self.grid.places[self.rank], shape))

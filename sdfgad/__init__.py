@@ -14,6 +14,7 @@ if _typing.TYPE_CHECKING:
     from sdfgad.adapters.entrances import as_jax, as_torch
     from sdfgad.adapters.optimize import as_scipy
     from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
+    from sdfgad.arrays import DistributedArray
     from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
     from sdfgad.checkpoint.plan import Plan
@@ -47,12 +48,12 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = (
-    "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
-    "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
-    "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "as_jax",
-    "as_scipy", "as_torch", "cache", "check_grads", "config", "custom_jvp", "custom_vjp", "errors", "export",
-    "fixed_point", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "linear_solve", "pareto", "plan",
-    "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
+    "AliasError", "CacheWarning", "DistributedArray", "DtypeError", "GradientMismatchError", "InvariantError",
+    "MemoryLimitError", "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable",
+    "SdfgadError", "SnapshotError", "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError",
+    "__version__", "as_jax", "as_scipy", "as_torch", "cache", "check_grads", "config", "custom_jvp", "custom_vjp",
+    "errors", "export", "fixed_point", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "linear_solve",
+    "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -65,7 +66,7 @@ _HOMES = _types.MappingProxyType(
        "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
        "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",
        "as_torch": "sdfgad.adapters.entrances", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
-       "Plan": "sdfgad.checkpoint.plan"}
+       "DistributedArray": "sdfgad.arrays", "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )
 

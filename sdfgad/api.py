@@ -17,7 +17,7 @@ from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.distributing import asked_distribution, connected
+from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -187,7 +187,7 @@ class GradFunction(DerivativeFunction):
         return Differentiated(self.fn, self._wrt, self._output, self._reduce, device or self._device, self._source)
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
-        bound = bind(self.fn, args, keywords)
+        bound = placed(bind(self.fn, args, keywords), self._blocks)
         refuse_specs(bound)
         return bound
 

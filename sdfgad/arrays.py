@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.errors import UsageError
+
 _PLAIN = (np.ndarray, np.memmap)
 
 
@@ -15,6 +17,37 @@ class Spec:
 
     shape: tuple[int, ...]
     dtype: np.dtype
+
+
+class DistributedArray(Spec):
+    """An array of which a rank has a block, as an argument that `distribute=` cuts.
+
+    local: the block of this rank, floating or complex; shape: of the whole array. Where the block begins is decided by
+    the call.
+    """
+
+    local: np.ndarray
+    first: tuple[int, ...] | None
+
+    def __init__(self, local: np.ndarray, shape: tuple[int, ...], first: tuple[int, ...] | None = None) -> None:
+        local = np.asarray(local)
+        super().__init__(tuple(int(n) for n in shape), local.dtype)
+        object.__setattr__(self, "local", local)
+        object.__setattr__(self, "first", first)
+
+    def within(self, window: tuple[tuple[int, int], ...], room: np.ndarray) -> np.ndarray:
+        """Room for a window of the array, with the block of this rank in it."""
+        if self.first is None:
+            raise UsageError("a block of a distributed array where all of it is needed", code="SG205",
+                             help="grad, value_and_grad and forward take one with distribute=")
+        room[tuple(slice(at - low, at - low + n) for at, n, (low, _) in
+                   zip(self.first, self.local.shape, window, strict=True))] = self.local
+        return room
+
+
+def in_memory(value: Any) -> Any:
+    """What there is of an argument in the memory of this process."""
+    return value.local if isinstance(value, DistributedArray) else value
 
 
 def special_class(value: Any) -> type | None:

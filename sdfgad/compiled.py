@@ -5,9 +5,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sdfgad.calls.arguments import Bound, bind
+from sdfgad.calls.arguments import Bound, bind, refuse_specs
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.distributing import asked_distribution, connected
+from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
@@ -50,7 +50,8 @@ class Compiled:
         bounds: list[Bound] = []
 
         def prepare() -> Primal:
-            bounds.append(bound := bind(self.fn, args, keywords))
+            bounds.append(bound := placed(bind(self.fn, args, keywords), self._blocks))
+            refuse_specs(bound)
             return valid(self._known.setdefault((bound.signature, chosen_target()), []),
                          lambda: self._primal(bound))
 

@@ -13,6 +13,7 @@ import numpy as np
 from sdfgad import __version__
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
+from sdfgad.arrays import DistributedArray
 from sdfgad.callers import warn
 from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
@@ -220,15 +221,15 @@ class Derivative:
     def _gradient(self, name: str, memory: Mapping[str, np.ndarray], bound: Bound) -> Any:
         made, cut = self.made.gradients[self.parsed.traced[name]], self.request.distribution
         if cut is not None and not cut.gather and name in cut.axes:
-            own = cut.own(name, np.shape(bound.leaves[name]))
-            value = np.asarray(bound.leaves[name])[own]
-            return np.zeros(value.shape, value.dtype) if made is None else memory[made][
-                within_window(own, self.program.arrays[made])]
+            own = cut.own(name, bound.leaves[name].shape)
+            return np.zeros([s.stop - s.start for s in own], bound.leaves[name].dtype) if made is None else memory[
+                made][within_window(own, self.program.arrays[made])]
         if made is not None:
             return memory[made] if memory[made].shape else memory[made][()]
         if not self.request.together:  # that of another rank may
             warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
-        value = np.asarray(bound.leaves[name])
+        value = bound.leaves[name]
+        value = value if isinstance(value, DistributedArray) else np.asarray(value)
         shape = value.shape if self.request.batch is None else (self.request.batch, *value.shape)
         return np.zeros(shape, value.dtype) if shape else value.dtype.type(0)
 

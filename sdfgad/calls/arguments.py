@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad import __version__
-from sdfgad.arrays import Spec, special_class
+from sdfgad.arrays import DistributedArray, Spec, in_memory, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import chosen_target, thread_count
 from sdfgad.errors import DtypeError, UsageError
@@ -264,7 +264,11 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
 def refuse_specs(bound: Bound) -> None:
     """UsageError where data is needed and a stand-in was given."""
     for name, value in bound.leaves.items():
-        if isinstance(value, Spec):
+        if isinstance(value, DistributedArray):
+            if value.first is None:
+                raise UsageError(f"argument {name!r} is a block of a distributed array, and distribute= does not cut "
+                                 "it", code="SG205")
+        elif isinstance(value, Spec):
             raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
 
 
@@ -286,9 +290,10 @@ def _described(name: str, value: Any) -> Argument:
     return Argument(name, shape, kind.name, prod(shape) * kind.itemsize)
 
 
-def windowed(value: Any, array: Array | None) -> Any:
+def windowed(given: Any, array: Array | None) -> Any:
     """The part of an argument that a rank has of it."""
-    if array is None or array.window is None:
+    value = in_memory(given)
+    if value is not given or array is None or array.window is None:
         return value
     return np.asarray(value)[tuple(slice(*side) for side in array.window)]
 
@@ -299,6 +304,9 @@ def as_input(value: Any, array: Array, room: np.ndarray | None) -> np.ndarray:
     Most arguments are arrays of just the right kind, or floats: the functions for all others take several times as
     long for an array of a few numbers.
     """
+    if isinstance(value, DistributedArray):
+        window = array.window or tuple((0, n) for n in array.shape)
+        return value.within(window, np.empty(array.shape, array.dtype) if room is None else room)
     value = windowed(value, array)
     right = type(value) is np.ndarray and value.dtype == array.dtype and value.shape == array.shape
     if room is not None:

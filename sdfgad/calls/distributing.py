@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from sdfgad.arrays import DistributedArray
 from sdfgad.calls.arguments import Bound
 from sdfgad.errors import UsageError
 from sdfgad.ir.messages import NUMBERS
@@ -45,6 +46,21 @@ class DistributeOption:
         size = self.comm.Get_size() if is_communicator(self.comm) else int(self.comm)
         rank = self.comm.Get_rank() if is_communicator(self.comm) else size // 2
         return Distribution(RankGrid(self._grid(size, count)), rank, axes, gather=self.gather)
+
+    def placed(self, bound: Bound) -> Bound:
+        """The arguments of a call, with the place of every block that is given alone. UsageError for those that are
+        none of this rank."""
+        leaves, wanted = dict(bound.leaves), self.of(bound)
+        for name, value in bound.leaves.items():
+            if isinstance(value, DistributedArray) and name in wanted.axes:
+                own = wanted.own(name, value.shape)
+                shape = tuple(s.stop - s.start for s in own)
+                if value.dtype.kind not in "fc" or value.local.shape != shape:
+                    given = f"{value.dtype}{list(value.local.shape)}"
+                    raise UsageError(f"argument {name!r}: a block of {given}, where rank {wanted.rank} has floating "
+                                     f"numbers of shape {list(shape)}", code="SG205")
+                leaves[name] = DistributedArray(value.local, value.shape, tuple(s.start for s in own))
+        return Bound(bound.values, leaves, bound.signature)
 
     def _grid(self, size: int, count: int) -> tuple[int, ...]:
         if self.grid is None:
@@ -91,6 +107,11 @@ def even_grid(size: int, count: int) -> tuple[int, ...]:
         return (size,)
     root = next(n for n in range(round(size ** (1 / count)), size + 1) if size % n == 0 and n ** count >= size)
     return tuple(sorted((root, *even_grid(size // root, count - 1)), reverse=True))
+
+
+def placed(bound: Bound, option: DistributeOption | None) -> Bound:
+    """The arguments of a call that may be distributed."""
+    return bound if option is None else option.placed(bound)
 
 
 class Messenger(Protocol):

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.arrays import in_memory
 from sdfgad.errors import AliasError
 
 
 def check_written(written: Collection[str], leaves: Mapping[str, Any],
                   outside: Iterable[tuple[str, np.ndarray]]) -> None:
     """AliasError if one of the arguments `written`, by path, shares memory with another one or an array outside."""
-    arrays = {path: value for path, value in leaves.items() if isinstance(value, np.ndarray) and value.size}
+    arrays = {path: value for path, leaf in leaves.items()
+              if isinstance(value := in_memory(leaf), np.ndarray) and value.size}
     for path in (p for p in arrays if p in written):
         for other, array in arrays.items():
             if other != path and _share(array, arrays[path]):

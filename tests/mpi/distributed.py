@@ -52,7 +52,9 @@ def check_verbs() -> None:
     part, whole = left(mine, k, 5)
     rows = slice(*(u.shape[0] * (COMM.rank + n) // COMM.size for n in (0, 1)))
     worst = max(worst, off(part, du[rows]), off(whole, dk), float(part.shape != du[rows].shape))
-    worst = max(worst, off(sdfgad.forward(diffuse, **how)(mine, k, 5), value))
+    alone, copy = sdfgad.DistributedArray(u[rows].copy(), u.shape), u[rows].copy()
+    worst = max(worst, off(left(alone, k, 5).u, du[rows]), off(sdfgad.forward(diffuse, **how)(alone, k, 5), value))
+    kept = kept and np.array_equal(alone.local, copy)
     tell("distributed verbs", error=worst, kept=bool(kept))
     limited = sdfgad.grad(diffuse, wrt="u", memory_limit=LIMIT, **how)
     expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
@@ -101,6 +103,10 @@ def check_agreement() -> None:
     tell("distributed seidel", error=error_of(lambda: along(2, 5, np.ones((5, 5)))))
     here = sdfgad.grad(lambda u: COMM.allreduce(np.sum(u ** 2)), distribute={"u": "block"}, comm=COMM)
     tell("distributed messages", error=error_of(lambda: here(np.ones(4))))
+    short = sdfgad.DistributedArray(np.ones((4, 2)), (9, 2))
+    tell("distributed block", error=error_of(lambda: made(short, k, 3)))
+    plain = sdfgad.grad(diffuse)
+    tell("distributed nothing", error=error_of(lambda: plain(short, k, 3)))
     tell("distributed again", error=off(made(np.zeros((8, 2)), k, 3)[0], np.zeros((8, 2))))
 
 

@@ -181,7 +181,8 @@ def test_a_grid_of_ranks() -> None:
 @pytest.mark.parametrize("name, form, text", [
     ("shapes", "UsageError", "parts of different programs"), ("steps", "UsageError", "parts of different programs"),
     ("seidel", "UnsupportedError", "axis 0 of 'A' is cut, and the loop over i decides"),
-    ("messages", "UnsupportedError", "takes no distribute=")])
+    ("messages", "UnsupportedError", "takes no distribute="), ("block", "UsageError", "rank 1"),
+    ("nothing", "UsageError", "distribute= does not cut it")])
 def test_ranks_agree_on_what_is_distributed(on_two: dict[str, Any], name: str, form: str, text: str) -> None:
     for found, message in on_two[f"distributed {name}"]["error"]:
         assert found == form and text in message

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -38,12 +38,11 @@ class HaloMessage:
 
 @dataclass
 class Halos:
-    """Puts exchanges into a program. sent: the messages of every exchange, and the loops around it."""
+    """Puts exchanges into a program."""
 
     work: CutWork
-    sent: list[tuple[tuple[HaloMessage, ...], tuple[Stmt, ...]]] = field(default_factory=list)
 
-    def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]], path: tuple[Stmt, ...] = ()) -> Block:
+    def block(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> Block:
         """The statements of one rank. met: what has been sent before, and has not changed since."""
         out: list[Stmt] = []
         met = {name: list(needs) for name, needs in met.items()}
@@ -51,19 +50,19 @@ class Halos:
             missing = dict.fromkeys(n.array for n in node.needs if not self._is_met(n, met))
             if missing:
                 asked = [need for name in missing for need in _until_written(nodes[k:], name)]
-                out += self._exchanges(asked, path)
+                out += self._exchanges(asked)
                 for need in asked:
                     met.setdefault(need.array, []).append(need)
-            out += self._own(node, met, path)
+            out += self._own(node, met)
             for name in node.writes:
                 met.pop(name, None)
         return tuple(out)
 
-    def _own(self, node: CutNode, met: dict[str, list[HaloNeed]], path: tuple[Stmt, ...]) -> Sequence[Stmt]:
+    def _own(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> Sequence[Stmt]:
         if isinstance(node, RankPiece):
             return node.own
         kept = {name: needs for name, needs in met.items() if name not in node.writes}
-        return (with_children(node.stmt, [self.block(b, kept, (*path, node.stmt)) for b in node.blocks]),)
+        return (with_children(node.stmt, [self.block(b, kept) for b in node.blocks]),)
 
     def _is_met(self, need: HaloNeed, met: dict[str, list[HaloNeed]]) -> bool:
         blocks, before = self.work.cut[need.array], met.get(need.array, ())
@@ -73,32 +72,37 @@ class Halos:
                                    for o, b, e in zip(own, need.boxes, earlier.boxes, strict=True))
                                for earlier in before)
 
-    def _exchanges(self, asked: list[HaloNeed], path: tuple[Stmt, ...]) -> Iterator[Stmt]:
-        """One exchange for each type of numbers."""
+    def _exchanges(self, asked: list[HaloNeed]) -> Iterator[Stmt]:
+        """One exchange for each type of numbers, in an order that is the same on all ranks."""
         arrays = self.work.arrays
-        found = [m for name in dict.fromkeys(n.array for n in asked)
-                 for m in self._messages([n for n in asked if n.array == name])]
-        for dtype in dict.fromkeys(arrays[m.array].dtype for m in found):
-            group = tuple(m for m in found if arrays[m.array].dtype == dtype)
-            self.sent.append((group, path))
-            if any(self.work.wanted.rank in (m.source, m.target) for m in group):
+        names = dict.fromkeys(n.array for n in asked)
+        for dtype in dict.fromkeys(arrays[n].dtype for n in names):
+            group = [m for name in names if arrays[name].dtype == dtype
+                     for m in self._messages([n for n in asked if n.array == name])]
+            if group:
                 yield self._exchange(group, dtype, asked[0])
 
     def _messages(self, needs: list[HaloNeed]) -> Iterator[HaloMessage]:
-        """The messages of one array: of every pair of ranks the elements that one reads and the other has."""
-        name, places = needs[0].array, self.work.places
-        blocks, shape = self.work.cut[name], self.work.arrays[name].shape
-        for target, place in enumerate(places):
-            for source, other in enumerate(places):
-                if any(place[d] != other[d] for d in range(len(place)) if d not in blocks.dimensions) or place == other:
-                    continue
-                own = tuple((ix(low), ix(high)) for low, high in blocks.own(other, shape))
-                met = [m for n in needs if (b := n.boxes[target]) is not None
-                       and not in_own(b, blocks, place) and (m := _common(b, own, n)) is not None]
-                for box in _joined(met):
-                    yield HaloMessage(name, source, target, box)
+        """The messages of one array from and to this rank: the elements that one reads and the other has. Both ends
+        find them in the same order."""
+        rank, count = self.work.wanted.rank, len(self.work.places)
+        for target in range(count):
+            for source in range(count) if target == rank else (rank,):
+                yield from self._between(needs, source, target)
 
-    def _exchange(self, group: tuple[HaloMessage, ...], dtype: np.dtype, need: HaloNeed) -> Lib:
+    def _between(self, needs: list[HaloNeed], source: int, target: int) -> Iterator[HaloMessage]:
+        name, place, other = needs[0].array, self.work.places[target], self.work.places[source]
+        blocks, shape = self.work.cut[name], self.work.arrays[name].shape
+        if source == target or any(a != b for d, (a, b) in enumerate(zip(place, other, strict=True))
+                                   if d not in blocks.dimensions):
+            return
+        own = tuple((ix(low), ix(high)) for low, high in blocks.own(other, shape))
+        met = [m for n in needs if (b := n.boxes[target]) is not None
+               and not in_own(b, blocks, place) and (m := _common(b, own, n)) is not None]
+        for box in _joined(met):
+            yield HaloMessage(name, source, target, box)
+
+    def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed) -> Lib:
         """What this rank sends and receives of some messages."""
         rank = self.work.wanted.rank
         out, into = ([m for m in group if getattr(m, end) == rank] for end in ("source", "target"))

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.arrays import Spec
+from sdfgad.automatic import derived_together
 from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.distributing import asked_distribution, connected, placed
+from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
@@ -28,7 +29,7 @@ from sdfgad.config import DEVICES, chosen_target, config, settings
 from sdfgad.errors import UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
-from sdfgad.pipeline import Derivative, Request, derive
+from sdfgad.pipeline import Derivative, Request
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_derivatives, refuse_options
@@ -198,12 +199,11 @@ class GradFunction(DerivativeFunction):
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
-        if self._blocks is not None:
-            together = False  # all ranks have one objective
+        together = together and self._blocks is None  # all ranks of a distributed program have one objective
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
                           value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
-                          aux=self._aux, distribution=None if self._blocks is None else self._blocks.of(bound))
-        return connected(derive(self.fn, bound, request, self._source), self._blocks)
+                          aux=self._aux)
+        return derived_together(self.fn, bound, request, self._source, self._blocks)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""

@@ -11,6 +11,7 @@ from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
+from sdfgad.errors import UsageError
 from sdfgad.pipeline import Primal, primal
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
@@ -29,6 +30,9 @@ class Compiled:
         self.fn, self._source = fn, source
         self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid}
         self._blocks = asked_distribution(distribute, comm, grid, True)
+        if self._blocks is not None and self._blocks.automatic:
+            raise UsageError('distribute="auto" of a function without its gradient', code="SG205",
+                             help="say which arrays are cut")
         self._known: dict[Any, list[Primal]] = {}
         self._repeats: dict[str, FastCall | None] = {}  # of the last call, by target
 

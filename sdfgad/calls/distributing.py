@@ -16,15 +16,18 @@ from sdfgad.ir.program import Program
 from sdfgad.ranks import handle_of, is_communicator
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 
-BLOCK, WHOLE = "block", "replicated"
+BLOCK, WHOLE, AUTO = "block", "replicated", "auto"
+NEARLY = 4
+"""So many elements fewer an axis may have that is cut beside another one: without the borders of a stencil."""
 _FORMS = 'an array is "replicated", "block" along its first axis, or a tuple of "block" and None for its axes'
 
 
 @dataclass(frozen=True, eq=False)
 class DistributeOption:
-    """The options of a verb. comm: a communicator of mpi4py, or the number of ranks, of which there is a plan only."""
+    """The options of a verb. arrays: "auto" lets the cost decide. comm: a communicator of mpi4py, or the number of
+    ranks, of which there is a plan only."""
 
-    arrays: Mapping[str, Any]
+    arrays: Mapping[str, Any] | str
     comm: Any
     grid: tuple[int, ...] | None = None
     gather: bool = True
@@ -37,19 +40,45 @@ class DistributeOption:
                              code="SG205", help="give a communicator of mpi4py")
         return self.comm
 
+    @property
+    def automatic(self) -> bool:
+        return self.arrays == AUTO
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return int(self.comm.Get_size()) if is_communicator(self.comm) else int(self.comm)
+
+    def candidates(self, bound: Bound) -> list[Distribution]:
+        """What could be cut along one axis: each large extent of an argument, with all axes that have nearly as many
+        elements."""
+        shapes = {n: np.shape(v) for n, v in bound.leaves.items() if np.shape(v)}
+        forms: dict[tuple[Any, ...], Distribution] = {}
+        for extent in sorted({n for shape in shapes.values() for n in shape if n >= self.size}, reverse=True):
+            for last in (False, True):
+                axes = {name: _near(shape, extent, last) for name, shape in shapes.items()}
+                axes = {name: cut for name, cut in axes.items() if 0 in cut}
+                forms.setdefault(tuple(sorted(axes.items())), self._along(axes, 1))
+        return list(forms.values())
+
     def of(self, bound: Bound) -> Distribution:
         """How the arrays of a call are cut. UsageError for names and forms that do not fit."""
+        assert not isinstance(self.arrays, str)
         axes = {name: _axes(name, form, bound) for name, form in self.arrays.items()}
         count = max((sum(d is not None for d in a) for a in axes.values()), default=0)
         if not count:
             raise UsageError("distribute= cuts no array", code="SG205", help=_FORMS)
-        size = self.comm.Get_size() if is_communicator(self.comm) else int(self.comm)
-        rank = self.comm.Get_rank() if is_communicator(self.comm) else size // 2
-        return Distribution(RankGrid(self._grid(size, count)), rank, axes, gather=self.gather)
+        return self._along(axes, count)
+
+    def _along(self, axes: Mapping[str, tuple[int | None, ...]], count: int) -> Distribution:
+        rank = self.comm.Get_rank() if is_communicator(self.comm) else self.size // 2
+        return Distribution(RankGrid(self._grid(self.size, count)), rank, axes, gather=self.gather)
 
     def placed(self, bound: Bound) -> Bound:
         """The arguments of a call, with the place of every block that is given alone. UsageError for those that are
         none of this rank."""
+        if self.automatic:
+            return bound
         leaves, wanted = dict(bound.leaves), self.of(bound)
         for name, value in bound.leaves.items():
             if isinstance(value, DistributedArray) and name in wanted.axes:
@@ -76,13 +105,14 @@ def asked_distribution(distribute: Any, comm: Any, grid: Any, gather: bool) -> D
         if comm is not None or grid is not None or not gather:
             raise UsageError("comm, grid and gather are options of distribute=", code="SG205")
         return None
-    if not isinstance(distribute, Mapping):
-        raise UsageError(f"distribute={distribute!r}", code="SG205", help=f"give a dict by name: {_FORMS}")
+    if not isinstance(distribute, Mapping) and distribute != AUTO:
+        raise UsageError(f"distribute={distribute!r}", code="SG205", help=f'give "auto", or a dict by name: {_FORMS}')
     number = isinstance(comm, (int, np.integer)) and not isinstance(comm, bool) and comm > 0
     if not number and not is_communicator(comm):
         raise UsageError(f"comm={comm!r} is no communicator", code="SG205",
                          help="distribute= goes with comm=MPI.COMM_WORLD of mpi4py")
-    return DistributeOption(dict(distribute), comm, None if grid is None else tuple(int(n) for n in grid), gather)
+    arrays = AUTO if distribute == AUTO else dict(distribute)
+    return DistributeOption(arrays, comm, None if grid is None else tuple(int(n) for n in grid), gather)
 
 
 def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
@@ -99,6 +129,13 @@ def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
         raise UsageError(f"distribute: {name!r}: {form!r}, for {len(extents)} axes", code="SG205", help=_FORMS)
     cut = [k for k, f in enumerate(forms) if f == BLOCK]
     return tuple(cut.index(k) if k in cut else None for k in range(len(forms)))
+
+
+def _near(shape: tuple[int, ...], extent: int, last: bool) -> tuple[int | None, ...]:
+    """A cut of the first, or the last axis with nearly so many elements."""
+    fits = [k for k, n in enumerate(shape) if extent - NEARLY <= n <= extent]
+    at = (fits[-1] if last else fits[0]) if fits else None
+    return tuple(0 if k == at else None for k in range(len(shape)))
 
 
 def even_grid(size: int, count: int) -> tuple[int, ...]:

@@ -1,0 +1,61 @@
+"""Gradients of distributed programs: as a caller says, or along the axis that costs least."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import log2
+from typing import Any
+
+from sdfgad.analysis.cost import seconds_of
+from sdfgad.calls.arguments import Bound
+from sdfgad.calls.distributing import DistributeOption, connected
+from sdfgad.checkpoint.roofline import Machine
+from sdfgad.errors import UnsupportedError
+from sdfgad.pipeline import Derivative, derive
+from sdfgad.plans.request import Request
+from sdfgad.transform.cutting.blocks import Distribution
+
+NOMINAL = Machine(1e10, 2e9, 1, False)
+"""One core, for every rank the same, as all have to choose alike."""
+LATENCY, BANDWIDTH = 2e-6, 1e10
+"""Seconds for a message, bytes per second: of the networks of clusters (the LogGP model: A. Alexandrov, M. Ionescu,
+K. Schauser, C. Scheiman, SPAA 1995)."""
+
+
+def derived_together(fn: Callable[..., Any], bound: Bound, request: Request, source: str,
+                     option: DistributeOption | None) -> Derivative:
+    """The derivative of a call, or this rank's part of it."""
+    if option is None:
+        return derive(fn, bound, request, source)
+
+    def derived(wanted: Distribution) -> Derivative:
+        return derive(fn, bound, replace(request, distribution=wanted), source)
+
+    wanted = option.of(bound) if not option.automatic else _cheapest(option.candidates(bound), bound, derived)
+    return connected(derived(wanted), option)
+
+
+def _cheapest(candidates: list[Distribution], bound: Bound,
+              derived: Callable[[Distribution], Derivative]) -> Distribution:
+    """The distribution whose largest part takes the least time; UnsupportedError where none is possible."""
+    found: list[tuple[float, int]] = []
+    refused: list[UnsupportedError] = []
+    for k, wanted in enumerate(candidates):
+        largest = wanted.largest({n: bound.leaves[n].shape for n in wanted.axes})
+        try:
+            found.append((_seconds(derived(replace(wanted, rank=largest))), k))
+        except UnsupportedError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0] if refused else UnsupportedError(
+            'distribute="auto": no array has an axis with as many elements as there are ranks', code="SG124")
+    return candidates[min(found)[1]]
+
+
+def _seconds(made: Derivative) -> float:
+    """What a call takes: the work of the largest part, and its messages one after the other."""
+    traffic = made.plan.about.traffic
+    assert traffic is not None
+    messages = traffic.messages + traffic.sums * log2(max(traffic.ranks, 2))
+    return seconds_of(made.program.body, made.program.arrays, NOMINAL.seconds) + LATENCY * messages + (
+        traffic.bytes / BANDWIDTH)

@@ -1,0 +1,119 @@
+"""`distribute=`: what it takes, and what plans say. Nothing here needs MPI: a number stands for the ranks."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from npbench_suite.kernel import load
+
+
+def diffuse(u, k, steps):
+    for t in range(steps):
+        u[1:-1] = u[1:-1] + k * (u[2:] - 2 * u[1:-1] + u[:-2]) * np.cos(u[1:-1])
+    return np.sum(u ** 2)
+
+
+def planned(steps: int = 40, **options: Any) -> sdfgad.Plan:
+    made = sdfgad.grad(diffuse, wrt="u", **{"distribute": {"u": "block"}, "comm": 4, **options})
+    return made.plan(sdfgad.spec((1000, 20)), 0.1, steps)
+
+
+def test_plans_say_what_a_rank_has_and_sends() -> None:
+    plan = planned()
+    text = " ".join(str(plan).split())
+    assert "rank 2 of 4 has u[499:751, 0:20]" in text and "t loop, per iteration: 2 messages, 320 B" in text
+    traffic = plan.about.traffic
+    assert traffic is not None and [(one.messages, one.bytes) for one in traffic.loops] == [(2, 320), (6, 960)]  # three arrays, to both sides
+    gathered = 3
+    assert traffic.messages == 40 * (2 + 6) + gathered
+    assert sdfgad.Plan.from_json(plan.to_json()) == plan and "rank 2 of 4" in plan.to_html()
+    assert planned(gather=False).about.traffic.messages == 40 * (2 + 6)
+
+
+def test_records_take_the_room_of_a_block() -> None:
+    serial = sdfgad.grad(diffuse, wrt="u").plan(sdfgad.spec((1000, 20)), 0.1, 40)
+    part = planned(gather=False)
+    assert 3.5 < serial.predicted.peak_bytes / part.predicted.peak_bytes < 4.5
+
+
+def test_limits_hold_for_a_rank() -> None:
+    plan = planned(gather=False, memory_limit="500kB")
+    assert plan.predicted.peak_bytes <= 500_000 and plan.modes
+    with pytest.raises(sdfgad.MemoryLimitError, match="needs at least"):
+        planned(memory_limit="100kB")
+
+
+def until_small(u):
+    while np.sum(u ** 2) > 1.0:
+        u = u * np.cos(np.roll(u, 1))
+    return np.sum(u)
+
+
+def test_a_limit_and_a_growing_tape_are_refused() -> None:
+    made = sdfgad.grad(until_small, distribute={"u": "block"}, comm=2, memory_limit="1MB")
+    with pytest.raises(sdfgad.UnsupportedError, match="loops of unknown length") as error:
+        made.plan(np.ones(100))
+    assert error.value.file == __file__
+
+
+@pytest.mark.parametrize("name, sizes, cut", [
+    ("hdiff", {"I": 12, "J": 12, "K": 11}, {"coeff": "0:12, 0:12, 5:8"}),  # along k there is no halo
+    ("gemm", {"NI": 40, "NJ": 44, "NK": 48}, {"A": "20:30, 0:48", "C": "20:30, 0:44"}),
+    ("softmax", {"N": 2, "H": 2, "SM": 16}, {"x": "0:2, 0:2, 8:12, 0:16"})])
+def test_auto_takes_the_cheapest_axis(name: str, sizes: dict[str, int], cut: dict[str, str]) -> None:
+    kernel = load(name)
+    made = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum", distribute="auto", comm=4)
+    blocks = made.plan(*kernel.initialize(**sizes).values()).about.traffic.blocks
+    assert cut.items() <= blocks.items()
+
+
+def test_auto_says_what_stands_in_the_way() -> None:
+    kernel = load("seidel_2d")
+    made = sdfgad.grad(kernel.program, wrt="A", output="A", reduce="sum", distribute="auto", comm=4)
+    with pytest.raises(sdfgad.UnsupportedError, match="the loop over i decides"):
+        made.plan(2, 40, np.ones((40, 40)))
+    few = sdfgad.grad(diffuse, wrt="u", distribute="auto", comm=400)
+    with pytest.raises(sdfgad.UnsupportedError, match="as many elements as there are ranks"):
+        few.plan(np.ones((30, 2)), 0.1, 3)
+
+
+@pytest.mark.parametrize("options, text", [
+    ({"distribute": {"u": "block"}, "comm": None}, "comm=None is no communicator"),
+    ({"distribute": "rows"}, "distribute='rows'"), ({"distribute": None}, "options of distribute="),
+    ({"distribute": {"w": "block"}}, "no array 'w'(.|\n)*arrays: u"), ({"distribute": {"k": "block"}}, "no array 'k'"),
+    ({"distribute": {"u": ("block",)}}, "for 2 axes"), ({"distribute": {"u": ("rows", None)}}, "for 2 axes"),
+    ({"distribute": {"u": "replicated"}}, "cuts no array"), ({"grid": (2, 2)}, "4 ranks in 1 dimensions"),
+    ({"grid": (3,)}, "4 ranks in 1 dimensions"), ({"plan": planned}, r"plan= of a distributed"),
+    ({"spill": "/tmp"}, "spill= of a distributed"), ({"objective": "sum"}, "objective= of a distributed")])
+def test_options_that_do_not_fit(options: dict[str, Any], text: str) -> None:
+    options = {n: v() if callable(v) else v for n, v in options.items()}
+    with pytest.raises((sdfgad.UsageError, sdfgad.UnsupportedError), match=text):
+        planned(**options)
+
+
+def test_a_number_of_ranks_computes_nothing() -> None:
+    made = sdfgad.grad(diffuse, wrt="u", distribute={"u": "block"}, comm=4)
+    with pytest.raises(sdfgad.UsageError, match="comm=4 is a number of ranks"):
+        made(np.ones((9, 2)), 0.1, 2)
+
+
+@pytest.mark.parametrize("use", [
+    lambda g: sdfgad.grad(g, reduce="sum"), lambda g: sdfgad.vmap(g), lambda g: sdfgad.vmap(sdfgad.forward(g)),
+    lambda g: sdfgad.jvp(g, (np.ones((9, 2)), 0.1, 2), {"u": np.ones((9, 2))}),
+    lambda g: sdfgad.export(g, [np.ones((9, 2)), 0.1, 2], folder="nowhere")])
+def test_nobody_drops_it(use: Any) -> None:
+    with pytest.raises((sdfgad.UsageError, sdfgad.UnsupportedError), match="distribute"):
+        use(sdfgad.grad(diffuse, wrt="u", distribute={"u": "block"}, comm=4))
+
+
+def test_blocks_alone_need_distribute() -> None:
+    block = sdfgad.DistributedArray(np.ones((3, 2)), (9, 2))
+    with pytest.raises(sdfgad.UsageError, match="distribute= does not cut"):
+        sdfgad.grad(diffuse, wrt="u")(block, 0.1, 2)
+    with pytest.raises(sdfgad.UsageError, match="all of it is needed"):
+        sdfgad.jvp(diffuse, (block, 0.1, 2), {"u": np.ones((9, 2))})
+    assert block.shape == (9, 2) and re.match("float64", str(block.dtype))

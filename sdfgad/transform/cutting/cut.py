@@ -13,6 +13,7 @@ from sdfgad.ir.walk import children, reads, rebuild, within, writes
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, accesses, widened
 from sdfgad.transform.cutting.alignment import blocks_of
 from sdfgad.transform.cutting.blocks import Distribution
+from sdfgad.transform.cutting.digits import digits_apart
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
 from sdfgad.transform.cutting.shares import told
@@ -42,7 +43,8 @@ def cut_over_ranks(program: Program, wanted: Distribution, gathered: Sequence[st
 
 def _without_products(stmt: Stmt) -> Block:
     """Products as sums, which are cut like others; what is left of them on a rank is contracted again."""
-    return product_as_maps(stmt) if isinstance(stmt, Lib) and stmt.op == "matmul" else (stmt,)
+    made = product_as_maps(stmt) if isinstance(stmt, Lib) and stmt.op == "matmul" else (stmt,)
+    return tuple(digits_apart(s) if isinstance(s, Map) else s for s in made)
 
 
 def _gathering(work: CutWork, gathered: Sequence[str]) -> RankPiece:

@@ -44,7 +44,8 @@ def checked(program: Program) -> Program:
 
 
 @pytest.mark.parametrize("name", ["jacobi_1d", "jacobi_2d", "heat_3d", "fdtd_2d", "hdiff", "cavity_flow", "gemm",
-                                  "k2mm", "atax", "softmax", "arc_distance", "nbody", "conv2d_bias", "doitgen", "gramschmidt"])
+                                  "k2mm", "atax", "softmax", "arc_distance", "nbody", "conv2d_bias", "doitgen",
+                                  "gramschmidt"])
 def test_kernels(name: str) -> None:
     serial, shapes = kernel(name)
     for grid in GRIDS[:2] if name == "gramschmidt" else GRIDS:

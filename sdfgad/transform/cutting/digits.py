@@ -20,7 +20,8 @@ def digits_apart(stmt: Map) -> Map:
         sizes = {size for index in _indices(stmt) for i in index for size in _cuts(i, r.var)}
         if len(sizes) == 1 and r.start == ix(0) and r.step == 1:
             size, count = sizes.pop(), r.trips
-            if count and count % size == 0 and not any(r.var in (o.start.symbols | o.stop.symbols) for o in stmt.domain):
+            inner = any(r.var in (o.start.symbols | o.stop.symbols) for o in stmt.domain)
+            if count and count % size == 0 and not inner:
                 return digits_apart(_apart(stmt, r, size, count // size))
     return stmt
 

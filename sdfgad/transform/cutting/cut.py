@@ -28,8 +28,9 @@ def cut_over_ranks(program: Program, wanted: Distribution, gathered: Sequence[st
     ->   exchange(x[49:50], x[50:51]) ; map i = 0:50: y[i] = x[i - 1] + x[i + 1]          on rank 0 of 2
 
     Each statement runs where its result lies (owner computes: A. Rogers, K. Pingali, Process decomposition through
-    locality of reference, PLDI 1989). Every array keeps its shape; a rank has its block of it, and what it has
-    received. gathered: arrays that every rank has whole behind the program. UnsupportedError for what cannot be cut.
+    locality of reference, PLDI 1989). An array that is cut has room for the block of the rank and what it receives, and
+    says which part of the whole that is. gathered: arrays that every rank has whole behind the program.
+    UnsupportedError for what cannot be cut.
     """
     program = program.but(body=rebuild(program.body, _without_products))
     work = CutWork(program, wanted, blocks_of(program, wanted))

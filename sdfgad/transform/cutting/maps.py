@@ -9,10 +9,10 @@ import numpy as np
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.errors import unsupported
 from sdfgad.ir import algebra
-from sdfgad.ir.expr import Const, Expr, Load, Local, loads, walk
+from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
-from sdfgad.ir.walk import reads
+from sdfgad.ir.walk import expr_reads, reads
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
 from sdfgad.transform.cutting.shares import StoreShare, share_of
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
@@ -59,7 +59,7 @@ def _apart(stmt: Map) -> list[Map]:
         lets = _named_by(stmt, k)
         for j, let in lets:
             between = {p.array for p in stmt.body[j:k] if isinstance(p, Store)}
-            if between & {n.array for n in loads(let.expr)}:
+            if between & expr_reads(let.expr):
                 raise unsupported(stmt.source, "a statement that updates several arrays at once, which are cut "
                                   "differently", "cut the arrays of this statement alike, or leave them whole", "SG124")
         made.append(replace(stmt, body=(*(let for _, let in lets), part)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.errors import SourceLine, unsupported
-from sdfgad.ir.index import Bounds
+from sdfgad.ir.index import Bounds, Ix
 from sdfgad.ir.messages import FLAG, NUMBERS
 from sdfgad.ir.program import Array, Program, Range, Stmt
 from sdfgad.names import fresh
@@ -111,9 +111,9 @@ class CutWork:
         """The axes of an array that are cut."""
         return tuple(k for k, a in enumerate(self.cut[name].axes) if a is not None)
 
-    def _box(self, name: str, index: tuple[object, ...], env: dict[str, Bounds] | None,
+    def _box(self, name: str, index: tuple[Ix, ...], env: dict[str, Bounds] | None,
              around: dict[str, Bounds]) -> ReadBox | None:
-        return None if env is None else read_box(index, self.arrays[name].shape, env, around)  # type: ignore[arg-type]
+        return None if env is None else read_box(index, self.arrays[name].shape, env, around)
 
     def finished(self, body: tuple[Stmt, ...]) -> Program:
         return replace(self.program, body=body, arrays=self.arrays, constants=self.constants)

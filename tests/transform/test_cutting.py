@@ -12,11 +12,13 @@ import pytest
 import sdfgad
 from npbench_suite.kernel import load
 from sdfgad.analysis.verify import verify
+from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.targets import chosen
 from sdfgad.ir.messages import EXCHANGE, is_message, messages
 from sdfgad.ir.program import Loop, Program
 from sdfgad.ir.verify import DERIVED
 from sdfgad.ir.walk import rebuild, statements
+from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
 
 GRIDS = ((2,), (3,), (2, 2))
@@ -83,6 +85,13 @@ def test_one_exchange_per_sweep_of_a_step() -> None:
     sent = [[len(m.ins) - 3 for m in messages(s.body)] for s in loops]
     assert sent == [[2, 2], [2, 2]]  # to both sides
     assert middle.arrays["A"].shape == (4, 6)  # of 7 rows two are its own
+
+
+def test_ranks_with_equal_blocks_have_one_code() -> None:
+    serial = serial_gradient(in_levels, (RNG.random((12, 2)), RNG.random(3)))
+    texts = [fingerprint(serial.cut(Distribution(RankGrid((4,)), rank, {"u": (0, None)}, gather=False)))
+             for rank in range(4)]
+    assert texts[1] == texts[2] and len(set(texts)) == 3
 
 
 def test_sums_go_together() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,10 +13,13 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
-from sdfgad.ir.walk import expr_reads, reads
+from sdfgad.ir.walk import expr_reads, reads, rename_symbols
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
 from sdfgad.transform.cutting.shares import StoreShare, share_of
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
+
+Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
+"""The ranges of a map on each rank, and the loops around it."""
 
 
 def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece | PendingSum]:
@@ -25,21 +29,35 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
     around = interval_env(loops)
     domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
-        piece = _piece(work, stmt, domains[0], loops)
+        piece = _piece(work, stmt, (domains[0], loops), shares[0])
         if len(stores) == 1 or _keeps_to_itself(work, piece):
             return [piece]
     alone = _apart(stmt) if len(stores) > 1 else [stmt]
     made: list[RankPiece | PendingSum] = []
     for one, store, share, domain in zip(alone, stores, shares, domains, strict=True):
-        made += _parts(work, one, store, share, (domain, loops)) if share.parts else [_piece(work, one, domain, loops)]
+        where = (domain, loops)
+        made += _parts(work, one, store, share, where) if share.parts else [_piece(work, one, where, share)]
     return made
 
 
-def _piece(work: CutWork, stmt: Map, domains: list[tuple[Range, ...] | None], loops: tuple[Range, ...]) -> RankPiece:
+def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:
+    domains, loops = where
     mine = domains[work.wanted.rank]
-    own = () if mine is None else (stmt if mine == stmt.domain else replace(stmt, domain=mine),)
+    own = () if mine is None else (_counted_from(stmt, mine, share.origins(stmt, work.here)),)
     written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
     return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written)
+
+
+def _counted_from(stmt: Map, domain: tuple[Range, ...], origins: Mapping[str, int]) -> Map:
+    """map i = 50:75: y[i] = x[i - 1]   ->   map i = 0:25: y[i + 50] = x[i + 49]   where i counts from 50"""
+    if not origins:
+        return stmt if domain == stmt.domain else replace(stmt, domain=domain)
+    names = {var: ix(var) + first for var, first in origins.items()}
+    ranges = tuple(replace(r, start=r.start.subs(names) - first, stop=r.stop.subs(names) - first)
+                   for r in domain for first in [origins.get(r.var, 0)])
+    body, = rename_symbols((replace(stmt, domain=()),), names)
+    assert isinstance(body, Map)
+    return replace(body, domain=ranges)
 
 
 def _keeps_to_itself(work: CutWork, piece: RankPiece) -> bool:
@@ -103,14 +121,13 @@ class _Summation:
         return tuple(i - low for i, (low, _) in zip(index, self.box, strict=True))
 
 
-def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
-           where: tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]) -> list[RankPiece | PendingSum]:
+def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare, where: Where) -> list[RankPiece | PendingSum]:
     """map i, j: s[j] += e(i, j)
     ->   map j: part[j] = 0 ; map i, j: part[j] += e(i, j) ; total = allreduce(part) ; map j: s[j] += total[j]
 
     with the i of each rank. What is assigned is a sum of one number and zeros.
     """
-    domains, loops = where
+    loops = where[1]
     target, around = work.arrays[store.array], interval_env(loops)
     box = read_box(store.index, target.shape, _inner(stmt, loops, around), around)
     shape = tuple((high - low).const or 0 for low, high in box)
@@ -119,7 +136,7 @@ def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare,
     own = Store(sums.part.name, sums.inside(store.index), store.expr, store.op)
     collect = replace(stmt, body=tuple(own if part is store else part for part in stmt.body))
     pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, loops), stmt.source)
-    return [_cleared(sums), _piece(work, collect, domains, loops), pending]
+    return [_cleared(sums), _piece(work, collect, where, share), pending]
 
 
 def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) -> dict[str, Bounds]:
@@ -158,6 +175,6 @@ def _given(work: CutWork, sums: _Summation, loops: tuple[Range, ...]) -> RankPie
         stmt = Map(domain, (Store(store.array, at, Load(total.name, here, total.dtype), store.op),), sums.stmt.source)
     owners = share_of(stmt, next(p for p in stmt.body if isinstance(p, Store)), work.cut, work.wanted.grid)
     around = interval_env(loops)
-    return _piece(work, stmt, [owners.domain(stmt, place, around) for place in work.places], loops)
+    return _piece(work, stmt, ([owners.domain(stmt, place, around) for place in work.places], loops), owners)
 
 

@@ -56,6 +56,16 @@ class StoreShare:
         return domain
 
 
+    def origins(self, stmt: Map, place: Place) -> dict[str, int]:
+        """Where variables begin that run through a block: counted from there, ranks with equal blocks have one code."""
+        found: dict[str, int] = {}
+        for portion in (*self.own, *self.parts):
+            var = next((r.var for r in reversed(stmt.domain) if r.var in portion.index.symbols), None)
+            if var is not None and portion.index.coefficient(var) == 1:
+                found.setdefault(var, portion.axis.span(place)[0])
+        return {var: first for var, first in found.items() if first}
+
+
 def told(array: str) -> str:
     """The user's name for an array, or for the one whose cotangent it is."""
     return array.removeprefix(GRAD)

@@ -28,11 +28,11 @@ def test_plans_say_what_a_rank_has_and_sends() -> None:
     assert "rank 2 of 4 has u[499:751, 0:20]" in text and "t loop, per iteration: 2 messages, 320 B" in text
     traffic = plan.about.traffic
     assert traffic is not None
-    assert [(one.messages, one.bytes) for one in traffic.loops] == [(2, 320), (6, 960)]  # of three arrays
+    assert [(one.messages, one.bytes) for one in traffic.loops] == [(2, 320), (2, 960)]  # of three arrays
     gathered = 3
-    assert traffic.messages == 40 * (2 + 6) + gathered
+    assert traffic.messages == 40 * (2 + 2) + gathered
     assert sdfgad.Plan.from_json(plan.to_json()) == plan and "rank 2 of 4" in plan.to_html()
-    assert planned(gather=False).about.traffic.messages == 40 * (2 + 6)
+    assert planned(gather=False).about.traffic.messages == 40 * (2 + 2)
 
 
 def test_records_take_the_room_of_a_block() -> None:

@@ -9,31 +9,17 @@ import numpy as np
 
 from sdfgad.errors import unsupported
 from sdfgad.ir.index import Ix, ix, maximum, minimum
-from sdfgad.ir.layout import axis
 from sdfgad.ir.messages import EXCHANGE, OP, order_view
-from sdfgad.ir.program import Block, Lib, Stmt, View
+from sdfgad.ir.program import Block, Lib, Stmt
 from sdfgad.ir.walk import with_children
 from sdfgad.names import loop_name
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
 from sdfgad.transform.cutting.shares import WHOLE, told
+from sdfgad.transform.cutting.strips import HaloMessage, strips_of
 from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message
 
 TAG = 20_801
 """Of all messages: none that the user has under way is received in place of one."""
-
-
-@dataclass(frozen=True)
-class HaloMessage:
-    """One message: a box of an array from a rank that owns it to one that reads it."""
-
-    array: str
-    source: int
-    target: int
-    box: ReadBox
-
-    def view(self, dtype: np.dtype) -> View:
-        return View(self.array, tuple(high - low for low, high in self.box),
-                    tuple(low + axis(k) for k, (low, _) in enumerate(self.box)), dtype)
 
 
 @dataclass
@@ -80,7 +66,7 @@ class Halos:
             group = [m for name in names if arrays[name].dtype == dtype
                      for m in self._messages([n for n in asked if n.array == name])]
             if group:
-                yield self._exchange(group, dtype, asked[0])
+                yield from self._exchange(group, dtype, asked[0])
 
     def _messages(self, needs: list[HaloNeed]) -> Iterator[HaloMessage]:
         """The messages of one array from and to this rank: the elements that one reads and the other has. Both ends
@@ -102,16 +88,19 @@ class Halos:
         for box in _joined(met):
             yield HaloMessage(name, source, target, box)
 
-    def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed) -> Lib:
+    def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed) -> Iterator[Stmt]:
         """What this rank sends and receives of some messages."""
-        rank = self.work.wanted.rank
-        out, into = ([m for m in group if getattr(m, end) == rank] for end in ("source", "target"))
-        check_message(dtype, need.source)
-        to = self.work.numbers(*(n for m in out for n in (m.target, TAG)))
-        came = self.work.numbers(*(n for m in into for n in (m.source, TAG)))
+        rank, source = self.work.wanted.rank, need.source
+        check_message(dtype, source)
+        out = strips_of(self.work, [m for m in group if m.source == rank], True, source)
+        into = strips_of(self.work, [m for m in group if m.target == rank], False, source)
+        to = self.work.numbers(*(n for s in out for n in (s.peer, TAG)))
+        came = self.work.numbers(*(n for s in into for n in (s.peer, TAG)))
         attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype})
-        return Lib(OP, (*(m.view(dtype) for m in into), order_view()),
-                   (*(m.view(dtype) for m in out), to.whole, came.whole, order_view()), attrs, need.source)
+        yield from (copy for s in out for copy in s.copies)
+        yield Lib(OP, (*(s.view for s in into), order_view()),
+                  (*(s.view for s in out), to.whole, came.whole, order_view()), attrs, source)
+        yield from (copy for s in into for copy in s.copies)
 
 
 def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:

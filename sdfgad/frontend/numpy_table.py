@@ -22,12 +22,14 @@ from sdfgad.frontend import (
     rounding,
     shaping,
     sparse,
+    special,
     vectorized,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import batch as batch_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
+from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -71,8 +73,8 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
         return convert(ctx, value, value.dtype, value.weak)
     if ufunc in _COMPARISONS:
         return compare(ctx, ufunc, *arguments)
-    if ufunc.__name__ == "erf" and ufunc not in UFUNCS:
-        return _erf(ctx, arguments[0])
+    if ufunc.__name__ in special.NAMES and ufunc not in UFUNCS:
+        return special.of_scipy(ctx, ufunc, arguments[0])
     if ufunc not in UFUNCS:
         place = "numpy." if getattr(np, ufunc.__name__, None) is ufunc else "the function of elements "
         raise ctx.refuse(f"{place}{ufunc.__name__}", "write it with functions that are supported", "SG101")
@@ -101,12 +103,6 @@ def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     return target
 
 
-def _erf(ctx: Context, x: Value) -> Value:
-    value = as_array(ctx, x)
-    kind = value.dtype if value.dtype.kind == "f" else FLOAT
-    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call("erf", e), costly=True)
-
-
 def stop_gradient(ctx: Context, x: Value) -> Value:
     """The value, through which no derivative flows."""
     value = as_array(ctx, x)
@@ -115,8 +111,8 @@ def stop_gradient(ctx: Context, x: Value) -> Value:
 
 # Python's numbers
 
-def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
-    """A function of `math`: Python numbers in, Python float out."""
+def _math(function: Callable[..., Any], ufunc: np.ufunc | str) -> Rule:
+    """A function of `math`: Python numbers in, Python float out. ufunc: NumPy's, or the name of a scalar function."""
 
     def rule(ctx: Context, *values: Value) -> Value:
         if function is math.log and len(values) == 2:
@@ -127,7 +123,8 @@ def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
             except (ValueError, OverflowError) as error:
                 raise ctx.refuse(f"a computation that fails: {error}", code="SG102") from error
         floats = [creation.scalar_type(FLOAT, True)(ctx, v) for v in values]
-        result = _erf(ctx, *floats) if ufunc is None else apply(ctx, ufunc, *floats)
+        result = (special.special(ctx, ufunc, as_array(ctx, *floats), FLOAT) if isinstance(ufunc, str) else
+                  apply(ctx, ufunc, *floats))
         result.weak = True
         return result
 
@@ -269,7 +266,10 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
     super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     **ignored.CLOCKS, round: rounding.round_,
-    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
+    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
+    math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
+    math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
+    special_bodies.of_numbers: special.of_numbers,
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.bodies import choosing, joining, mapping, numeric, special, statistics
+from sdfgad.frontend.bodies import choosing, joining, mapping, normal, numeric, special, statistics
 from sdfgad.frontend.bodies import filter as filters
 from sdfgad.frontend.bodies import matrix as matrices
 from sdfgad.frontend.bodies import operator as operators
@@ -71,6 +71,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.polynomial.legendre.legval: polynomials.legendre_series,
     np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
     np.putmask: joining.putmask, np.ravel_multi_index: joining.ravel_multi_index, np.fix: numeric.fix,
+    np.i0: special.i0,
     np.ldexp: numeric.ldexp, np.linalg.tensorsolve: joining.tensorsolve, np.linalg.tensorinv: joining.tensorinv,
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
     np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
@@ -112,7 +113,11 @@ POLYFILLS = MappingProxyType({**POLYFILLS, **{_found(n): body for n, body in _RE
 OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType({
     ("scipy", n): getattr(special, n) for n in (
         "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax", "log1p", "expm1",
-        "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber")} | {
+        "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber", "softplus", "exp10", "exprel", "pseudo_huber",
+        "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "i0", "i1", "iv", "i0e", "i1e", "ive", "loggamma",
+        "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
+    ("scipy.stats.norm", n): getattr(normal, n) for n in (
+        "pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag")} | {
@@ -134,3 +139,14 @@ def body_of(function: Any) -> Callable[..., Any] | None:
         if (place, function.__name__) in OUTSIDE_BODIES:
             return OUTSIDE_BODIES[place, function.__name__]
     return None
+
+
+def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:
+    """The body for a method of one of SciPy's distributions, and the parameters that were given beforehand."""
+    owner, given, names = method.__self__, (), {}
+    if type(owner).__name__ == "rv_continuous_frozen":
+        owner, given, names = owner.dist, owner.args, owner.kwds
+    form = type(owner)
+    found = form.__module__.startswith("scipy.stats") and form.__name__ == "norm_gen"
+    body = OUTSIDE_BODIES.get(("scipy.stats.norm", method.__name__)) if found else None
+    return None if body is None else (body, given, names)

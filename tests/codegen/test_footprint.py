@@ -53,7 +53,8 @@ def grown(x):
 
 @pytest.mark.parametrize(("fn", "argument"), [
     (inverse, SQUARE), (cube, SQUARE), (shares, ROWS), (spectrum, np.linspace(0.0, 1.0, 512)),
-    (spectrum, np.linspace(0.0, 1.0, 499)), (spectra, ROWS), (ordered, ROWS[0, ::-1].copy()), (histogram, ROWS.reshape(-1))],
+    (spectrum, np.linspace(0.0, 1.0, 499)), (spectra, ROWS), (ordered, ROWS[0, ::-1].copy()),
+    (histogram, ROWS.reshape(-1))],
     ids=["inverse", "packed", "rows", "small factors", "large factors", "side by side", "sort", "partial sums"])
 def test_the_footprint_is_what_is_measured(fn, argument):
     bound = bind(fn, (argument,), {})

@@ -9,7 +9,7 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from sdfgad.frontend import polyfills, vectorized
+from sdfgad.frontend import factors, interpolants, polyfills, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
@@ -76,6 +76,14 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
+    if interpolants.is_polynomial(callee):
+        return _native(ctx, callee, interpolants.polynomial, [callee, *arguments], keywords)
+    if interpolants.is_interpolant(callee):
+        return _native(ctx, callee, interpolants.call, [callee, *arguments], keywords)
+    if (make := interpolants.maker(callee)) is not None:
+        return _native(ctx, callee, make, arguments, keywords)
+    if (owner := factors.solver(callee)) is not None:
+        return factors.solve(ctx, owner, *arguments, **keywords)
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))

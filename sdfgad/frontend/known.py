@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,10 +15,17 @@ def plain_list(value: Value) -> Value:
     return value.items if isinstance(value, ListValue) and all(is_number(v) for v in value.items) else value
 
 
-_OF_CONSTANTS = frozenset({
-    "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
-    "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
-"""Functions of NumPy that are run now, when all that they get is known."""
+_OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
+    "numpy": frozenset((
+        "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
+        "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss")),
+    "scipy": frozenset((
+        "hann", "hamming", "blackman", "bartlett", "kaiser", "gaussian", "tukey", "boxcar", "triang", "nuttall",
+        "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
+        "iirfilter", "savgol_coeffs", "next_fast_len", "fftfreq", "rfftfreq", "dft", "hadamard", "hilbert", "pascal",
+        "factorial", "factorial2", "factorialk", "perm", "comb", "roots_legendre", "roots_hermite", "roots_chebyt",
+        "roots_laguerre", "roots_jacobi"))})
+"""Functions of a package that are run now, when all that they get is known."""
 
 
 _OF_SIZES = (np.prod, np.sum, np.max, np.min, np.amax, np.amin, np.cumsum, np.cumprod)
@@ -33,8 +41,8 @@ def is_of_sizes(callee: Value, arguments: Sequence[Value], keywords: Mapping[str
 
 
 def is_of_constants(callee: Value) -> bool:
-    module = getattr(callee, "__module__", None) or ""
-    return module.split(".")[0] == "numpy" and getattr(callee, "__name__", "") in _OF_CONSTANTS
+    package = (getattr(callee, "__module__", None) or "").split(".")[0]
+    return getattr(callee, "__name__", "") in _OF_CONSTANTS.get(package, ())
 
 
 PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.trunc,

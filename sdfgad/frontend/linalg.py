@@ -16,7 +16,7 @@ from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
-from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Lazy, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
@@ -28,6 +28,8 @@ _PIVOTS = np.dtype(np.int32)
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`a @ b`."""
+    if isinstance(out, Lazy) and out.shape:  # made in the call itself
+        out = ctx.builder.fresh_copy(out, ctx.label or "out")
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:
         raise ctx.refuse("a matrix product with a number", "use *", "SG103")
@@ -322,8 +324,10 @@ def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: 
     """`scipy.linalg.solve_triangular`."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     square(ctx, matrix, "a triangular system")
-    if trans in (1, "T"):
+    if trans in (1, "T", 2, "C"):
         matrix, lower = permuted(ctx, matrix, (1, 0)), not lower
+        if trans in (2, "C") and matrix.dtype.kind == "c":
+            matrix = as_array(ctx, apply(ctx, np.conjugate, matrix))
     elif trans not in (0, "N"):
         raise ctx.refuse(f"trans={trans!r}", code="SG101")
     kind = system_dtype(promote(ctx, (matrix, right)))

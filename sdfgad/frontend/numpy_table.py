@@ -15,6 +15,7 @@ from sdfgad.frontend import (
     creation,
     decompositions,
     diagonals,
+    factors,
     ignored,
     iterator_rules,
     linalg,
@@ -264,7 +265,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
-    super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    super: classes.parent, sparse.product: sparse.product, factors.solve: factors.solve,
+    **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     **ignored.CLOCKS, round: rounding.round_,
     math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
@@ -301,7 +303,9 @@ METHODS: Mapping[str, Any] = MappingProxyType({
 """Methods of arrays, as the function they stand for or a rule."""
 
 OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
-    ("scipy", "solve_triangular"): linalg.solve_triangular, ("scipy", "inv"): linalg.inverse,
+    ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
+    ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
+    ("scipy", "inv"): linalg.inverse,
     ("sdfgad", "stop_gradient"): stop_gradient,
 })
 """Functions of packages that need not be installed, by package and name."""

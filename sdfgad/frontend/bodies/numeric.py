@@ -57,6 +57,22 @@ def cumprod(a, axis=None, dtype=None):
     return np.moveaxis(out, 0, axis)
 
 
+def nancumprod(a, axis=None, dtype=None):
+    return np.cumprod(np.where(np.isnan(a), 1, a), axis=axis, dtype=dtype)
+
+
+def nanargmax(a, axis=None, keepdims=False):
+    return np.argmax(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
+
+
+def nanargmin(a, axis=None, keepdims=False):
+    return np.argmin(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
+
+
+def signbit(x):
+    return np.copysign(1.0, x) < 0
+
+
 def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
     centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True)
     away = a - centre

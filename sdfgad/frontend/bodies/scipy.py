@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdfgad.frontend.bodies.bands import solve_banded
+
 
 def solve_triangular(factor, b, trans=0, lower=False):
     """`linalg.solve_triangular`, which the table has under this name."""
@@ -13,19 +15,40 @@ def solve_triangular(factor, b, trans=0, lower=False):
 
 def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
           transposed=False):
-    if assume_a not in (None, "gen", "general", "pos", "positive definite", "sym", "symmetric"):
+    if transposed and a.dtype.kind == "c":
+        raise ValueError("the transpose of a complex matrix")
+    if assume_a in ("upper triangular", "lower triangular"):
+        return solve_triangular(a, b, trans=1 if transposed else 0, lower=assume_a == "lower triangular")
+    if assume_a == "diagonal":
+        diagonal = np.diag(a)
+        return b / (diagonal if b.ndim == 1 else diagonal[:, None])
+    if assume_a == "tridiagonal" and a.shape[0] > 1:
+        return solve_banded((1, 1), diagonals(a.T if transposed else a), b)
+    if assume_a in (None, "gen", "general", "banded", "tridiagonal"):
+        matrix = a
+    elif assume_a in ("sym", "symmetric"):
+        matrix = from_one_half(a, lower, False)
+    elif assume_a in ("pos", "positive definite", "her", "hermitian"):
+        matrix = from_one_half(a, lower, True)
+    else:
         raise ValueError("this assumption about the matrix")
-    matrix = a if assume_a in (None, "gen", "general") else from_one_half(a, lower)
     return np.linalg.solve(matrix.T if transposed else matrix, b)
 
 
-def from_one_half(a, lower):
-    """The symmetric matrix of which only one half is looked at."""
-    if a.dtype.kind == "c":
-        raise ValueError("one half of a complex matrix")
-    if lower:
-        return np.tril(a) + np.tril(a, -1).T
-    return np.triu(a) + np.triu(a, 1).T
+def diagonals(a):
+    """The three diagonals of a matrix as rows, as `solve_banded` takes them."""
+    n = a.shape[0]
+    out = np.zeros((3, n), a.dtype)
+    out[0, 1:], out[1], out[2, :n - 1] = np.diag(a, 1), np.diag(a), np.diag(a, -1)
+    return out
+
+
+def from_one_half(a, lower, conjugate):
+    """The matrix of which only one half is looked at: symmetric, or Hermitian."""
+    half = np.tril(a, -1) if lower else np.triu(a, 1)
+    if a.dtype.kind == "c" and conjugate:
+        return half + np.conj(half.T) + np.diag(np.real(np.diag(a)))
+    return half + half.T + np.diag(np.diag(a))
 
 
 def det(a, overwrite_a=False, check_finite=True):
@@ -39,7 +62,8 @@ def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
-    return cholesky(a, lower), lower
+    # LAPACK leaves in the other half what was there.
+    return cholesky(a, lower) + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
 
 
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
@@ -111,6 +135,58 @@ def expm(A):
     return found
 
 
+def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    if return_rank or atol is not None:
+        raise ValueError("the rank beside the inverse, or an absolute tolerance")
+    return np.linalg.pinv(a, max(a.shape) * float(np.finfo(a.dtype).eps) if rtol is None else rtol)
+
+
+def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
+    kind = np.result_type(a.dtype, b.dtype, np.float32)
+    x, missed, rank, values = np.linalg.lstsq(a, b, float(np.finfo(kind).eps) if cond is None else cond)
+    return x, (missed[0] if b.ndim == 1 and missed.shape[0] else missed), rank, values
+
+
+def polar(a, side="right"):
+    if side not in ("right", "left"):
+        raise ValueError("this side")
+    left, values, right = np.linalg.svd(a, full_matrices=False)
+    if side == "right":
+        return left @ right, np.conj(right.T) @ (values[:, None] * right)
+    return left @ right, (left * values) @ np.conj(left.T)
+
+
+def eigh_tridiagonal(d, e, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
+                     lapack_driver="auto"):
+    if select != "a":
+        raise ValueError("some of the eigenvalues")
+    found = np.linalg.eigh(np.diag(d) + np.diag(e, -1))
+    return found[0] if eigvals_only else (found[0], found[1])
+
+
+def solve_toeplitz(c_or_cr, b, check_finite=True):
+    matrix = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+    return np.linalg.solve(matrix, b)
+
+
+def solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
+    if singular != "raise" or tol is not None or c.ndim != 1 or b.ndim != 1:
+        raise ValueError("more than one system, or a singular one")
+    found = np.fft.ifft(np.fft.fft(b) / np.fft.fft(c))
+    return found if c.dtype.kind == "c" or b.dtype.kind == "c" else np.real(found)
+
+
+def khatri_rao(a, b):
+    return np.reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
+
+
+def hankel(c, r=None):
+    column = np.ravel(c)
+    row = np.zeros_like(column) if r is None else np.ravel(r)
+    values = np.concatenate((column, row[1:]))
+    return values[np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])[None, :]]
+
+
 def toeplitz(c, r=None):
     column = np.ravel(c)
     row = np.conj(column) if r is None else np.ravel(r)
@@ -133,44 +209,3 @@ def block_diag(*arrs):
         out[i:i + p.shape[0], j:j + p.shape[1]] = p
         i, j = i + p.shape[0], j + p.shape[1]
     return out
-
-
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    return np.trapezoid(y, x, dx, axis)
-
-
-def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
-    rows = np.moveaxis(np.asarray(y), axis, -1)
-    if initial not in (None, 0):
-        raise ValueError("a first value other than zero")
-    if x is not None and np.asarray(x).ndim != 1:
-        raise ValueError("places of more than one dimension")
-    widths = dx if x is None else np.diff(np.asarray(x))
-    found = np.cumsum(widths * (rows[..., 1:] + rows[..., :-1]) / 2.0, axis=-1)
-    if initial is not None:
-        found = np.concatenate((np.zeros(rows.shape[:-1] + (1,), found.dtype), found), axis=-1)
-    return np.moveaxis(found, -1, axis)
-
-
-def fft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft(x, n, axis, norm)
-
-
-def ifft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft(x, n, axis, norm)
-
-
-def rfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft(x, n, axis, norm)
-
-
-def irfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft(x, n, axis, norm)
-
-
-def plane_fft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft2(x, s, axes, norm)
-
-
-def plane_ifft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft2(x, s, axes, norm)

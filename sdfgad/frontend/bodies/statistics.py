@@ -82,7 +82,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.sum(widths * (rows[1:] + rows[:-1]) / 2.0, axis=0)
 
 
-def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
     data = np.atleast_2d(m)
     if not rowvar and np.ndim(m) > 1:
         data = data.T
@@ -90,8 +90,23 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         other = np.atleast_2d(y)
         data = np.concatenate((data, other if rowvar or np.ndim(y) == 1 else other.T), axis=0)
     less = (0 if bias else 1) if ddof is None else ddof
+    if fweights is not None or aweights is not None:
+        return _weighted_cov(data, less, fweights, aweights)
     away = data - np.mean(data, axis=1, keepdims=True)
     table = away @ np.conj(away.T) / (data.shape[1] - less)
+    return np.reshape(table, ()) if table.shape == (1, 1) else table
+
+
+def _weighted_cov(data, less, fweights, aweights):
+    weights = np.ones(data.shape[1])
+    if fweights is not None:
+        weights = weights * np.asarray(fweights)
+    if aweights is not None:
+        weights = weights * np.asarray(aweights)
+    total = np.sum(weights)
+    lost = less if aweights is None else less * np.sum(weights * np.asarray(aweights)) / total
+    away = data - np.reshape(np.sum(data * weights, axis=1) / total, (-1, 1))
+    table = away @ np.conj((away * weights).T) / (total - lost)
     return np.reshape(table, ()) if table.shape == (1, 1) else table
 
 

@@ -9,7 +9,7 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from sdfgad.frontend import factors, interpolants, polyfills, vectorized
+from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
@@ -100,7 +100,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
     if _is_special(callee):
-        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
+        body = polyfills.OUTSIDE_BODIES["scipy", callee.__name__]
+        return _polyfill(ctx, callee, body, special.in_dtypes(ctx, callee, arguments), keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
     owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")

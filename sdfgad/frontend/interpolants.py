@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend.bodies import interpolation as bodies
 from sdfgad.frontend.bodies import series
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, convert, describe, promote
+from sdfgad.frontend.elementwise import FLOAT, as_array, convert, describe
 from sdfgad.frontend.linalg import system_dtype
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.values import Opaque, Value, is_number
@@ -78,6 +78,7 @@ def call(ctx: Context, interpolant: Value, x: Value, nu: Value = 0, extrapolate:
     if not is_number(nu) or nu != int(nu) or nu < 0:
         raise ctx.refuse(f"the derivative of order {describe(nu)} of an interpolant", _HELP, "SG101")
     beyond = found.extrapolate if extrapolate is None else extrapolate
+    x = convert(ctx, x, FLOAT)
     return ctx.invoke(ctx, bodies.evaluated, [found.coefficients, found.knots, x, int(nu), beyond], {})
 
 
@@ -108,7 +109,7 @@ def _lines_of_outside(ctx: Context, made: Any) -> PolygonalLine:
 def cubic_spline(ctx: Context, x: Value, y: Value, axis: Value = 0, bc_type: Value = "not-a-knot",
                  extrapolate: Value = None) -> Value:
     """`scipy.interpolate.CubicSpline`."""
-    knots, values = _floats(ctx, x, y)
+    knots, values = _points(ctx, x, y, True)
     if axis != 0:
         raise ctx.refuse("a spline along another axis than the first one", _HELP, "SG101")
     first, last = _ends(ctx, bc_type)
@@ -133,14 +134,14 @@ def interpolating_spline(ctx: Context, x: Value, y: Value, k: Value = 3, t: Valu
                          "SG101")
     if k == 3:
         return cubic_spline(ctx, x, y, 0, "not-a-knot" if bc_type is None else bc_type)
-    knots, values = _floats(ctx, x, y)
+    knots, values = _points(ctx, x, y, True)
     return Piecewise(ctx.invoke(ctx, bodies.linear_pieces, [knots, values], {}), knots, True)
 
 
 def lines(ctx: Context, x: Value, y: Value, kind: Value = "linear", axis: Value = -1, copy: Value = True,
           bounds_error: Value = None, fill_value: Value = None, assume_sorted: Value = False) -> Value:
     """`scipy.interpolate.interp1d` of the kind "linear" through numbers."""
-    knots, values = _floats(ctx, x, y)
+    knots, values = _points(ctx, x, y, False)
     if kind not in ("linear", 1) or values.ndim != 1:
         raise ctx.refuse(f"interp1d of the kind {kind!r} through {describe(values)}", _HELP, "SG101")
     if isinstance(fill_value, str):
@@ -153,14 +154,17 @@ def lines(ctx: Context, x: Value, y: Value, kind: Value = "linear", axis: Value 
     return PolygonalLine(knots, values, below, above, strict)
 
 
-def _floats(ctx: Context, x: Value, y: Value) -> tuple[Any, Any]:
+def _points(ctx: Context, x: Value, y: Value, double: bool) -> tuple[Any, Any]:
+    """Knots and values in memory. double: in double precision whatever they are, as SciPy has its splines."""
     knots, values = as_array(ctx, x), as_array(ctx, y)
     if knots.ndim != 1 or not values.shape or knots.shape[0].const is None or knots.dtype.kind == "c" or (
             values.shape[0].const != knots.shape[0].const or (knots.shape[0].const or 0) < 2):
         raise ctx.refuse(f"an interpolant with knots that are {describe(knots)} and {describe(values)}", "", "SG103")
-    kind = system_dtype(promote(ctx, (knots, values)))
-    return (ctx.builder.materialise(as_array(ctx, convert(ctx, knots, system_dtype(knots.dtype))), "knots"),
-            ctx.builder.materialise(as_array(ctx, convert(ctx, values, kind)), "points"))
+    least = np.dtype(np.float64 if double else np.float32)
+    kinds = (np.result_type(system_dtype(v.dtype), least) for v in (knots, values))
+    stored = [ctx.builder.materialise(as_array(ctx, convert(ctx, v, kind)), "points")
+              for v, kind in zip((knots, values), kinds, strict=True)]
+    return stored[0], stored[1]
 
 
 MAKERS: Mapping[str, Callable[..., Value]] = MappingProxyType({

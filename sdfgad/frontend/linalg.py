@@ -37,8 +37,10 @@ def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     if not same_size(ctx, *inner):
         raise ctx.refuse(f"a matrix product of shapes {shape_text(left.shape)} and {shape_text(right.shape)}",
                          code="SG103")
-    if left.ndim == 1 and right.ndim == 1:
-        result: Value = sum_(ctx, apply(ctx, np.multiply, left, right))
+    if left.ndim == 1 and right.ndim == 1 and left.dtype == right.dtype == np.bool_:
+        result: Value = ctx.invoke(ctx, np.any, [apply(ctx, np.logical_and, left, right)], {})
+    elif left.ndim == 1 and right.ndim == 1:
+        result = sum_(ctx, apply(ctx, np.multiply, left, right))
     elif left.ndim <= 2 and right.ndim <= 2:
         return _matrix_product(ctx, left, right, out)
     else:
@@ -124,6 +126,8 @@ def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`np.dot`."""
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:
+        # Numbers of Python's are arrays here, which have a say in what the result is.
+        left, right = (as_array(ctx, convert(ctx, v, v.dtype)) for v in (left, right))
         return _into(ctx, apply(ctx, np.multiply, left, right), out)
     if right.ndim <= 2:
         return matmul(ctx, left, right, out)
@@ -131,8 +135,8 @@ def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
 
 
 def vdot(ctx: Context, a: Value, b: Value) -> Value:
-    left, right = (ctx.invoke(ctx, np.ravel, [v], {}) for v in (a, b))
-    return matmul(ctx, apply(ctx, np.conjugate, left), right)
+    left, right = (as_array(ctx, ctx.invoke(ctx, np.ravel, [v], {})) for v in (a, b))
+    return matmul(ctx, apply(ctx, np.conjugate, left) if left.dtype.kind == "c" else left, right)
 
 
 def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:

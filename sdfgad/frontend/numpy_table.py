@@ -160,6 +160,11 @@ def round_(ctx: Context, a: Value, decimals: Value = 0) -> Value:
     """`np.round`."""
     if is_number(a):
         return np.round(a, decimals)
+    value = as_array(ctx, a)
+    if value.dtype.kind in "iub":
+        if value.dtype.kind == "b" or not is_number(decimals) or decimals < 0:
+            raise ctx.refuse(f"np.round of {describe(value)} to {describe(decimals)} places", code="SG104")
+        return convert(ctx, value, value.dtype)
     if decimals == 0:
         return apply(ctx, np.rint, a)
     scale = 10.0 ** decimals

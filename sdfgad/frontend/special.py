@@ -1,7 +1,7 @@
 """Special functions that are one scalar function of the rule book: those of SciPy, and those of whole orders."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -21,6 +21,19 @@ def of_scipy(ctx: Context, ufunc: np.ufunc, x: Value) -> Value:
     """One of SciPy's functions of real numbers, in the precision that SciPy computes it in."""
     value = as_array(ctx, x)
     return special(ctx, NAMES[ufunc.__name__], value, _precision(ctx, ufunc, value))
+
+
+def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value]) -> list[Value]:
+    """The arguments in the dtypes that SciPy computes in; Python's numbers as they are."""
+    kinds = [v if is_number(v) else as_array(ctx, v) for v in arguments]
+    asked = [type(v) if isinstance(v, (bool, int, float, complex)) else v.dtype if not getattr(v, "weak", False) else
+             {"i": int, "f": float, "c": complex}.get(v.dtype.kind, v.dtype) for v in kinds]
+    try:
+        found = ufunc.resolve_dtypes((*asked, *(None for _ in range(ufunc.nout))))
+    except TypeError as error:
+        raise ctx.refuse(f"{ufunc.__name__} of {', '.join(map(describe, arguments))}", str(error), "SG104") from error
+    return [v if is_number(v) or v.dtype == kind else convert(ctx, v, kind)
+            for v, kind in zip(kinds, found, strict=False)]
 
 
 def of_numbers(ctx: Context, fn: str, x: Value) -> Value:

@@ -26,7 +26,7 @@ def pad(array, pad_width, mode="constant", constant_values=0, end_values=0, stat
         else:
             ends = _summaries(rows, before, after, mode, (None, None) if stat_length is None else
                               pairs(stat_length, array.ndim)[k])
-        array = np.moveaxis(np.concatenate((ends[0], rows, ends[1])), 0, k)
+        array = np.moveaxis(np.concatenate((ends[0], rows, ends[1])).astype(array.dtype), 0, k)
     return array
 
 

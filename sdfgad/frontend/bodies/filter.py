@@ -184,7 +184,7 @@ def hilbert(x, N=None, axis=-1):
     if x.dtype.kind == "c":
         raise ValueError("complex values")
     count = x.shape[axis] if N is None else N
-    weights = np.zeros(count)
+    weights = np.zeros(count, x.dtype if x.dtype.kind == "f" else np.float64)
     weights[0] = 1.0
     weights[1:(count + 1) // 2] = 2.0
     if count % 2 == 0:
@@ -195,6 +195,7 @@ def hilbert(x, N=None, axis=-1):
 
 def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
     rows = np.moveaxis(np.asarray(data) * 1.0, axis, 0)
+    kind = rows.dtype
     if bp != 0 or type not in ("linear", "l", "constant", "c"):
         raise ValueError("several pieces, or another trend")
     away = rows - np.mean(rows, axis=0)
@@ -202,4 +203,4 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
         n = rows.shape[0]
         places = np.reshape(np.arange(n) - (n - 1) / 2.0, (-1,) + (1,) * (rows.ndim - 1))
         away = away - places * (np.sum(places * rows, axis=0) / np.sum(places * places))
-    return np.moveaxis(away, 0, axis)
+    return np.moveaxis(away.astype(kind), 0, axis)

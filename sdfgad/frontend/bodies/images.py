@@ -34,7 +34,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     found = weights[0] * seen[:n]
     for k in range(1, m):
         found = found + weights[k] * seen[k:k + n]
-    return np.moveaxis(found, 0, axis)
+    return np.moveaxis(found.astype(input.dtype), 0, axis)
 
 
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
@@ -58,7 +58,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0):
     found = np.zeros(input.shape, np.result_type(input.dtype, weights.dtype))
     for place in np.ndindex(weights.shape):
         found += weights[place] * seen[tuple([slice(place[k], place[k] + input.shape[k]) for k in axes])]
-    return found
+    return found.astype(input.dtype)
 
 
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0):

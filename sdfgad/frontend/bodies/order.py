@@ -49,7 +49,7 @@ def along(a, axis):
 def quantile(a, q, axis=None, keepdims=False, method="linear"):
     values = np.asarray(a) * 1.0
     if isinstance(q, (tuple, list)):
-        return np.stack([quantile(values, p, axis, keepdims, method) for p in q])
+        return np.stack([quantile(values.astype(np.float64), p, axis, keepdims, method) for p in q])
     if not isinstance(q, (int, float)) or not 0 <= q <= 1:
         raise ValueError("quantiles other than fixed numbers from 0 to 1")
     ordered = np.sort(along(values, axis), axis=0)
@@ -128,17 +128,23 @@ def unravel_index(indices, shape, order="C"):
 
 
 def nanmax(a, axis=None, keepdims=False):
+    if np.asarray(a).dtype.kind in "iub":
+        return np.max(a, axis=axis, keepdims=keepdims)
     high = np.max(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
     return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, high)[()]
 
 
 def nanmin(a, axis=None, keepdims=False):
+    if np.asarray(a).dtype.kind in "iub":
+        return np.min(a, axis=axis, keepdims=keepdims)
     low = np.min(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
     return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, low)[()]
 
 
 def nanvar(a, axis=None, ddof=0, keepdims=False):
-    count = np.sum(np.where(np.isnan(a), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    kind = np.asarray(a).dtype
+    count = np.sum(np.where(np.isnan(a), 0.0, 1.0).astype(kind if kind.kind == "f" else np.float64), axis=axis,
+                   keepdims=keepdims)
     away = np.where(np.isnan(a), 0.0, a - np.nanmean(a, axis=axis, keepdims=True))
     return np.sum(away * away, axis=axis, keepdims=keepdims) / (count - ddof)
 

@@ -107,7 +107,11 @@ def qr(a, overwrite_a=False, mode="full"):
 
 
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
-    return np.linalg.norm(a, ord, axis, keepdims)
+    found = np.linalg.norm(a, ord, axis, keepdims)
+    # Where SciPy asks BLAS or LAPACK, it gives a number of Python's.
+    plain = axis is None and not keepdims and (a.ndim == 1 and ord in (None, 2) or a.ndim == 2 and ord in (
+        None, "fro", 1, np.inf))
+    return found.astype(np.float64) if plain else found
 
 
 def expm(A):

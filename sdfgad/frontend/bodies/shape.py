@@ -173,7 +173,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def inner(a, b):
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return a * b
+        return np.dot(a, b)
     return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 

@@ -24,8 +24,8 @@ def convolve(a, v, mode="full"):
 def correlate(a, v, mode="valid"):
     a, v = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(v))
     if v.shape[0] > a.shape[0]:
-        return np.conj(np.convolve(v, np.conj(a)[::-1], mode))[::-1]
-    return np.convolve(a, np.conj(v)[::-1], mode)
+        return np.conj(np.correlate(v, a, mode))[::-1]
+    return np.convolve(a, (np.conj(v) if v.dtype.kind == "c" else v)[::-1], mode)
 
 
 def resized(a, n, axis):
@@ -144,8 +144,9 @@ def nansum(a, axis=None, keepdims=False):
 
 
 def nanmean(a, axis=None, keepdims=False):
+    kind = np.asarray(a).dtype
     count = np.sum(np.where(np.isnan(a), 0, 1), axis=axis, keepdims=keepdims)
-    return np.nansum(a, axis=axis, keepdims=keepdims) / count
+    return np.nansum(a, axis=axis, keepdims=keepdims) / (count.astype(kind) if kind.kind in "fc" else count)
 
 
 def hfft(a, n=None, axis=-1, norm=None):

@@ -83,7 +83,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
-    data = np.atleast_2d(m)
+    data = np.atleast_2d(np.asarray(m))
+    data = data.astype(np.complex128 if data.dtype.kind == "c" else np.float64)
     if not rowvar and np.ndim(m) > 1:
         data = data.T
     if y is not None:
@@ -142,7 +143,7 @@ def _even_bins(values, bins, range):
     low, high = low * 1.0, high * 1.0
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
+    edges = np.linspace(low, high, bins + 1).astype(values.dtype if values.dtype.kind == "f" else np.float64)
     k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
     k = k - (values < edges[k])
     return edges, k + ((values >= edges[k + 1]) & (k != bins - 1)), low, high
@@ -171,7 +172,9 @@ def bincount(x, weights=None, minlength=0):
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
-    v, places, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    v, places = np.asarray(x, np.float64), np.asarray(xp, np.float64)
+    values = np.asarray(fp)
+    values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     if period is not None:
         return _periodic(v, places, values, abs(period))
     before, after = values[0] if left is None else left, values[-1] if right is None else right

@@ -137,7 +137,7 @@ def _trigonometric(x, type, n, axis, norm, orthogonalize, sine, inverse):
         found = found / math.sqrt(full)
     elif (norm == "forward") != inverse:
         found = found / full
-    return np.moveaxis(found, -1, axis)
+    return np.moveaxis(found.astype(values.dtype), -1, axis)
 
 
 def _weights(n, kind, sine, weight):

@@ -28,6 +28,7 @@ from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.own_rules import OwnRule, apply_rule
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
+from sdfgad.frontend.signatures import by_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
     Applied,
@@ -138,6 +139,7 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
 
 def _native(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Sequence[Value],
             keywords: Mapping[str, Value]) -> Value:
+    arguments, keywords = by_name(ctx, callee, rule, 1, arguments, keywords)
     out = keywords.get("out")
     takes_out = "out" in inspect.signature(rule).parameters
     if not takes_out:
@@ -281,7 +283,7 @@ def _made_now(ctx: Context, value: Value) -> Value:
 
 def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],
               keywords: Mapping[str, Value]) -> Value:
-    keywords = dict(keywords)
+    arguments, keywords = by_name(ctx, callee, function, 0, arguments, keywords)
     out = keywords.pop("out", None)
     _bind(ctx, callee, function, arguments, keywords)
     defaults = tuple(getattr(function, "__defaults__", None) or ())

@@ -60,3 +60,28 @@ def test_of_scipy():
 def test_refusals(program):
     with pytest.raises(UnsupportedError):
         parse(program, (I.copy(), B.copy()))
+
+
+def test_arguments_by_place():
+    """In the order of NumPy's and SciPy's parameters, of which rules may lack one in the middle, such as `out`."""
+    pytest.importorskip("scipy")
+    from scipy import linalg
+
+    def run(g):
+        return (np.sum(g, 1, None, None, True), np.mean(g, 0, None, None, True), np.max(g, 1, None, True),
+                np.std(g, 0, None, None, 1), g.var(1, None, None, 1, True), np.any(g > 0, 1, None, True),
+                np.argmax(g, 1, None), np.argsort(g, 1, None, None), np.take(g, [0, 5], 1, None, "wrap"),
+                np.median(g, 1, None, False, True), np.quantile(g, 0.3, 1, None, False, "lower", True),
+                np.nanmax(g, 0, None, True), np.prod(g, 0, None, None, True), np.ptp(g, 1, None, True),
+                np.histogram(g, 3, (0.0, 1.0), True)[0], np.clip(g, 0.0, 0.5, None), linalg.qr(g, False, None, "r")[0])
+
+    check(run, np.sin(np.arange(12.0)).reshape(3, 4), rtol=1e-11)
+
+
+@pytest.mark.parametrize("program", [
+    lambda g: np.sum(g, 1, None, np.zeros(4)), lambda g: np.argsort(g, 1, None, "field"),
+    lambda g: np.argmax(g, 1, True),
+    lambda g: np.concatenate((g, g), 0, 5)], ids=["shape of out", "order", "no out", "no array"])
+def test_arguments_by_place_that_are_refused(program):
+    with pytest.raises(UnsupportedError):
+        parse(program, (np.ones((3, 4)),))

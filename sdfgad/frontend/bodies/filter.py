@@ -9,7 +9,8 @@ _SHORT = 500
 """Up to here sums of products are not slower than transforms."""
 
 
-def convolve_all(a, v, mode="full", method="auto"):
+def convolve_all(in1, in2, mode="full", method="auto"):
+    a, v = np.asarray(in1), np.asarray(in2)
     if a.ndim != v.ndim or a.ndim == 0 or mode not in ("full", "same", "valid") or method not in (
             "auto", "direct", "fft"):
         raise ValueError("arrays of different dimensions, or another mode or method")
@@ -54,6 +55,7 @@ def _by_transforms(a, v, mode):
 
 
 def correlate_all(in1, in2, mode="full", method="auto"):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
     if mode == "valid" and any(in2.shape[k] > in1.shape[k] for k in range(in1.ndim)):
         return np.flip(convolve_all(np.conj(in2), np.flip(in1), mode))
     return convolve_all(in1, np.conj(np.flip(in2)), mode)

@@ -142,7 +142,8 @@ def expm(A):
 def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     if return_rank or atol is not None:
         raise ValueError("the rank beside the inverse, or an absolute tolerance")
-    return np.linalg.pinv(a, max(a.shape) * float(np.finfo(a.dtype).eps) if rtol is None else rtol)
+    kind = a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.linalg.pinv(a, max(a.shape) * float(np.finfo(kind).eps) if rtol is None else rtol)
 
 
 def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):

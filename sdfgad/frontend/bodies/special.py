@@ -53,12 +53,12 @@ def xlog1py(x, y):
 
 def rel_entr(x, y):
     return np.where((x > 0) & (y > 0), x * np.log(x / y),
-                    np.where((x == 0) & (y >= 0), 0.0, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf)))[()]
+                    np.where((x == 0) & (y >= 0), 0.0, np.where(np.isnan(x) | np.isnan(y), x + y, np.inf)))[()]
 
 
 def kl_div(x, y):
     return np.where((x > 0) & (y > 0), x * np.log(x / y) - x + y,
-                    np.where((x == 0) & (y >= 0), y, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf)))[()]
+                    np.where((x == 0) & (y >= 0), y, np.where(np.isnan(x) | np.isnan(y), x + y, np.inf)))[()]
 
 
 def huber(delta, r):
@@ -103,8 +103,9 @@ def exprel(x):
 
 
 def pseudo_huber(delta, r):
-    ratio = r / delta
-    return np.where(delta < 0, np.inf, delta * delta * (ratio * ratio / (1.0 + np.sqrt(1.0 + ratio * ratio))))[()]
+    ratio = np.where(np.isinf(r), 1.0, r) / delta
+    near = delta * delta * (ratio * ratio / (1.0 + np.sqrt(1.0 + ratio * ratio)))
+    return np.where((delta < 0) | np.isinf(r), np.inf, near)[()]
 
 
 def boxcox(x, lmbda):

@@ -56,8 +56,11 @@ def is_polynomial(value: Value) -> bool:
 def polynomial(ctx: Context, made: Any, x: Value) -> Value:
     """The values of such a polynomial."""
     if isinstance(made, np.poly1d):
-        return ctx.invoke(ctx, np.polyval, [made.coeffs.tolist(), x], {})
+        return ctx.invoke(ctx, np.polyval, [found_outside(ctx, made, "coeffs", made.coeffs), x], {})
     offset, scale = (float(v) for v in made.mapparms())
+    for name in ("domain", "window"):  # their numbers are part of the program
+        found_outside(ctx, made, name, part := getattr(made, name))
+        ctx.surroundings.watched.append((part, part.copy()))
     found = found_outside(ctx, made, "coef", made.coef)
     return ctx.invoke(ctx, series.of_object, [x, found, offset, scale, _FAMILIES[type(made).__name__]], {})
 

@@ -78,6 +78,22 @@ def test_a_place_beyond_the_ends_is_an_error():
         run(INSIDE - 0.2)
 
 
+def test_what_changes_between_calls():
+    """Elements of arrays and the arrays themselves."""
+    spline, series = CubicSpline(KNOTS, VALUES), np.polynomial.Polynomial([1.0, 2.0], domain=[0.0, 2.0])
+    old = np.poly1d([1.0, 2.0])
+
+    def run(x):
+        return spline(x) + series(x) + old(x)
+
+    ours = sdfgad.forward(run)
+    for change in (lambda: None, lambda: spline.c.__imul__(2.0), lambda: setattr(spline, "c", spline.c + 1.0),
+                   lambda: setattr(series, "coef", np.array([0.5, 3.0])), lambda: series.domain.__imul__(1.5),
+                   lambda: old.coeffs.__imul__(3.0)):
+        change()
+        np.testing.assert_allclose(ours(INSIDE), run(INSIDE), rtol=1e-13)
+
+
 @pytest.mark.parametrize("program", [
     lambda x: CubicSpline(KNOTS, VALUES, bc_type="periodic")(x),
     lambda x: CubicSpline(KNOTS, x)(x),

@@ -37,6 +37,7 @@ if _typing.TYPE_CHECKING:
     )
     from sdfgad.exports import export
     from sdfgad.graphs import to_sdfg
+    from sdfgad.implicit import fixed_point, linear_solve, root
     from sdfgad.matrices import hessian, hvp, jacobian
     from sdfgad.products import jvp, vjp
     from sdfgad.testing import check_grads
@@ -47,8 +48,9 @@ __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
     "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "custom_jvp", "custom_vjp", "errors", "export", "forward", "grad", "hessian", "hvp", "jacobian", "jvp",
-    "pareto", "plan", "release", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
+    "config", "custom_jvp", "custom_vjp", "errors", "export", "fixed_point", "forward", "grad", "hessian", "hvp",
+    "jacobian", "jvp", "linear_solve", "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg",
+    "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -58,6 +60,7 @@ _HOMES = _types.MappingProxyType(
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
        "export": "sdfgad.exports", "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products", "vmap": "sdfgad.batches",
+       "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
        "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")

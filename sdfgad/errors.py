@@ -33,6 +33,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG133": "the derivative of a product accumulated in place is not supported",
     "SG134": "a minimum or maximum over a size known only at run time",
     "SG135": "a derivative rule of your own that does not fit its function",
+    "SG136": "an implicit function whose parts do not fit together",
     "SG190": "this statement is not in a form that can be reversed",
     "SG201": "the output to differentiate is not a scalar or not clear",
     "SG202": "the dtype of this argument carries no gradient",

@@ -172,6 +172,24 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: 2.0 * g)""", """
         scaled = sdfgad.custom_vjp(scaled)
         scaled.defvjp(lambda x: (2.0 * x, None), lambda r, g: (2.0 * g,))""", runs=False),
+    "SG136": _page(
+        "An equation with another shape than its unknown, or a solver that changes what it is given, in "
+        "sdfgad.linear_solve, root or fixed_point.", """
+        def solve(matvec, b):
+            b *= 0.5
+            return b
+
+        def loss(b):
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve, symmetric=True))
+
+        sdfgad.grad(loss)(np.ones(3))""", """
+        def solve(matvec, b):
+            return b * 0.5
+
+        def loss(b):
+            return np.sum(sdfgad.linear_solve(lambda x: 2.0 * x, b, solve, symmetric=True))
+
+        sdfgad.grad(loss)(np.ones(3))"""),
     "SG190": _page(
         "A statement whose effect cannot be undone and run backwards, mostly one that reads what it writes.", """
         x[:n] = x[::-1][:n] * x[:n], over a range known only while the program runs""", """

@@ -18,6 +18,7 @@ from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.interfaces import interface_of
+from sdfgad.ir.called import calls_of
 from sdfgad.ir.messages import messages
 from sdfgad.memory import parse_bytes
 from sdfgad.names import safe
@@ -83,6 +84,9 @@ def _write(folder: Path, name: str, found: Derivative, bound: Bound) -> None:
     for first in messages(found.parsed.program.body):
         raise unsupported(first.source, "a message between ranks in an exported library",
                           "export what is between the messages", "SG121")
+    for call in calls_of(found.parsed.program.body):
+        raise unsupported(call.source, "a function that stays Python in an exported library",
+                          "export what is around it", "SG121")
     with without_viewer():
         code = chosen().generate(found.program, found.keep, found.loose)
     write_library(folder, interface_of(found, bound, name, code.meta), code.text, code.uses_blas, found.plan.to_json())

@@ -39,6 +39,7 @@ from sdfgad.plans.ranks import built_in, check_target, planned_together, set_sha
 from sdfgad.plans.recipe import Recipe, arrays_of, kept_arrays, seen
 from sdfgad.plans.request import Request, resolve_outputs
 from sdfgad.reverse.sweeps import Gradient
+from sdfgad.reverse.written_out import written_out
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.stages import prepare_program
 
@@ -225,6 +226,7 @@ class Derivative:
 def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
     parsed = parse(fn, *as_called(fn, bound), source, own_rules)
+    parsed = replace(parsed, program=written_out(parsed.program))
     verify(parsed.program, "parse", SOURCE, verifying())
     check_target(parsed.program)
     return parsed

@@ -16,7 +16,7 @@ import numpy as np
 
 from sdfgad.api import value_and_grad
 from sdfgad.calls.arguments import as_called, asked_wrt, bind, resolve_wrt
-from sdfgad.errors import GradientMismatchError, OutputError, UnusedArgumentWarning, UsageError
+from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, UnusedArgumentWarning, UsageError
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
@@ -31,9 +31,12 @@ MEANINGS: Mapping[str, str] = MappingProxyType({
     BUG: "the gradient disagrees with the function, and no kink explains it",
     KINK: "the function bends at this point or beside it, and the gradient fits the slopes on both sides; no bug",
     STOPPED: "iteration stopped by a tolerance: the function jumps where the number of iterations changes; between two "
-             "jumps the gradient fits, which is that of the iterations that were run; no bug",
+             "jumps the gradient fits, which is that of the iterations that were run; no bug. The derivative of the "
+             "solution itself is that of sdfgad.root, fixed_point or linear_solve",
     NAN: "the gradient or the function is NaN or infinite",
 })
+NO_FORWARD_MODE = "SG135"
+"""Code of the refusal of forward mode through a function with a reverse rule."""
 METHODS = ("taylor", "differences")
 STEPS = tuple(1e-2 * 0.5**k for k in range(11))
 # A remainder that falls like h**2 has rate 2; one with a wrong slope tends to rate 1.
@@ -64,19 +67,20 @@ class ArgumentCheck:
 @dataclass(frozen=True)
 class CheckReport:
     """The result of `check_grads`. value_error: against NumPy; mode_error: the dot test, the product of weights and
-    pushed directions against that of pulled weights and directions; both relative.
+    pushed directions against that of pulled weights and directions; both relative. None where a rule of the user's
+    leaves no forward mode.
     """
 
     target: str
     arguments: tuple[ArgumentCheck, ...]
     value_error: float
-    mode_error: float
+    mode_error: float | None
     tolerance: float
 
     @property
     def ok(self) -> bool:
         """Whether nothing speaks against the gradient; a kink does not, nor does a loop that a tolerance stops."""
-        errors = (self.value_error, self.mode_error)
+        errors = (self.value_error, 0.0 if self.mode_error is None else self.mode_error)
         right = all(a.verdict in (OK, KINK, STOPPED) for a in self.arguments)
         return right and all(e <= self.tolerance for e in errors)
 
@@ -84,8 +88,8 @@ class CheckReport:
         rows = [f"gradient of {self.target}: {'ok' if self.ok else 'WRONG'}",
                 f" {'argument':<14} {'verdict':<7} {'rate':>5} {'gradient':>13} {'left':>13} {'right':>13}"]
         rows += [_row(a) for a in self.arguments]
-        rows.append(f"value against NumPy {self.value_error:.1e}, dot test (forward against reverse mode) "
-                    f"{self.mode_error:.1e}")
+        dot = "not made: a rule has no forward mode" if self.mode_error is None else f"{self.mode_error:.1e}"
+        rows.append(f"value against NumPy {self.value_error:.1e}, dot test (forward against reverse mode) {dot}")
         return "\n".join([*rows, *(textwrap.fill(line, 79, subsequent_indent="  ") for line in self.verdict())])
 
     def verdict(self) -> Iterator[str]:
@@ -95,7 +99,7 @@ class CheckReport:
                 yield f"{', '.join(names)}: {meaning}"
         if not self.value_error <= self.tolerance:
             yield f"the compiled function returns another value than NumPy does: more than {self.tolerance:.1e} away"
-        if not self.mode_error <= self.tolerance:
+        if self.mode_error is not None and not self.mode_error <= self.tolerance:
             yield f"forward and reverse mode disagree by more than {self.tolerance:.1e}"
 
     def to_json(self) -> str:
@@ -266,10 +270,16 @@ class _PointCheck:
         tail = np.array(remainders[-4:])
         return float(np.polyfit(tail[:, 0], tail[:, 1], 1)[0])
 
-    def forward_error(self, directions: Mapping[str, np.ndarray], slope: float, grads: Mapping[str, Any]) -> float:
+    def forward_error(self, directions: Mapping[str, np.ndarray], slope: float,
+                      grads: Mapping[str, Any]) -> float | None:
         """The dot test: forward against reverse mode along the directions of all arguments."""
         tangents = {n: d.astype(np.asarray(self.bound.leaves[n]).dtype) for n, d in directions.items()}
-        out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents, output=self.output)
+        try:
+            out, pushed = jvp(self.fn, tuple(self.bound.values.values()), tangents, output=self.output)
+        except UnsupportedError as refused:
+            if refused.code != NO_FORWARD_MODE:
+                raise
+            return None
         parts = list(zip(leaves(out), leaves(pushed), strict=True))
         moved = [np.asarray(t) for o, t in parts if np.asarray(o).dtype.kind in "fc"] or [
             np.asarray(t) for o, t in parts if is_number(o)]

@@ -17,7 +17,23 @@ import numpy as np
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.primal import PRIMALS
-from sdfgad.ir.program import ORDER, Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
+from sdfgad.ir.program import (
+    FAILED,
+    ORDER,
+    Array,
+    Block,
+    If,
+    Lib,
+    Loop,
+    Map,
+    Program,
+    Range,
+    Stmt,
+    Store,
+    View,
+    While,
+    axis,
+)
 from sdfgad.ir.verify import Fault
 from sdfgad.ir.walk import children, expr_reads, reads, statements, within, writes
 
@@ -286,10 +302,10 @@ class _Look:
         yield from (Fault("independent", what, stmt) for what in _meetings(points, mine))
 
     def apart(self, stmt: Lib, env: Env) -> Iterator[Fault]:
-        """Results lie where no operand does, but for what keeps messages in turn."""
+        """Results lie where no operand does, but for what keeps messages and calls of Python in turn."""
         inputs = {v.array for v in stmt.ins}
         for out in stmt.outs:
-            if out.array not in inputs or out.array == ORDER:
+            if out.array not in inputs or out.array in (FAILED, ORDER):
                 continue
             written = {e for _, e in self.of_view(out, env, _all)}
             for view in stmt.ins:

@@ -17,6 +17,7 @@ from sdfgad.codegen.cpp import Frame, most_trips, strides
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir import algebra
+from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP
@@ -357,4 +358,4 @@ _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyTy
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _strided, "seal": _as_it_is, "unseal": _as_it_is,
-    "fail": _as_it_is, OP: _in_blocks})
+    "fail": _as_it_is, OP: _in_blocks, PYTHON: _in_blocks})

@@ -146,7 +146,7 @@ class Executable:
         self._wanted = self._pointers[self._room + 2] or 0
         return status
 
-    def _failure(self, status: int) -> Exception:
+    def _failure(self, status: int) -> BaseException:
         if status >= FIRST_FAILURE:
             return self._failures[status - FIRST_FAILURE].error()
         if status == 2:

@@ -20,7 +20,7 @@ from sdfgad.frontend.strides import turned
 from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
-from sdfgad.ir.program import FAILED, ORDER, Array, Failure, Lib, Map, Range, Stmt, Store, View, axis, view_of
+from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Map, Raising, Range, Stmt, Store, View, axis, view_of
 
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
@@ -66,7 +66,7 @@ class Builder:
     lazies: int = 0
     quiet: bool = False  # statements are not allowed at the moment
     accesses: list[IndexedAccess] = field(default_factory=list)  # indices that may leave their arrays
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[Raising] = field(default_factory=list)
     mail: Mail = field(default_factory=Mail)
 
     # names and containers

@@ -26,8 +26,8 @@ from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
-from sdfgad.frontend.own_rules import OwnRule, apply_rule
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
+from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.signatures import by_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
@@ -63,8 +63,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return of_ranks(ctx, callee, arguments, keywords)
     if isinstance(callee, BatchedFunction):
         return _inline(ctx, _code(each, ctx.text), None, begun(ctx, callee, arguments, keywords), {}, (), {}, True)
-    if isinstance(callee, OwnRule):
-        return apply_rule(ctx, callee, arguments, keywords)
+    if isinstance(callee, Translated):
+        return callee.apply(ctx, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType) and (found := polyfills.of_distribution(callee)) is not None:

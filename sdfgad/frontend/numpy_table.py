@@ -17,6 +17,7 @@ from sdfgad.frontend import (
     diagonals,
     factors,
     ignored,
+    implicit,
     iterator_rules,
     linalg,
     reductions,
@@ -29,6 +30,7 @@ from sdfgad.frontend import (
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import batch as batch_bodies
+from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.comparisons import compare
@@ -265,7 +267,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
     batch_bodies.size_of: batches.size_of, batch_bodies.result_of: batches.result_of,
-    batch_bodies.together: batches.together,
+    batch_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
@@ -311,6 +313,7 @@ OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
     ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
     ("scipy", "inv"): linalg.inverse,
-    ("sdfgad", "stop_gradient"): stop_gradient,
+    ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
+    ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
 })
 """Functions of packages that need not be installed, by package and name."""

@@ -8,35 +8,65 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.callbacks import called, filled, tried, zeros_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
-from sdfgad.frontend.replaced import ReplacedFunction
+from sdfgad.frontend.routines import Traced, Translated, held, routine, stored
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
-from sdfgad.frontend.values import ArrayValue, ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.own import OWN, ReverseRule
-from sdfgad.ir.program import Block, View, view_of
-from sdfgad.ir.walk import all_reads, all_writes, map_stmt_indices, own_ranges, statements
+from sdfgad.ir.own import OWN, DerivativeRule
+from sdfgad.ir.program import View
 
 
-class OwnRule(ReplacedFunction):
+class OwnRule(Translated):
     """A function that has a rule of its own; called from Python, it is the function itself."""
 
     rule: Callable[..., Any] | None = None
     nested = 1
     """How deep in its own rule the function is replaced: what is deeper is needed by no derivative."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], python: bool = False,
+                 result: Callable[..., Any] | None = None) -> None:
         self.stand_for(function)
+        self.python, self.result = python, result
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.function(*args, **keywords)
+
+    def apply(self, ctx: Context, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+        """Where no derivative is asked for, it is the function."""
+        if self.rule is None:
+            raise ctx.refuse(f"{_name(self)}, which has no rule yet",
+                             "call defvjp(forward, backward) or defjvp(rule) before", "SG135")
+        if not self.python and (not ctx.own_rules or ctx.rules_open.count(self) >= self.nested):
+            return ctx.invoke(ctx, self.function, arguments, keywords)
+        try:
+            bound = inspect.signature(self.function).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise ctx.refuse(f"this call of {_name(self)}: {error}", code="SG101") from error
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise ctx.refuse(f"arguments of {_name(self)} by name alone: {', '.join(bound.kwargs)}",
+                             "a function with a rule takes arguments by position", "SG135")
+        ctx.rules_open.append(self)
+        try:
+            given = [kept(ctx, a) for a in bound.args]
+            return self.translated(ctx, given) if ctx.own_rules else self.value(ctx, given)
+        finally:
+            ctx.rules_open.pop()
+
+    def value(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        """The value alone of a function that stays Python."""
+        like = tried(ctx, self.result or self.function, arguments, _name(self))
+        return called(ctx, self.function, arguments, like, _name(self))
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
         """The value of a call whose derivative is asked for."""
@@ -56,10 +86,14 @@ class CustomJvp(OwnRule):
         return rule
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
-        held = _held(ctx, arguments)
+        if self.python:
+            return self.called_back(ctx, arguments)
+        passive = _held(ctx, arguments)
         tangents = [_changed(ctx, a, lambda v: _tangent(ctx, v), None) for a in arguments]
-        before = _versions(ctx, (*held, *tangents))
-        found = _pair(ctx, ctx.invoke(ctx, self.rule, [tuple(held), tuple(tangents)], {}), self, "(value, tangent)")
+        before = _versions(ctx, (*passive, *tangents))
+        with held(ctx, *passive, *tangents):
+            found = _pair(ctx, ctx.invoke(ctx, self.rule, [tuple(passive), tuple(tangents)], {}), self,
+                          "(value, tangent)")
         _check_unchanged(ctx, before, self)
         form = form_of(found[0])
         if form != form_of(found[1]):
@@ -69,59 +103,103 @@ class CustomJvp(OwnRule):
         leaves = [_attached(ctx, self, v, t) for (_, v), (_, t) in pairs]
         return rebuilt(form, iter(leaves), len(ctx.builder.regions))
 
+    def called_back(self, ctx: Context, arguments: Sequence[Value]) -> Value:
+        """The value, with a forward routine that calls the rule."""
+        like = tried(ctx, self.result or self.function, arguments, _name(self))
+        inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
+        made = _Valued(ctx, self, called(ctx, self.function, arguments, like, _name(self)))
+
+        def run(*tangents: Value) -> list[Value]:
+            rest = iter(tangents)
+            along = tuple(_changed(ctx, a, lambda v: next(rest), None) for a in arguments)
+            zero = zeros_of(ctx, made.value)
+            found = called(ctx, lambda p, t: filled(zero, self.rule(p, t)[1]), [tuple(arguments), along],  # type: ignore[misc]
+                           zero, _name(self))
+            return [_Packed(ctx, list(_floats(found))).stored()]
+
+        with held(ctx, tuple(arguments)):
+            traced = routine(ctx, _name(self), inputs, run)
+        rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, forward=traced.routine)
+        return made.with_rule(rule, inputs, traced)
+
 
 class CustomVjp(OwnRule):
     """What `custom_vjp` makes."""
 
     backward: Callable[..., Any] | None = None
+    residuals: Callable[..., Any] | None = None
 
-    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any],
+               residuals: Callable[..., Any] | None = None) -> None:
         """Set the rule: `forward(*args)` returns `(value, residuals)`, and `backward(residuals, cotangent)` a tuple
         with the cotangent of each argument, or None for zero. The cotangent has the form of the value.
+
+        residuals: of functions that stay Python, what gives residuals like those of `forward` for a trial; without it,
+        or without `result` of `custom_vjp`, forward itself is tried.
         """
-        self.rule, self.backward = forward, backward
+        self.rule, self.backward, self.residuals = forward, backward, residuals
+
+    def forwards(self, ctx: Context, passive: Sequence[Value]) -> Value:
+        """What the forward function gives."""
+        if not self.python:
+            return ctx.invoke(ctx, self.rule, passive, {})
+        assert self.rule is not None
+        if self.result and self.residuals:
+            like = tuple(tried(ctx, f, passive, _name(self)) for f in (self.result, self.residuals))
+        else:
+            like = tried(ctx, self.rule, passive, _name(self))
+        return called(ctx, self.rule, passive, like, _name(self))
+
+    def backwards(self, ctx: Context, arguments: Sequence[Value], residuals: Value, cotangent: Value) -> Value:
+        """What the backward function gives."""
+        if not self.python:
+            return ctx.invoke(ctx, self.backward, [residuals, cotangent], {})
+        zero = tuple(zeros_of(ctx, a) for a in arguments)
+        return called(ctx, lambda r, g: filled(zero, self.backward(r, g)), [residuals, cotangent],  # type: ignore[misc]
+                      zero, _name(self))
 
     def translated(self, ctx: Context, arguments: Sequence[Value]) -> Value:
-        held = _held(ctx, arguments)
-        before = _versions(ctx, held)
-        value, residuals = _pair(ctx, ctx.invoke(ctx, self.rule, held, {}), self, "(value, residuals)")
+        passive = _held(ctx, arguments)
+        before = _versions(ctx, passive)
+        with held(ctx, *passive):
+            value, residuals = _pair(ctx, self.forwards(ctx, passive), self, "(value, residuals)")
         _check_unchanged(ctx, before, self)
-        inputs = [_stored(ctx, v) for a in arguments for v in _floats(a)]
-        form, leaves = form_of(value), [kept(ctx, v, "value") for _, v in leaves_of(value)]
-        places = [k for k, v in enumerate(leaves) if _is_float(v)]
-        if not inputs or not places:
+        inputs = [stored(ctx, v, "held") for a in arguments for v in _floats(a)]
+        made = _Valued(ctx, self, value)
+        if not inputs or not made.places:
             return value
-        packed = _Packed(ctx, [leaves[k] for k in places])
-        values = dict(zip(places, packed.parts, strict=True))
-        rule = _reverse(ctx, self, arguments, residuals, form, len(leaves), values)
-        result = ctx.builder.view(ctx.builder.declare((packed.size,), packed.dtype, "value"))
-        read = tuple(view_of(ctx.builder.arrays[n]) for n in rule.read)
-        ctx.builder.library(OWN, (result.view,), (packed.stored().view, *(v.view for v in inputs), *read), rule=rule)
-        for k, part in zip(places, packed.unpacked(result), strict=True):
+        traced = _reverse(ctx, self, arguments, residuals, made)
+        rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, reverse=traced.routine)
+        return made.with_rule(rule, inputs, traced)
+
+
+class _Valued:
+    """The value of a function with a rule, and the numbers in it that have derivatives."""
+
+    def __init__(self, ctx: Context, own: OwnRule, value: Value) -> None:
+        self.ctx, self.own, self.value, self.form = ctx, own, value, form_of(value)
+        self.leaves = [kept(ctx, v, "value") for _, v in leaves_of(value)]
+        self.places = [k for k, v in enumerate(self.leaves) if _is_float(v)]
+
+    @cached_property
+    def packed(self) -> _Packed:
+        return _Packed(self.ctx, [self.leaves[k] for k in self.places])
+
+    def with_rule(self, rule: DerivativeRule, inputs: Sequence[ViewValue], traced: Traced) -> Value:
+        """The value behind an operation that has the rule."""
+        builder, leaves = self.ctx.builder, list(self.leaves)
+        result = builder.view(builder.declare((self.packed.size,), self.packed.dtype, "value"))
+        ins = (self.packed.stored().view, *(v.view for v in inputs), *traced.read)
+        builder.library(OWN, (result.view,), ins, rule=rule)
+        for k, part in zip(self.places, self.packed.unpacked(result), strict=True):
             leaves[k] = part
-        return rebuilt(form, iter(leaves), len(ctx.builder.regions))
+        return rebuilt(self.form, iter(leaves), len(builder.regions))
 
-
-def apply_rule(ctx: Context, own: OwnRule, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """A call of a function with a rule: where no derivative is asked for, it is the function."""
-    if own.rule is None:
-        raise ctx.refuse(f"{_name(own)}, which has no rule yet",
-                         "call defvjp(forward, backward) or defjvp(rule) before", "SG135")
-    if not ctx.own_rules or ctx.rules_open.count(own) >= own.nested:
-        return ctx.invoke(ctx, own.function, arguments, keywords)
-    try:
-        bound = inspect.signature(own.function).bind(*arguments, **keywords)
-    except TypeError as error:
-        raise ctx.refuse(f"this call of {_name(own)}: {error}", code="SG101") from error
-    bound.apply_defaults()
-    if bound.kwargs:
-        raise ctx.refuse(f"arguments of {_name(own)} by name alone: {', '.join(bound.kwargs)}",
-                         "a function with a rule takes arguments by position", "SG135")
-    ctx.rules_open.append(own)
-    try:
-        return own.translated(ctx, [kept(ctx, a) for a in bound.args])
-    finally:
-        ctx.rules_open.pop()
+    def cotangent(self, packed: ViewValue) -> Value:
+        """A cotangent of the value, of one of all numbers in it."""
+        parts = dict(zip(self.places, self.packed.unpacked(packed), strict=True))
+        return rebuilt(self.form, iter([parts.get(k) for k in range(len(self.leaves))]),
+                       len(self.ctx.builder.regions))
 
 
 def _name(own: OwnRule) -> str:
@@ -145,7 +223,7 @@ def _changed(ctx: Context, value: Value, change: Callable[[ArrayValue], Value], 
 
 def _held(ctx: Context, arguments: Sequence[Value]) -> list[Value]:
     """The arguments, through which no derivative flows while the rule stands for it."""
-    return [_changed(ctx, a, lambda v: _stored(ctx, _passive(ctx, v)), ...) for a in arguments]
+    return [_changed(ctx, a, lambda v: stored(ctx, _passive(ctx, v), "held"), ...) for a in arguments]
 
 
 def _passive(ctx: Context, value: ArrayValue) -> ArrayValue:
@@ -153,12 +231,7 @@ def _passive(ctx: Context, value: ArrayValue) -> ArrayValue:
 
 
 def _tangent(ctx: Context, value: ArrayValue) -> ViewValue:
-    return _stored(ctx, lift(ctx, (value,), value.dtype, lambda e: call("displaced", e), value.weak))
-
-
-def _stored(ctx: Context, value: ArrayValue) -> ViewValue:
-    found = ctx.builder.materialise(value, "held")
-    return ViewValue(found.view, scalar=not found.shape, weak=value.weak)
+    return stored(ctx, lift(ctx, (value,), value.dtype, lambda e: call("displaced", e), value.weak), "held")
 
 
 def _versions(ctx: Context, values: Sequence[Value]) -> dict[str, int]:
@@ -201,6 +274,11 @@ class _Packed:
         self.starts = [sum(sizes[:k]) for k in range(len(sizes))]
         self.size = ix(sum(sizes))
 
+    @property
+    def like(self) -> ArrayValue:
+        """A value of the same form."""
+        return Lazy((self.size,), self.dtype, None, frozenset())
+
     def stored(self) -> ViewValue:
         array = self.ctx.builder.declare((self.size,), self.dtype, "values")
         for part, start in zip(self.parts, self.starts, strict=True):
@@ -232,26 +310,14 @@ def _part(array: str, shape: tuple[Ix, ...], start: int, dtype: np.dtype) -> Vie
     return View(whole.array, shape, (place,), dtype)
 
 
-def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, form: Any, count: int,
-             values: Mapping[int, ArrayValue]) -> ReverseRule:
+def _reverse(ctx: Context, own: CustomVjp, arguments: Sequence[Value], residuals: Value, made: _Valued) -> Traced:
     """The backward function as statements, which are no part of the program until it is transposed."""
-    builder = ctx.builder
-    builder.flush()  # what is pending is stored before the rule, and belongs to the program
-    known = set(builder.arrays)
-    packed = _Packed(ctx, list(values.values()))
-    cotangent = builder.declare((packed.size,), packed.dtype, "cotangent")
-    with builder.region() as block:
-        parts = dict(zip(values, packed.unpacked(builder.view(cotangent)), strict=True))
-        given = rebuilt(form, iter([parts.get(k) for k in range(count)]), len(builder.regions))
-        found = ctx.invoke(ctx, own.backward, [residuals, given], {})
-        results = [_result(ctx, own, k, v, g) for k, (v, g) in enumerate(_matched(ctx, own, arguments, found))]
-    body: Block = tuple(block)
-    mine = {n: builder.arrays[n] for n in builder.arrays.keys() - known if builder.arrays[n].role == "transient"}
-    _check_closed(ctx, own, body, mine.keys())
-    read = tuple(sorted((all_reads(body) & builder.arrays.keys()) - mine.keys()))
-    for name in mine:
-        del builder.arrays[name]
-    return ReverseRule(_name(own), body, cotangent.name, tuple(results), read, mine)
+    def run(packed: ViewValue) -> list[Value]:
+        found = own.backwards(ctx, arguments, residuals, made.cotangent(packed))
+        return [_result(ctx, own, v, g) for v, g in _matched(ctx, own, arguments, found)]
+
+    with held(ctx, residuals, tuple(arguments)):
+        return routine(ctx, _name(own), [made.packed.like], run)
 
 
 def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Value) -> Iterator[tuple[Any, Any]]:
@@ -277,7 +343,7 @@ def _matched(ctx: Context, own: CustomVjp, arguments: Sequence[Value], found: Va
                                  f"{describe(value)}", "return None in its place", "SG135")
 
 
-def _result(ctx: Context, own: CustomVjp, number: int, value: ArrayValue, cotangent: Value) -> str | None:
+def _result(ctx: Context, own: CustomVjp, value: ArrayValue, cotangent: Value) -> Value:
     if cotangent is None or is_number(cotangent) and cotangent == 0:
         return None
     found = as_array(ctx, cotangent)
@@ -285,26 +351,7 @@ def _result(ctx: Context, own: CustomVjp, number: int, value: ArrayValue, cotang
         raise ctx.refuse(f"a cotangent that is {describe(found)}, for an argument of {_name(own)} that is "
                          f"{describe(value)}", "a cotangent has the shape of its argument, and a dtype that casts to "
                          "the argument's", "SG135")
-    return ctx.builder.fresh_copy(convert(ctx, found, value.dtype) if found.dtype != value.dtype else found,
-                                  "cotangent").view.array
+    return convert(ctx, found, value.dtype) if found.dtype != value.dtype else found
 
 
-def _check_closed(ctx: Context, own: CustomVjp, body: Block, mine: Any) -> None:
-    """What the backward function does may be seen nowhere else, and may depend on no loop around the call."""
-    outside = all_writes(body) - mine
-    bound = {r.var for s in statements(body) for r in own_ranges(s)}
-    free: set[str] = set()
-
-    def look(i: Ix) -> Ix:
-        free.update(s for s in i.symbols if not s.startswith("_"))
-        return i
-
-    for stmt in body:
-        map_stmt_indices(stmt, look)
-    if outside or free - bound:
-        what = f"updates {ctx.builder.label(min(outside))}" if outside else "depends on a loop around it"
-        raise ctx.refuse(f"a backward function of {_name(own)} that {what}",
-                         "let forward return what it needs as a residual, and copy what it changes", "SG135")
-
-
-__all__ = ("CustomJvp", "CustomVjp", "OwnRule", "apply_rule")
+__all__ = ("CustomJvp", "CustomVjp", "OwnRule")

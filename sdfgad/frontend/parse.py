@@ -50,6 +50,7 @@ from sdfgad.frontend.values import (
     Value,
     ViewValue,
 )
+from sdfgad.ir.called import ADDRESS
 from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import NUMBERS
@@ -188,7 +189,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     tree = _returned(ctx, result)
     check_waited(ctx)
     body = _watching(builder)
-    live = settle_contents(ctx) | {n for n in builder.constants if builder.arrays[n].label == NUMBERS}
+    live = settle_contents(ctx) | {n for n in builder.constants if builder.arrays[n].label in (NUMBERS, ADDRESS)}
     tell(ctx.ignored, code.name)
     accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
     program = Program(

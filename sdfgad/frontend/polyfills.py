@@ -13,7 +13,7 @@ from sdfgad.frontend.bodies import (
     borders,
     choosing,
     images,
-    integrals,
+    implicit,
     interpolation,
     joining,
     mapping,
@@ -103,6 +103,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.triu_indices_from: choosing.triu_indices_from, np.tril_indices_from: choosing.tril_indices_from,
     np.diag_indices_from: choosing.diag_indices_from,
     **operators.BODIES,
+    **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
     **{f: f for f in interpolation.PARTS},
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
@@ -147,7 +148,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
         "solve_circulant", "khatri_rao", "hankel")} | {
     ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
-    ("scipy.integrate", n): getattr(integrals, n) for n in ("trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {
+    ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
+        "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {
     ("scipy.fft", n): getattr(transforms, n) for n in (
         "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfft",
         "ihfft", "fftshift", "ifftshift", "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn")} | {

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from sdfgad.errors import damaged
+from sdfgad.ir.called import PYTHON, PythonCall
 from sdfgad.ir.checksum import checksum
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local
 from sdfgad.ir.index import Ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.point_loops import check, point_loops
 from sdfgad.ir.primal import ACCUMULATE, PRIMALS
-from sdfgad.ir.program import Block, Failure, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, View, While
+from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Raising, Range, Stmt, View, While
 from sdfgad.trees import contents, mapped
 
 
@@ -65,7 +66,7 @@ WORTH_LOOPS = 400
 
 class _Machine:
     def __init__(self, memory: dict[str, np.ndarray], packings: Mapping[str, Packing] = MappingProxyType({}),
-                 failures: Sequence[Failure] = ()) -> None:
+                 failures: Sequence[Raising] = ()) -> None:
         self.memory = memory
         self.failures = failures
         self.packings = packings
@@ -187,10 +188,21 @@ class _Machine:
     def lib(self, stmt: Lib) -> None:
         if stmt.op == "fail":
             raise self.failures[stmt.attrs["which"]].error()
+        if stmt.op == PYTHON:
+            self.python(stmt)
+            return
         result = LIBRARY[stmt.op](*(self.read(v) for v in stmt.ins), **stmt.attrs)
         results = result if isinstance(result, tuple) else (result,)
         for view, value in zip(stmt.outs, results, strict=True):
             self.write(view, np.asarray(value), bool(stmt.attrs.get("accumulate")))
+
+    def python(self, stmt: Lib) -> None:
+        outs = [np.empty(tuple(self.index(n) for n in v.shape), v.dtype) for v in stmt.outs[:-1]]
+        call = self.failures[stmt.attrs["which"]]
+        assert isinstance(call, PythonCall)
+        call.on([self.read(v) for v in stmt.ins[1:-1]], outs)
+        for view, value in zip(stmt.outs, outs, strict=False):
+            self.write(view, value)
 
     def push(self, stmt: Push) -> None:
         entry = self.memory[stmt.tape]

@@ -1,4 +1,4 @@
-"""What an operation with a reverse rule of the user's carries: the rule as statements."""
+"""What operations with derivatives of their own carry: routines, no part of the program until they are put in."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -8,25 +8,59 @@ from sdfgad.ir.program import Array, Block
 from sdfgad.ir.text import lines
 
 OWN, OWN_LINEAR = "own", "own_linear"
-"""The operation `y = own(value, x..., read...)`, whose value is the first operand; and its linear part, of which only
-the transpose is known."""
+"""The operation `y = own(value, x..., read...)`, whose value is the first operand, with the derivatives by x that its
+`DerivativeRule` says; and its linear part, which the routines of the rule and nothing else know."""
+PUSHED, PULLED = "pushed", "pulled"
+"""`t_y = pushed(t_x..., x..., read...)` and `c_x... = pulled(c_y, x..., read...)`: the derivative of the routine in the
+attribute `of`, and its adjoint, at x, by those of its operands that `by` numbers. They are written out at once
+(`reverse/written_out.py`): no other part ever sees one."""
 
 
 @dataclass(frozen=True, eq=False)
-class ReverseRule:
-    """`body` makes cotangents of the inputs, in the arrays `results` (None for zero), of the cotangent of the value.
+class Routine:
+    """Statements that take arrays and make others, None for zero.
 
-    cotangent: the array it takes that in; read: arrays of the program that it reads, as they are at the operation;
-    arrays: its own, with those of the cotangent and the results. name: of the function, for messages.
+    arrays: its own, among them those it takes and gives, by the names that the statements use. read: the arrays of the
+    program that it reads, as they are at the operation.
     """
 
-    name: str
     body: Block
-    cotangent: str
-    results: tuple[str | None, ...]
+    takes: tuple[str, ...]
+    gives: tuple[str | None, ...]
     read: tuple[str, ...]
     arrays: Mapping[str, Array]
 
     def __str__(self) -> str:
         own = ", ".join(f"{a.name}: {a.dtype}{list(a.shape)}" for a in self.arrays.values())
-        return f"{self.name} {self.cotangent} -> {self.results} ({own}) [" + "; ".join(lines(self.body)) + "]"
+        return f"{self.takes} -> {self.gives} ({own}) [" + "; ".join(lines(self.body)) + "]"
+
+
+@dataclass(frozen=True, eq=False)
+class DerivativeRule:
+    """The derivatives of an operation: `reverse` makes cotangents of the inputs from one of the value, `forward` a
+    tangent of the value from those of the inputs; None where nobody has said it.
+
+    count: of the inputs, the operands behind the value. active: numbers of those that have a derivative. read: names in
+    the routines of the operands behind the inputs; answer: the name of the value of the operation, if they look at it.
+    name: of the function, for messages.
+    """
+
+    name: str
+    count: int
+    read: tuple[str, ...]
+    reverse: Routine | None = None
+    forward: Routine | None = None
+    answer: str | None = None
+
+    @property
+    def routines(self) -> tuple[Routine, ...]:
+        return tuple(r for r in (self.reverse, self.forward) if r is not None)
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        """Numbers of the inputs that have a derivative."""
+        gives = self.reverse.gives if self.reverse is not None and self.forward is None else [""] * self.count
+        return tuple(k for k, name in enumerate(gives) if name is not None)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.read} {self.answer} " + " ".join(map(str, (self.reverse, self.forward)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -245,6 +245,13 @@ Stmt: TypeAlias = Map | Lib | Loop | While | If | Push | Pop
 Block: TypeAlias = tuple[Stmt, ...]
 
 
+class Raising(Protocol):
+    """What may end a program."""
+
+    def error(self) -> BaseException:
+        """The exception that its call raises."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """An exception that a program may raise."""
@@ -274,7 +281,7 @@ class Program:
     constants: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
     source: SourceLine | None = None
     live: frozenset[str] = frozenset()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Raising, ...] = ()
     live_out: frozenset[str] = frozenset()
 
     @property

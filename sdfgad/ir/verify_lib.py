@@ -23,7 +23,7 @@ def operand_faults(stmt: Lib) -> Iterator[str]:
     if stmt.op == "mpi":
         yield from _message_faults(stmt)
         return
-    if stmt.op in ("own", "own_linear"):  # as the rule of a user says
+    if stmt.op in ("own", "own_linear", "python"):  # as a function of the user's says
         return
     form = SHAPES.get(stmt.op)
     if form is None:

@@ -212,6 +212,16 @@ def _out_of_the_way(block: Block, names: Mapping[str, Ix | str | int]) -> Block:
     return rebuild(block, lambda s: (_rebound(s, others),))
 
 
+def with_other_loops(block: Block, taken: set[str]) -> Block:
+    """The block whose loops have variables that are not `taken`, and are from now on."""
+    for var in sorted({s.range.var for s in statements(block) if isinstance(s, Loop)}):
+        other = fresh(var, taken)
+        taken.add(other)
+        if other != var:
+            block = rebuild(block, lambda s, names={var: other}: (_rebound(s, names),))  # type: ignore[misc]
+    return block
+
+
 def _rebound(stmt: Stmt, others: Mapping[str, str]) -> Stmt:
     """A statement that binds variables under other names."""
     own = {r.var: others[r.var] for r in own_ranges(stmt) if r.var in others}

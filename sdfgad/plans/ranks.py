@@ -9,6 +9,7 @@ from sdfgad.checkpoint.plan import STORE, Plan
 from sdfgad.codegen.targets import chosen
 from sdfgad.errors import MemoryLimitError, unsupported
 from sdfgad.frontend import Parsed
+from sdfgad.ir.called import ADDRESS, calls_of
 from sdfgad.ir.messages import NUMBERS, SHARE, communicates, messages
 from sdfgad.ir.program import Array, Loop, Program, While
 from sdfgad.ir.walk import statements
@@ -20,11 +21,15 @@ from sdfgad.plans.search import planned
 
 
 def check_target(program: Program) -> None:
-    """UnsupportedError for messages where the target has none."""
+    """UnsupportedError for messages and for functions that stay Python where the target has none."""
     first = next(messages(program.body), None)
     if first is not None and chosen().name != "cpu":
         raise unsupported(first.source, f"a message between ranks on the target {chosen().name!r}",
                           'programs that communicate run with device="cpu"', "SG121")
+    call = next(calls_of(program.body), None)
+    if call is not None and chosen().name != "cpu":
+        raise unsupported(call.source, f"a function that stays Python on the target {chosen().name!r}",
+                          'run it with device="cpu"', "SG121")
 
 
 def refuse_curvature(program: Program) -> None:
@@ -76,4 +81,4 @@ def set_share(program: Program, share: float) -> None:
 
 def built_in(program: Program, name: str) -> bool:
     """Whether the code of a program depends on what a constant holds, as far as anybody knows."""
-    return program.arrays[name].label not in (NUMBERS, SHARE)
+    return program.arrays[name].label not in (NUMBERS, SHARE, ADDRESS)

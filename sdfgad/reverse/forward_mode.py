@@ -5,18 +5,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sdfgad.analysis.reversal.activity import varied_arrays
+from sdfgad.analysis.reversal.activity import active_arrays
 from sdfgad.errors import unsupported
 from sdfgad.ir.expr import Expr, Load, Local, rewrite, walk
 from sdfgad.ir.messages import carries_derivatives
-from sdfgad.ir.own import OWN_LINEAR
-from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, View, While
+from sdfgad.ir.own import OWN_LINEAR, DerivativeRule
+from sdfgad.ir.program import (
+    Array,
+    Block,
+    If,
+    Let,
+    Lib,
+    Loop,
+    Map,
+    Pop,
+    Program,
+    Push,
+    Stmt,
+    Store,
+    View,
+    While,
+    views_of,
+)
 from sdfgad.ir.walk import expr_reads, rebuild, writes
 from sdfgad.names import fresh
 from sdfgad.reverse.naming import Names
 from sdfgad.reverse.shared_terms import position
 from sdfgad.reverse.transpose import clear
 from sdfgad.rules.linearise import finish_stmt, linearise
+from sdfgad.transform.routines import copied, operands, put_in
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,9 @@ class Tangent:
 
 def tangent(program: Program, wrt: tuple[str, ...]) -> Tangent:
     """The forward-mode program of a normalised program."""
-    names = Names(dict(program.arrays), varied_arrays(program, wrt), "tan_")
+    # What the results do not depend on, as the iterations of an implicit function, needs no derivative rule.
+    active = active_arrays(program, wrt, {v.array for v in views_of(program.returns)}) | frozenset(wrt)
+    names = Names(dict(program.arrays), active, "tan_")
     for name in sorted(names.active):
         a = program.arrays[name]
         role = "argument" if name in wrt else "tape" if a.role == "tape" else "transient"
@@ -125,10 +144,25 @@ def _statement(stmt: Stmt, names: Names) -> list[Stmt]:
             carries_derivatives(stmt) or any(names.tangent(n) for n in writes(stmt))):
         return [finish_stmt(stmt)]
     lin = linearise(stmt, names.tangents(), answer=False)
-    for made in lin.linear:
-        if isinstance(made, Lib) and made.op == OWN_LINEAR:
-            raise unsupported(stmt.source, f"forward mode through {made.attrs['rule'].name}, which has a reverse rule",
-                              "use grad or vjp, or give it a forward rule with sdfgad.custom_jvp", "SG135")
-    ready = [finish_stmt(s) for s in (*lin.prep, *lin.linear)]
+    ready = [finish_stmt(part) for s in (*lin.prep, *lin.linear) for part in _written_out(s, names)]
     stmt = finish_stmt(stmt)
     return [stmt, *ready] if lin.after else [*ready, stmt]
+
+
+def _written_out(stmt: Stmt, names: Names) -> Block:
+    """A linear statement, as the forward routine where it is that of an operation with a rule of its own."""
+    if not isinstance(stmt, Lib) or stmt.op != OWN_LINEAR:
+        return (stmt,)
+    rule: DerivativeRule = stmt.attrs["rule"]
+    if rule.forward is None:
+        raise unsupported(stmt.source, f"forward mode through {rule.name}, which has a reverse rule",
+                          "use grad or vjp, or give it a forward rule with sdfgad.custom_jvp", "SG135")
+    tangents = dict(zip(stmt.attrs["inputs"], stmt.ins, strict=False))
+    given, copies = operands((*rule.read, *((rule.answer,) if rule.answer else ())), stmt.ins[len(tangents):],
+                             names.fresh, stmt.source)
+    body, arrays = put_in(rule.forward, given, names.fresh)
+    taken = [copied(arrays[name], tangents[k], None, stmt.source) if k in tangents else clear(arrays[name], stmt)
+             for k, name in enumerate(rule.forward.takes)]
+    name = rule.forward.gives[0]
+    out = clear(stmt.outs[0], stmt) if name is None else copied(stmt.outs[0], arrays[name], None, stmt.source)
+    return (*copies, *taken, *body, out)

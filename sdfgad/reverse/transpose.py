@@ -5,7 +5,7 @@ A cotangent has the name of the tangent: a linear program and its transpose spea
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,23 +18,19 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, certain, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, dual, received, sent
-from sdfgad.ir.own import ReverseRule
+from sdfgad.ir.own import DerivativeRule
 from sdfgad.ir.program import (
     Array,
     Block,
     Let,
     Lib,
-    Loop,
     Map,
     Range,
     Stmt,
     Store,
     View,
-    While,
     all_of,
-    axis,
 )
-from sdfgad.ir.walk import rebuild
 from sdfgad.reverse.coefficients import collect_coefficients
 from sdfgad.reverse.factors import factor_out
 from sdfgad.reverse.gather import GatheredTerm, gather
@@ -43,7 +39,7 @@ from sdfgad.reverse.shared_terms import keep_shared, position, share_all
 from sdfgad.rules.linear import UNARY, conj, strong_product, transposed_complex
 from sdfgad.rules.linearise import finish
 from sdfgad.rules.nodes import load, transposed
-from sdfgad.transform.fusion.shared_values import renamed
+from sdfgad.transform.routines import copied, operands, put_in
 
 IsTangent = Callable[[str], bool]
 
@@ -315,37 +311,21 @@ def _each(out: View, element: Callable[[tuple[Ix, ...]], Expr], op: str | None, 
 
 
 def _own(stmt: Lib, scope: TangentScope) -> list[Stmt]:
-    """The reverse rule of the user: its statements, on arrays of their own; what it reads is as at the operation."""
-    rule: ReverseRule = stmt.attrs["rule"]
-    count, out = len(rule.results), list[Stmt]()
-    names = {n: scope.fresh(f"own_{n}", a.shape, a.dtype) for n, a in rule.arrays.items()}
-    held = {n: a.name for n, a in names.items()}
-    for name, view in zip(rule.read, stmt.ins[count:], strict=True):
-        if view.index == tuple(ix(axis(k)) for k in range(len(view.shape))):
-            held[name] = view.array
-            continue
-        copy = scope.fresh(f"own_{name}", tuple(n.const or 0 for n in view.shape), view.dtype)
-        out.append(_copy(copy.whole, view, None, stmt))
-        held[name] = copy.name
-    taken = names[rule.cotangent]
-    out.append(_copy(taken.whole, stmt.outs[0], None, stmt))
-    out += rebuild(renamed(rule.body, held), lambda s: (_with_flags(s, held),))
-    for result, view in zip(rule.results, stmt.ins[:count], strict=True):
-        out.append(_copy(view, names[result or ""].whole, "+", stmt))
+    """The reverse routine of the rule: its statements, on arrays of their own; what it reads is as at the operation."""
+    rule: DerivativeRule = stmt.attrs["rule"]
+    numbers: tuple[int, ...] = stmt.attrs["inputs"]
+    if rule.reverse is None:
+        raise unsupported(stmt.source, f"reverse mode through {rule.name}, of which a tangent is all that is known",
+                          "use jvp, or give it a reverse rule with sdfgad.custom_vjp", "SG135")
+    given, copies = operands((*rule.read, *((rule.answer,) if rule.answer else ())), stmt.ins[len(numbers):],
+                             scope.fresh, stmt.source)
+    held, arrays = put_in(rule.reverse, given, scope.fresh)
+    out = [*copies, copied(arrays[rule.reverse.takes[0]], stmt.outs[0], None, stmt.source), *held]
+    for k, view in zip(numbers, stmt.ins, strict=False):
+        name = rule.reverse.gives[k]
+        if name is not None:
+            out.append(copied(view, arrays[name], "+", stmt.source))
     return out
-
-
-def _copy(out: View, source: View, op: str | None, stmt: Stmt) -> Map:
-    return _each(out, lambda p: load(source, p), op, stmt)
-
-
-def _with_flags(stmt: Stmt, names: Mapping[str, str]) -> Stmt:
-    """A loop that is ended, and counted, by other scalars."""
-    if isinstance(stmt, While):
-        return replace(stmt, flag=names[stmt.flag], trips=names[stmt.trips])
-    if isinstance(stmt, Loop) and stmt.until and stmt.trips:
-        return replace(stmt, until=names[stmt.until], trips=names[stmt.trips])
-    return stmt
 
 
 _LIBRARY = MappingProxyType({"own_linear": _own, "matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft,

@@ -6,7 +6,7 @@ where t is 0 whatever p is. Both modes read this one form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -14,10 +14,11 @@ import numpy as np
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
+from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import OP, carries_derivatives, order_view, received, sent, told
-from sdfgad.ir.own import OWN, OWN_LINEAR, ReverseRule
+from sdfgad.ir.own import OWN, OWN_LINEAR, DerivativeRule
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View, all_of
 from sdfgad.ir.walk import expr_reads, map_exprs, reads, rebuild, writes
 from sdfgad.rules import decompositions, nodes, registry, scalar  # noqa: F401  (the tables register themselves)
@@ -148,6 +149,9 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
         return Linearised((), (), True)
     if stmt.op == OWN:
         return Linearised((), (_own_linear(stmt, tangents, target),), True)
+    if stmt.op == PYTHON:
+        raise unsupported(stmt.source, "the derivative of a rule that stays Python", "second derivatives need rules "
+                          "that sdfgad compiles", "SG135")
     if rule is None:
         raise unsupported(stmt.source, f"no derivative rule for '{stmt.op}'", "see docs/writing_rules.md", "SG130")
     c = nodes.Linearisation(tangents.view, tangents.fresh, stmt.source)
@@ -168,13 +172,13 @@ def _linearise_message(stmt: Lib, tangents: Tangents) -> Linearised:
 
 
 def _own_linear(stmt: Lib, tangents: Tangents, target: View) -> Lib:
-    """The linear part of an operation with a reverse rule of the user's, from those inputs that are active."""
-    rule: ReverseRule = stmt.attrs["rule"]
-    count = len(rule.results)
-    moved = [(tangents.view(v), result) for v, result in zip(stmt.ins[1:count + 1], rule.results, strict=True)]
-    active = [(view, result) for view, result in moved if view is not None and result is not None]
-    attrs = {"rule": replace(rule, results=tuple(result for _, result in active))}
-    return Lib(OWN_LINEAR, (target,), (*(view for view, _ in active), *stmt.ins[count + 1:]), MappingProxyType(attrs),
+    """The linear part of an operation with a rule of its own, from those inputs that are active: their tangents, what
+    the routines read, and the value of the operation."""
+    rule: DerivativeRule = stmt.attrs["rule"]
+    moved = {k: view for k in rule.active if (view := tangents.view(stmt.ins[1 + k])) is not None}
+    answer = stmt.outs if rule.answer else ()
+    attrs = {"rule": rule, "inputs": tuple(moved)}
+    return Lib(OWN_LINEAR, (target,), (*moved.values(), *stmt.ins[rule.count + 1:], *answer), MappingProxyType(attrs),
                stmt.source)
 
 
@@ -368,8 +372,11 @@ def without_partials(block: Block) -> Block:
 
 
 def _own_value(stmt: Stmt) -> Block:
-    """The value of an operation with a rule of its own, which is its first operand."""
+    """The value of an operation with a rule of its own, which is its first operand. Where the rule says what the
+    tangent of the value is, it is kept for the second derivative."""
     if not isinstance(stmt, Lib) or stmt.op != OWN:
+        return (stmt,)
+    if stmt.attrs["rule"].forward and linear_rules.are_strong_products_kept():
         return (stmt,)
     out, value = stmt.outs[0], stmt.ins[0]
     domain = all_of(out.shape, "o")

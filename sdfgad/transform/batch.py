@@ -1,9 +1,10 @@
 """Several directions at once: an axis more for every array that depends on what a program is given several times.
 
 map i: g[i] += p[i] * seed[i]   ->   map k, i: g[k, i] += p[i] * seed[k, i]
+while f: x = ...                ->   for k: { f' = f[k] ; while f': x[k] = ... ; f[k] = f' }
 
-What does not depend on it is computed once. Vector mode: A. Griewank, A. Walther, Evaluating Derivatives, 2008, section
-3.2.
+What does not depend on it is computed once; a loop or a branch that depends on it is gone through for one direction
+after the other. Vector mode: A. Griewank, A. Walther, Evaluating Derivatives, 2008, section 3.2.
 """
 from __future__ import annotations
 
@@ -12,21 +13,51 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sdfgad.errors import UnsupportedError, unsupported
-from sdfgad.ir.expr import Expr, Local, walk
+from sdfgad.ir.called import PYTHON
+from sdfgad.ir.expr import Expr, Load, Local, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.layout import axis
-from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Range, Stmt, Store, View, While
-from sdfgad.ir.walk import all_variables, expr_reads, map_accesses, range_elems, rebuild, statements, view_elems
+from sdfgad.ir.program import (
+    FAILED,
+    Array,
+    Block,
+    If,
+    Let,
+    Lib,
+    Loop,
+    Map,
+    Pop,
+    Program,
+    Push,
+    Range,
+    Stmt,
+    Store,
+    View,
+    While,
+)
+from sdfgad.ir.walk import (
+    all_variables,
+    children,
+    expr_reads,
+    map_accesses,
+    range_elems,
+    statements,
+    view_elems,
+    with_children,
+    within,
+)
 from sdfgad.names import fresh
+from sdfgad.transform.routines import on_arrays
 
 
 def several(program: Program, given: frozenset[str], extent: int) -> Program:
     """The program for `extent` values of the arrays `given`, which lie along a first axis, as do those that depend on
-    them. UnsupportedError where it depends on them what runs."""
+    them. UnsupportedError where a tape is as long as one of them says, or Python is called for each."""
     many = dependent(program.body, given)
-    spread = _Spread(many, fresh("direction", all_variables(program.body) | program.arrays.keys()), extent)
     arrays = {n: replace(a, shape=(extent, *a.shape)) if n in many else a for n, a in program.arrays.items()}
-    return program.but(body=rebuild(program.body, spread.statement), arrays=arrays)
+    variable = fresh("direction", all_variables(program.body) | program.arrays.keys())
+    body = _Spread(many, variable, extent, arrays).block(program.body)
+    return program.but(body=body, arrays=arrays)
 
 
 def with_axis(view: View, extent: int) -> View:
@@ -37,10 +68,27 @@ def with_axis(view: View, extent: int) -> View:
 
 def dependent(block: Block, given: frozenset[str]) -> frozenset[str]:
     """The arrays given, and those whose contents depend on theirs."""
-    many, edges = set(given), [edge for stmt in statements(block) for edge in _flows(stmt)]
+    many, edges = set(given), [edge for stmt in statements(block) for edge in (*_flows(stmt), *_control(stmt))]
     while more := {written for read, written in edges if written not in many and not many.isdisjoint(read)}:
         many |= more
     return frozenset(many)
+
+
+def _control(stmt: Stmt) -> list[tuple[set[str], str]]:
+    """What decides whether and how often each array is written inside a statement. That an exception was raised is
+    known once for all."""
+    asked = _asked(stmt)
+    return [(asked, name) for name in (within(stmt)[1] if asked else ()) if name != FAILED]
+
+
+def _asked(stmt: Stmt) -> set[str]:
+    """What a loop or a branch looks at."""
+    if isinstance(stmt, While):
+        return {stmt.flag}
+    if isinstance(stmt, If):
+        return expr_reads(stmt.cond)
+    return {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set()) \
+        if isinstance(stmt, Loop) else set()
 
 
 def _flows(stmt: Stmt) -> list[tuple[set[str], str]]:
@@ -78,8 +126,41 @@ Computation = TypeVar("Computation", Map, Lib)
 class _Spread:
     """Statements with one axis more where they write one of `many`."""
 
-    def __init__(self, many: frozenset[str], var: str, extent: int) -> None:
-        self.many, self.var, self.range = many, var, Range(var, ix(0), ix(extent))
+    def __init__(self, many: frozenset[str], var: str, extent: int, arrays: dict[str, Array]) -> None:
+        self.many, self.var, self.range, self.arrays = many, var, Range(var, ix(0), ix(extent)), arrays
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            inner = children(stmt)
+            if inner and not _asked(stmt).isdisjoint(self.many):
+                out.append(self.one_by_one(stmt))
+            else:
+                out += (with_children(stmt, [self.block(b) for b in inner]),) if inner else self.statement(stmt)
+        return tuple(out)
+
+    def one_by_one(self, stmt: Stmt) -> Loop:
+        """A loop or a branch for one direction after the other. What ends loops has no index: it is copied."""
+        for inner in statements((stmt,)):
+            if isinstance(inner, (Push, Pop)) or isinstance(inner, Lib) and inner.op == PYTHON:
+                raise self.refusal(stmt, "a branch or a loop that depends on a direction")
+        flags = sorted({n for s in statements((stmt,)) for n in _flags(s) if n in self.many})
+        held = {n: fresh(f"{n}_here", self.arrays) for n in flags}
+        for name, here in held.items():
+            self.arrays[here] = replace(self.arrays[name], name=here, shape=())
+        body = on_arrays(self.indexed_all(stmt, held), held)
+        dtypes = {n: self.arrays[n].dtype for n in flags}
+        place = (ix(self.var),)
+        before = [Map((), (Store(held[n], (), Load(n, place, dtypes[n])),)) for n in flags]
+        after = [Map((), (Store(n, place, Load(held[n], (), dtypes[n])),)) for n in flags]
+        return Loop(self.range, (*before, *body, *after), stmt.source)
+
+    def indexed_all(self, stmt: Stmt, held: Mapping[str, str]) -> Block:
+        """The statement and all in it, for one direction."""
+        def moved(array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
+            return (ix(self.var), *index) if array in self.many and array not in held else index
+
+        return (map_accesses(stmt, moved),)
 
     def statement(self, stmt: Stmt) -> Block:
         if isinstance(stmt, Map):
@@ -88,7 +169,6 @@ class _Spread:
             return self.library(stmt)
         if isinstance(stmt, (Push, Pop)):
             return (replace(stmt, shape=(self.range.stop, *stmt.shape)),) if stmt.tape in self.many else (stmt,)
-        self.check(stmt)
         return (stmt,)
 
     def spread(self, stmt: Map) -> Block:
@@ -134,6 +214,8 @@ class _Spread:
         outs = {v.array in self.many for v in stmt.outs}
         if outs == {False}:
             return (stmt,)
+        if stmt.op == PYTHON:
+            raise self.refusal(stmt, "a function that stays Python")
         if False in outs and stmt.attrs.get("accumulate"):
             raise self.refusal(stmt, "a library operation that adds to two arrays")
         return (Loop(self.range, (self.indexed(stmt),), stmt.source),)
@@ -146,14 +228,13 @@ class _Spread:
         assert isinstance(found, type(stmt))
         return found
 
-    def check(self, stmt: Stmt) -> None:
-        """What runs may not depend on the values."""
-        asked = {stmt.flag} if isinstance(stmt, While) else expr_reads(stmt.cond) if isinstance(stmt, If) else \
-            {e.array for e in range_elems(stmt.range)} | ({stmt.until} if stmt.until else set()) \
-            if isinstance(stmt, Loop) else set()
-        if not asked.isdisjoint(self.many):
-            raise self.refusal(stmt, "a branch or a loop that depends on a direction")
-
     def refusal(self, stmt: Stmt, what: str) -> UnsupportedError:
         return unsupported(stmt.source, f"{what}, for several directions at once", "ask for one direction at a time",
                            "SG190")
+
+
+def _flags(stmt: Stmt) -> tuple[str, ...]:
+    """The scalars by which a loop is ended and counted."""
+    if isinstance(stmt, While):
+        return (stmt.flag, stmt.trips)
+    return tuple(n for n in (stmt.until, stmt.trips) if n) if isinstance(stmt, Loop) else ()

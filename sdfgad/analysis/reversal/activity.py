@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from sdfgad.ir.expr import Call, Expr, Load, Local, rewrite
 from sdfgad.ir.messages import OP, carries_derivatives, messages, received, sent
+from sdfgad.ir.own import OWN
 from sdfgad.ir.program import Block, Let, Lib, Map, Program, Store
 from sdfgad.ir.walk import statements
 from sdfgad.rules import registry
@@ -19,12 +20,6 @@ def active_arrays(program: Program, wrt: Iterable[str], outputs: Iterable[str]) 
     edges, (out, into) = list(_flows(program.body)), _traffic(program.body)
     varied, useful = _reach({*wrt, *into}, edges), _reach({*outputs, *out}, [(b, a) for a, b in edges])
     return frozenset((varied & useful) | out | into)
-
-
-def varied_arrays(program: Program, wrt: Iterable[str]) -> frozenset[str]:
-    """Names of the arrays that depend on `wrt`."""
-    out, into = _traffic(program.body)
-    return frozenset(_reach({*wrt, *into}, list(_flows(program.body))) | out)
 
 
 def _traffic(block: Block) -> tuple[frozenset[str], frozenset[str]]:
@@ -56,7 +51,9 @@ def differentiable_loads(e: Expr) -> set[str]:
 def _flows(block: Block) -> Iterable[tuple[str, str]]:
     """(read array, written array) for every differentiable dependence."""
     for stmt in statements(block):
-        if isinstance(stmt, Lib) and stmt.op != OP:
+        if isinstance(stmt, Lib) and stmt.op == OWN:
+            yield from ((stmt.ins[1 + k].array, o.array) for k in stmt.attrs["rule"].active for o in stmt.outs)
+        elif isinstance(stmt, Lib) and stmt.op != OP:
             yield from ((i.array, o.array) for i in stmt.ins for o in stmt.outs if o.dtype.kind in "fc")
         elif isinstance(stmt, Map):
             yield from _map_flows(stmt)

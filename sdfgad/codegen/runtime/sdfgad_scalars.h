@@ -347,6 +347,11 @@ struct Failed {
     int which;
 };
 
+// A function that stays Python: it says whether it has failed.
+inline void call_python(int64_t address, std::initializer_list<void *> places, int which) {
+    if (reinterpret_cast<int (*)(void *const *)>(address)(places.begin())) throw Failed{which};
+}
+
 }  // namespace sg
 
 #endif

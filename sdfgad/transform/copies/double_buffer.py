@@ -7,12 +7,12 @@ from math import prod
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Stmt, While
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, with_children
 from sdfgad.thresholds import TurnLimits, thresholds
 from sdfgad.transform.clearing.clearings import size
 from sdfgad.transform.clearing.stale import After, Boxes, Stale, after, unseen_later, whole, without
 from sdfgad.transform.copies.copy_pieces import copy_at_once, moving
-from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.spelling import whole_copy
 
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
+from sdfgad.ir.renamed import RenamedArrays, renamed
 from sdfgad.ir.walk import all_reads, all_writes, rebuild_blocks, statements
-from sdfgad.transform.fusion.shared_values import RenamedArrays, renamed
 from sdfgad.transform.spelling import whole_copy
 
 

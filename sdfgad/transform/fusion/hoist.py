@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from sdfgad.analysis.elements.access import DURING, Access, overwrites_in, reads_of, sites, writes_of
 from sdfgad.analysis.elements.boxes import Box, covered, hull_of, path_of
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Stmt, While
+from sdfgad.ir.renamed import RenamedArrays
 from sdfgad.ir.walk import all_writes, children, reads, rename_symbols, statements, with_children, writes
 from sdfgad.names import fresh
-from sdfgad.transform.fusion.shared_values import RenamedArrays
 
 
 def hoist_invariants(program: Program) -> Program:

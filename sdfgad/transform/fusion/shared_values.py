@@ -1,22 +1,19 @@
 """Compute a value once that a program computes twice: value numbers for whole arrays."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from sdfgad.analysis.elements.cover import replaced
-from sdfgad.ir.expr import Expr, Load, map_indices, rewrite
-from sdfgad.ir.index import Atom, Elem, Ix, elem
-from sdfgad.ir.program import Block, If, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, While
+from sdfgad.ir.renamed import RenamedArrays
 from sdfgad.ir.walk import (
     all_writes,
-    change_view,
     children,
     own_ranges,
     reads,
-    rebuild,
     rename_symbols,
     statements,
     with_children,
@@ -107,50 +104,6 @@ class _Numbering:
         for name in written:
             self.note(name, (made, order[name]))
         return None
-
-
-@dataclass(frozen=True)
-class RenamedArrays:
-    """Other names for the arrays of expressions, indices and views."""
-
-    name: Callable[[str], str]
-
-    def index(self, i: Ix) -> Ix:
-        return i.rebuild(self._atom) if i.elems else i
-
-    def _atom(self, atom: Atom) -> Ix | None:
-        return elem(self.name(atom.array), atom.parts) if isinstance(atom, Elem) else None
-
-    def expr(self, e: Expr) -> Expr:
-        return rewrite(map_indices(e, self.index), lambda n: Load(self.name(n.array), n.index, n.dtype)
-                       if isinstance(n, Load) else None)
-
-    def range(self, r: Range) -> Range:
-        return replace(r, start=self.index(r.start), stop=self.index(r.stop))
-
-    def view(self, v: View) -> View:
-        return replace(change_view(v, self.index), array=self.name(v.array))
-
-    def part(self, p: Let | Store) -> Let | Store:
-        if isinstance(p, Let):
-            return replace(p, expr=self.expr(p.expr))
-        return Store(self.name(p.array), tuple(self.index(i) for i in p.index), self.expr(p.expr), p.op)
-
-    def own(self, stmt: Stmt) -> Stmt:
-        """A statement with other names, but for what it holds and the flags of loops."""
-        if isinstance(stmt, Map):
-            return replace(stmt, domain=tuple(map(self.range, stmt.domain)), body=tuple(map(self.part, stmt.body)))
-        if isinstance(stmt, Lib):
-            return replace(stmt, outs=tuple(map(self.view, stmt.outs)), ins=tuple(map(self.view, stmt.ins)))
-        if isinstance(stmt, Loop):
-            return replace(stmt, range=self.range(stmt.range))
-        return replace(stmt, cond=self.expr(stmt.cond)) if isinstance(stmt, If) else stmt
-
-
-def renamed(block: Block, names: Mapping[str, str]) -> Block:
-    """The statements on other arrays; the flags of loops keep their names."""
-    change = RenamedArrays(lambda n: names.get(n, n))
-    return rebuild(block, lambda s: (change.own(s),))
 
 
 def _reading(stmt: Stmt, names: Mapping[str, str]) -> Stmt:

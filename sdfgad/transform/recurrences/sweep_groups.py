@@ -11,10 +11,10 @@ from sdfgad.caches import LINE
 from sdfgad.ir.expr import Call, Const, Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Behind, Block, If, Loop, Map, Range, Stmt, Store
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import rename_symbols
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.fusion.shared_values import renamed
 
 _INT, _BOOL = np.dtype(np.int64), np.dtype(bool)
 Names = Mapping[str, str]

@@ -22,6 +22,7 @@ from sdfgad.analysis.loops.rows import (
 )
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
+from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import (
     all_variables,
     children,
@@ -34,7 +35,6 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import RowLimits, thresholds
-from sdfgad.transform.fusion.shared_values import renamed
 from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 
 

@@ -10,6 +10,7 @@ from sdfgad.codegen.cpp import Frame, Writer, access, index_text, literal, point
 from sdfgad.codegen.mpi_table import HOW, TYPES
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
+from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.messages import EXCHANGE, OP, received, sent
 from sdfgad.ir.program import Lib, View
@@ -164,6 +165,14 @@ def _fail(frame: Frame, stmt: Lib) -> str:
     return f"throw sg::Failed{{{stmt.attrs['which']}}}"
 
 
+def _python(frame: Frame, stmt: Lib) -> str:
+    """A call of a function that stays Python: its address, and where operands and results lie."""
+    places = [f"const_cast<void *>(static_cast<const void *>({_block(frame, v)}))"
+              for v in (*stmt.ins[1:-1], *stmt.outs[:-1])]
+    address = access(frame, stmt.ins[0].array, (ix(0),))
+    return f"sg::call_python({address}, {{{', '.join(places)}}}, {stmt.attrs['which']})"
+
+
 def _message(frame: Frame, stmt: Lib) -> str:
     """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
     kind, table = stmt.attrs["kind"], "static_cast<const sg::mpi::Table *>(__state->sg_mpi)"
@@ -186,4 +195,4 @@ _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
     "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
     "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal,
-    "fail": _fail, OP: _message})
+    "fail": _fail, OP: _message, PYTHON: _python})

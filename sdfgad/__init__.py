@@ -11,6 +11,8 @@ from sdfgad.config import config as config
 from sdfgad.logs import log_as_set as _log_as_set
 
 if _typing.TYPE_CHECKING:
+    from sdfgad.adapters.entrances import as_jax, as_torch
+    from sdfgad.adapters.optimize import as_scipy
     from sdfgad.api import forward, grad, pareto, plan, spec, stop_gradient, value_and_grad
     from sdfgad.batches import vmap
     from sdfgad.calls.buffers import release
@@ -47,10 +49,10 @@ __version__ = "0.1.0"
 __all__ = (
     "AliasError", "CacheWarning", "DtypeError", "GradientMismatchError", "InvariantError", "MemoryLimitError",
     "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable", "SdfgadError", "SnapshotError",
-    "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "cache", "check_grads",
-    "config", "custom_jvp", "custom_vjp", "errors", "export", "fixed_point", "forward", "grad", "hessian", "hvp",
-    "jacobian", "jvp", "linear_solve", "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg",
-    "value_and_grad", "vjp", "vmap",
+    "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError", "__version__", "as_jax",
+    "as_scipy", "as_torch", "cache", "check_grads", "config", "custom_jvp", "custom_vjp", "errors", "export",
+    "fixed_point", "forward", "grad", "hessian", "hvp", "jacobian", "jvp", "linear_solve", "pareto", "plan",
+    "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -61,7 +63,8 @@ _HOMES = _types.MappingProxyType(
        "export": "sdfgad.exports", "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products", "vmap": "sdfgad.batches",
        "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
-       "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
+       "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",
+       "as_torch": "sdfgad.adapters.entrances", "custom_jvp": "sdfgad.custom", "custom_vjp": "sdfgad.custom",
        "Plan": "sdfgad.checkpoint.plan"}
     | dict.fromkeys(_ERRORS, "sdfgad.errors")
 )

@@ -20,6 +20,7 @@ from rich.logging import RichHandler
 from rich.table import Table
 
 import sdfgad
+from sdfgad import examples
 from sdfgad.config import settings
 from sdfgad.errors import (
     GradientMismatchError,
@@ -320,6 +321,31 @@ def cache_clear() -> None:
 def cache_path() -> None:
     """Print the folder."""
     click.echo(sdfgad.cache.path)
+
+
+@group.command("examples")
+@click.argument("name", default="")
+@click.option("--copy", is_flag=True, help="Write the program to a file of its name in this folder.")
+def show_examples(name: str, copy: bool) -> None:
+    """Programs that somebody has as a problem: list them, or print the one called NAME.
+
+    \b
+    Example:
+      sdfgad examples
+      sdfgad examples neural_network --copy
+    """
+    if not name and not copy:
+        for program in examples.names():
+            click.echo(f"{program:<20} {examples.title(program)}")
+        return
+    text = examples.text(name)
+    if not copy:
+        click.echo(text, nl=False)
+        return
+    if os.path.exists(file := f"{name}.py"):
+        raise UsageError(f"there is a file {file} already", help="copy it into another folder")
+    write_whole(file, text)
+    click.echo(f"{file}; run it with: python {file}", err=True)
 
 
 @group.command("explain")

@@ -12,7 +12,7 @@ from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
-from sdfgad.config import chosen_target, config
+from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
@@ -47,8 +47,9 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     target = chosen_target(device)
 
     def derived() -> Derivative:
-        request = Request(resolve_wrt(fn, bound, wrt, ranks is not None), output, None, False, True,
-                          parse_bytes(memory_limit, reusable()), together=ranks is not None, aux=has_aux)
+        limit = parse_bytes(settings(memory_limit=memory_limit).memory_limit, reusable())
+        request = Request(resolve_wrt(fn, bound, wrt, ranks is not None), output, None, False, True, limit,
+                          together=ranks is not None, aux=has_aux)
         made: Derivative = once(fn, ("vjp", bound.signature, repr(request)),
                                 lambda: derive(fn, bound, request, source or ""))
         if ranks is not None:  # what fails fails before anybody sends anything

@@ -36,22 +36,25 @@ from sdfgad.trees import contents, mapped
 
 @dataclass
 class Pushforward:
-    """The forward-mode program, compiled."""
+    """The forward-mode program, compiled. seeds: arrays in which the program takes cotangents of the outputs."""
 
     parsed: Parsed
     program: Program
     returns: Any
     tangents: Mapping[str, str | None]
     code: Executable
+    seeds: tuple[str, ...] = ()
 
     @cached_property
     def _places(self) -> Bindings:
         keep = arrays_of((self.program.returns, self.returns)) + self.program.watched
         return bindings(self.program, self.parsed, keep, self.code.written)
 
-    def run(self, bound: Bound, given: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
+    def run(self, bound: Bound, given: Mapping[str, np.ndarray],
+            seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, Any]:
         self.parsed.check_sharing(bound.leaves)
         memory = self._places.fill(bound, frozenset())
+        memory.update(zip(self.seeds, seeds, strict=True))
         for leaf, name in self.tangents.items():
             if name is not None and name in self.program.arrays:
                 a = self.program.arrays[name]
@@ -87,7 +90,8 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
               source: str = "") -> Pushforward:
     """The compiled tangent of the gradient program, which is a program like any other: forward over reverse.
 
-    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`.
+    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`. Where
+    the request has seeds, these are the gradients of the outputs weighted with them.
     """
     found = derive(fn, bound, request, source)
     refuse_curvature(found.parsed.program)
@@ -102,7 +106,7 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
                                          program.constants)
     return Pushforward(found.parsed, whole, returns, {n: arguments[traced[n]] for n in directions},
                        build(whole, arrays_of((whole.returns, returns)) + whole.watched,
-                             what="the second derivative of "))
+                             what="the second derivative of "), made.seeds)
 
 
 def _tangent(program: Program, directions: tuple[str, ...],

@@ -308,3 +308,16 @@ def test_garbage_is_collected_as_before_afterwards() -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])
     assert gc.get_threshold() == before
+
+
+def test_examples_are_listed_printed_and_copied(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("examples") == 0
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) >= 10 and ["neural_network", "A neural network in plain NumPy"] in rows
+    assert run("examples", "neural_network") == 0
+    assert (printed := capsys.readouterr().out).startswith('"""\nA neural network')
+    assert run("examples", "neural_network", "--copy") == 0
+    assert (place / "neural_network.py").read_text() == printed
+    assert run("examples", "neural_network", "--copy") == 2
+    assert "there is a file neural_network.py already" in capsys.readouterr().err
+    assert run("examples", "neural_net") == 2 and "examples: neural_network" in capsys.readouterr().err

@@ -214,6 +214,9 @@ def test_rules_of_functions_that_are_differentiated_themselves():
     assert sdfgad.grad(tripled)(0.4) == pytest.approx(3 * np.cos(0.4), rel=1e-15)
     assert sdfgad.forward(tripled)(0.4) == pytest.approx(np.sin(0.4))
     assert sdfgad.value_and_grad(tripled)(0.4)[0] == pytest.approx(np.sin(0.4))
+    with pytest.raises(sdfgad.GradientMismatchError) as wrong:  # nobody else looks; there is no forward mode to compare
+        sdfgad.check_grads(tripled, 0.4, wrt="x")
+    assert wrong.value.report.mode_error is None and "no forward mode" in str(wrong.value)
     z = np.array([0.3 + 0.4j, 1.0 - 0.2j])
 
     @sdfgad.custom_vjp

@@ -1,12 +1,16 @@
 """Plans: what a call will store, saved and replayed, executed to the letter or refused; memory limits."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import sdfgad
 from sdfgad.checkpoint.plan import RECOMPUTE, Plan, recompute_where_possible
 from sdfgad.errors import MemoryLimitError, PlanNotExecutable
+from sdfgad.plans import planning
 
 X = np.array([0.3, 0.7, 1.1, 0.4])
 
@@ -67,3 +71,29 @@ def test_a_memory_limit_is_kept_or_refused():
     assert caught.value.minimum_bytes > 8
     with sdfgad.config(memory_limit=8), pytest.raises(MemoryLimitError):
         sdfgad.grad(steps)(X)
+
+
+def test_the_limit_of_the_settings_holds_for_pullbacks():
+    with sdfgad.config(memory_limit="100 kB"), pytest.raises(MemoryLimitError):
+        sdfgad.vjp(steps, np.ones(100_000))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    peak_bytes: int
+    limit_bytes: int | None = None
+
+
+def test_a_model_that_sees_a_part_of_every_plan_is_asked_for_that_part(monkeypatch):
+    """Plans of 8, 5 and 1, of which programs take three times as much: what the model misses of the first one, 16, is
+    more than the limit, but that is not so of smaller plans."""
+    def planner(question):
+        return SimpleNamespace(fastest=lambda bounds: next(
+            (Schedule(n) for n in (8, 5, 1) if n <= bounds.peak), None))
+
+    monkeypatch.setattr(planning, "Planner", planner)
+    monkeypatch.setattr(planning.Choice, "emitted", lambda self, s: SimpleNamespace(peak=3 * s.peak_bytes))
+    choice = planning.Choice(None, None, None, 15)
+    choice.__dict__["question"] = None
+    found, schedule = choice._within(15, 15, planning.ATTEMPTS)
+    assert (found.peak, schedule) == (15, Schedule(5, 15))

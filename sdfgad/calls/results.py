@@ -11,6 +11,7 @@ from sdfgad.calls.arguments import Bound
 from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
+from sdfgad.report.gradients import fragment_of
 from sdfgad.trees import chosen, contents, mapped, step
 
 
@@ -89,6 +90,9 @@ class Gradients:
 
     def __repr__(self) -> str:
         return "Gradients(" + ", ".join(f"{n}={v!r}" for n, v in self._items.items()) + ")"
+
+    def _repr_html_(self) -> str:
+        return fragment_of(self._items)
 
 
 def _holds(name: str, items: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ class Table:
 
     def __init__(self) -> None:
         self._kept: dict[Any, _Kept] = {}
+        self._lock = _LOCK  # objects die after the names of this module, too
 
     def get(self, key: Any) -> Any:
         """The object of this content, or None."""
@@ -36,7 +37,7 @@ class Table:
 
     def add(self, key: Any, made: Any) -> Any:
         """The object of this content: `made`, if no other thread was faster."""
-        with _LOCK:
+        with self._lock:
             other = self.get(key)
             if other is not None:
                 return other
@@ -46,7 +47,7 @@ class Table:
             return made
 
     def _forget(self, dead: _Kept) -> None:
-        with _LOCK:
+        with self._lock:
             if self._kept.get(dead.key) is dead:
                 del self._kept[dead.key]
 

@@ -263,20 +263,21 @@ class Choice:
                 attempts: int) -> tuple[Emission, SchedulePlan] | None:
         """The program of the fastest plan that the model has within a bound, if it is within the limit itself; else of
         plans below that."""
+        bounds = [bound]
         for _ in range(attempts):
-            schedule = Planner(self.question).fastest(Bounds(peak=bound))
+            schedule = next(filter(None, (Planner(self.question).fastest(Bounds(peak=b)) for b in bounds)), None)
             if schedule is None:
                 return None
             schedule = replace(schedule, limit_bytes=limit)
             try:
                 found = self.emitted(schedule)
-            except PlanNotExecutable:
-                # Values that can be computed again one by one, but not together.
+            except PlanNotExecutable:  # values that can be computed again one by one, but not together
                 return None
             if limit is None or found.peak <= limit:
                 return found, schedule
-            # What the model does not see is much the same for a plan nearby; and the next one has to be another.
-            bound = min(limit + schedule.peak_bytes - found.peak, schedule.peak_bytes - 1)
+            # The model misses as much of a plan nearby, or, if that leaves none, the same part; each has to be another.
+            foreseen = schedule.peak_bytes
+            bounds = [min(b, foreseen - 1) for b in (limit + foreseen - found.peak, limit * foreseen // found.peak)]
         return None
 
     def emitted(self, schedule: SchedulePlan) -> Emission:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sdfgad.ir.algebra import Operand, Term
@@ -51,7 +52,12 @@ def scalar_rule(name: str, partials: Partials, samples: Sequence[Any], complex_s
     """Register the partials of one scalar function."""
     code = getattr(partials, "__code__", None)
     where = f"rules/scalar.py:{code.co_firstlineno}" if code else "?"
-    _SCALAR[name] = ScalarRule(name, partials, tuple(samples), tuple(complex_samples), singular, where)
+    _put(ScalarRule(name, partials, tuple(samples), tuple(complex_samples), singular, where))
+
+
+def _put(rule: ScalarRule) -> None:
+    _SCALAR[rule.name] = rule
+    version.cache_clear()
 
 
 def no_gradient(*names: str) -> None:
@@ -105,13 +111,14 @@ def without_gradient() -> tuple[str, ...]:
 def override(name: str, partials: Partials) -> Iterator[None]:
     """Replace a scalar rule for a while: for tests that break a rule on purpose."""
     old = _SCALAR[name]
-    _SCALAR[name] = replace(old, partials=partials)
+    _put(replace(old, partials=partials))
     try:
         yield
     finally:
-        _SCALAR[name] = old
+        _put(old)
 
 
+@lru_cache(maxsize=1)
 def version() -> str:
     """A fingerprint of the rules in force, part of the cache key of a compiled gradient."""
     return ",".join(f"{r.name}:{r.partials.__code__.co_code.hex()}:{r.partials.__code__.co_consts!r}"

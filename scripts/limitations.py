@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.elementwise import UFUNCS
+from sdfgad.frontend.interpolants import MAKERS
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES
 from sdfgad.frontend.polyfills import OUTSIDE_BODIES, POLYFILLS, UFUNC_METHODS
+from sdfgad.frontend.special import NAMES as SPECIAL_NAMES
 from sdfgad.ir.primal import UNFINISHED
 from sdfgad.rules import linearise, registry  # noqa: F401  (linearise fills the registry)
 from sdfgad.rules.linear import UNARY
@@ -34,7 +36,13 @@ arrays and floats are data, everything else is a constant, methods and propertie
 bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other objects are taken,
 too: what is asked of them is looked up at every call, their arrays are constants. Bound methods, `@sdfgad.grad` on a
 method. Sparse matrices of SciPy (csr, csc, coo) from outside or among the arguments are constants: `A @ x`, `A.T @ x`,
-`x @ A` and `A.dot(x)` are understood.
+`x @ A` and `A.dot(x)` are understood. So is `solve` of what `scipy.sparse.linalg.splu` and `factorized` made outside,
+and `spsolve` with a matrix from outside; its adjoint is a solution with the same factors.
+Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly`, `BSpline`,
+`interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`, `make_interp_spline` of degree
+3 and 1 and a linear `interp1d` may be made inside, with knots and values that are differentiated. Polynomials that are
+objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where they are made outside. Methods of
+`scipy.stats.norm` are understood, and those of a frozen one.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
@@ -71,6 +79,13 @@ else.
   does not use them is. The eigenvectors of a complex matrix are known up to a phase: gradients are those of functions
   that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
 * `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
+* The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
+* Eigenvalues of matrices that are not symmetric (`np.linalg.eig`) are refused.
+* Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call.
+  Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,
+  polygamma functions within 4, modified Bessel functions within 8. Near zeros left of the origin (`digamma`, polygamma)
+  and those of Bessel functions the error is one unit of the values around; polygamma left of -1e6 is NaN. `beta` with a
+  negative whole number is NaN.
 * `np.bincount` needs `minlength`, which has to be larger than every index: all counts are NaN, or the smallest integer,
   where it is not.
 * Every call is specialised to shapes, dtypes and integer values: new ones compile anew (cached across processes).
@@ -117,7 +132,9 @@ def page() -> str:
         ("Other functions", listed(public)),
         ("Conversions", listed(name_of(t) for t in TYPES)),
         ("Methods of arrays", listed(METHODS)),
-        ("Functions of other packages", listed(f"{package} {name}" for package, name in (*OUTSIDE, *OUTSIDE_BODIES))),
+        ("Functions of other packages", listed(f"{package} {name}" for package, name in (
+            *OUTSIDE, *OUTSIDE_BODIES, *(("scipy", n) for n in SPECIAL_NAMES),
+            *(("scipy.interpolate", n) for n in MAKERS)))),
         ("Scalar functions with a derivative", listed([r.name for r in registry.scalar_rules()] + list(UNARY) +
                                                        ["abs", "add", "sub", "select", "complex"])),
         ("Scalar functions without one", listed(set(registry.without_gradient()) - UNFINISHED)),

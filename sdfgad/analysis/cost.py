@@ -14,6 +14,7 @@ from types import MappingProxyType
 from sdfgad.analysis.chances import chance
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
+from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import children, reads, writes
 from sdfgad.thresholds import thresholds
 
@@ -29,7 +30,7 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
     **dict.fromkeys(("exp", "exp2", "log", "log2", "log10"), 30),
     **dict.fromkeys(("expm1", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
                      "arcsinh", "arccosh", "arctanh", "erf", "arctan2", "cbrt", "pow"), 60),
-    "hypot": 20, "div": 10, "sqrt": 12, "floordiv": 12, "mod": 12, "select": 2})
+    **dict.fromkeys(SPECIAL, 150), "hypot": 20, "div": 10, "sqrt": 12, "floordiv": 12, "mod": 12, "select": 2})
 """Elementary operations of a function; of any other, one."""
 COPIES = frozenset(("seal", "unseal"))
 """Library operations that copy their first operand."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sdfgad.codegen.cpp import Frame, Writer, access, access_anywhere, ctype, index_text, literal, local
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, certain, operands, walk
+from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import expr_reads
 
 _INFIX = MappingProxyType({
@@ -23,6 +24,7 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType({
                                "log1p", "sin", "cos", "decimal")},
     **{f: f"std::{f}" for f in ("sqrt", "cbrt", "exp", "log", "log10", "tan", "sinh", "cosh", "tanh",
                                 "erf", "hypot", "copysign", "floor", "ceil", "trunc", "rint")},
+    **{f: f"sg::{f}" for f in SPECIAL},
     "arcsin": "std::asin", "arccos": "std::acos", "arctan": "std::atan", "arcsinh": "std::asinh",
     "arccosh": "std::acosh", "arctanh": "std::atanh", "arctan2": "std::atan2"})
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "rint"))

@@ -299,6 +299,14 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
 
 
+def _strided(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Operands whose elements lie at fixed distances, through copies where need be."""
+    frame = replace(frame, arrays=forms.arrays)
+    if all(step is not None for v in (*stmt.outs, *stmt.ins) for step in view_strides(frame, v)[0]):
+        return [stmt]
+    return _contiguous(forms, frame, stmt)
+
+
 def _pinv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """Right singular vectors over singular values, times the left ones; small singular values count as zero."""
     frame = replace(frame, arrays=forms.arrays)
@@ -349,5 +357,5 @@ _FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyTy
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
-    "argsort": _contiguous, "fft": _contiguous, "seal": _as_it_is, "unseal": _as_it_is,
+    "argsort": _contiguous, "fft": _strided, "seal": _as_it_is, "unseal": _as_it_is,
     "fail": _as_it_is, OP: _in_blocks, PYTHON: _in_blocks})

@@ -21,7 +21,7 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "deque": "use a list", "defaultdict": "use a dict that holds every key from the start",
     "eig": "np.linalg.eigh is understood, for symmetric matrices",
     "eigvals": "np.linalg.eigvalsh is understood, for symmetric matrices",
-    "lu_factor": "use np.linalg.solve with all right-hand sides at once, or cho_factor of a positive definite matrix",
+    "eig_banded": "build the matrix and use np.linalg.eigh",
 })
 
 

@@ -13,12 +13,14 @@ from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
+from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
+    Applied,
     ArrayValue,
     Function,
     Grown,
@@ -67,6 +69,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
+    if is_sparse_factors(owner) and name == "solve":
+        return Applied(solve, (owner,), {})
     if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:
         return found
     if name.startswith("__") or not hasattr(owner, name):

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType, MethodType
 
 import numpy as np
 
-from sdfgad.frontend import polyfills, vectorized
+from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
@@ -22,12 +21,14 @@ from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, conver
 from sdfgad.frontend.exits import result_of
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
+from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
+from sdfgad.frontend.signatures import by_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
     Applied,
@@ -66,6 +67,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return callee.apply(ctx, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
+    if isinstance(callee, MethodType) and (found := polyfills.of_distribution(callee)) is not None:
+        return _polyfill(ctx, callee, found[0], [*arguments, *found[1]], {**keywords, **found[2]})
     if isinstance(callee, MethodType):
         return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
     if isinstance(callee, Applied):
@@ -74,11 +77,19 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
+    if interpolants.is_polynomial(callee):
+        return _native(ctx, callee, interpolants.polynomial, [callee, *arguments], keywords)
+    if interpolants.is_interpolant(callee):
+        return _native(ctx, callee, interpolants.call, [callee, *arguments], keywords)
+    if (make := interpolants.maker(callee)) is not None:
+        return _native(ctx, callee, make, arguments, keywords)
+    if (owner := factors.solver(callee)) is not None:
+        return factors.solve(ctx, owner, *arguments, **keywords)
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
-    if _is_of_sizes(callee, arguments, keywords):
-        known = callee(_plain(arguments[0]))
+    if is_of_sizes(callee, arguments, keywords):
+        known = callee(plain_list(arguments[0]))
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
@@ -90,7 +101,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
     if _is_special(callee):
-        return _polyfill(ctx, callee, polyfills.OUTSIDE_BODIES["scipy", callee.__name__], arguments, keywords)
+        body = polyfills.OUTSIDE_BODIES["scipy", callee.__name__]
+        return _polyfill(ctx, callee, body, special.in_dtypes(ctx, callee, arguments), keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
     owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
@@ -127,6 +139,7 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
 
 def _native(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Sequence[Value],
             keywords: Mapping[str, Value]) -> Value:
+    arguments, keywords = by_name(ctx, callee, rule, 1, arguments, keywords)
     out = keywords.get("out")
     takes_out = "out" in inspect.signature(rule).parameters
     if not takes_out:
@@ -209,7 +222,7 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         return _native(ctx, callee, OUTSIDE[package, function.__name__], arguments, keywords)
     if (body := polyfills.body_of(function)) is not None:
         return _polyfill(ctx, callee, body, arguments, keywords)
-    if _is_of_constants(function):
+    if is_of_constants(function):
         return _constant_call(ctx, callee, arguments, keywords)
     if package in ("numpy", "scipy", "dace"):
         module = ".".join(p for p in function.__module__.split(".") if not p.startswith("_"))
@@ -248,11 +261,11 @@ def _constant_call(ctx: Context, callee: Value, arguments: Sequence[Value], keyw
         made = instance(ctx, callee, *given)
     if made is not None:
         return made
-    arguments = [_plain(a) for a in arguments]
-    values = [*arguments, *map(_plain, keywords.values())]
+    arguments = [plain_list(a) for a in arguments]
+    values = [*arguments, *map(plain_list, keywords.values())]
     run_time = (ArrayValue, IntValue, ListValue, Masked, Function, Record, Entries)
     plain = not any(isinstance(part, run_time) for v in values for part in contained(v))
-    if plain and (callee in _PURE or _is_of_constants(callee)):
+    if plain and (callee in PURE or is_of_constants(callee)):
         try:
             return _made_now(ctx, callee(*arguments, **keywords))
         except (TypeError, ValueError) as error:
@@ -268,43 +281,9 @@ def _made_now(ctx: Context, value: Value) -> Value:
     return constant_array(ctx, value) if isinstance(value, np.ndarray) else value
 
 
-def _plain(value: Value) -> Value:
-    """A list of numbers known now as Python's own list."""
-    return value.items if isinstance(value, ListValue) and all(is_number(v) for v in value.items) else value
-
-
-_OF_CONSTANTS = frozenset({
-    "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
-    "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss"})
-"""Functions of NumPy that are run now, when all that they get is known."""
-
-
-_OF_SIZES = (np.prod, np.sum, np.max, np.min, np.amax, np.amin, np.cumsum, np.cumprod)
-"""Functions of NumPy that are run now for a tuple or list of known integers: sizes and ends of parts come from them."""
-
-
-def _is_of_sizes(callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
-    if keywords or len(arguments) != 1 or not any(callee is f for f in _OF_SIZES):
-        return False
-    items = _plain(arguments[0])
-    return isinstance(items, (tuple, list)) and (len(items) > 0 or callee is np.prod) and all(
-        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in items)
-
-
-def _is_of_constants(callee: Value) -> bool:
-    module = getattr(callee, "__module__", None) or ""
-    return module.split(".")[0] == "numpy" and getattr(callee, "__name__", "") in _OF_CONSTANTS
-
-
-_PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.gamma, math.lgamma, math.erfc, math.trunc,
-         int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
-         np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
-         sorted, type, slice, callable, any, all)
-
-
 def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],
               keywords: Mapping[str, Value]) -> Value:
-    keywords = dict(keywords)
+    arguments, keywords = by_name(ctx, callee, function, 0, arguments, keywords)
     out = keywords.pop("out", None)
     _bind(ctx, callee, function, arguments, keywords)
     defaults = tuple(getattr(function, "__defaults__", None) or ())

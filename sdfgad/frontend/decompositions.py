@@ -27,6 +27,13 @@ class Eigen(NamedTuple):
     eigenvectors: Any
 
 
+class SignAndLogarithm(NamedTuple):
+    """What `np.linalg.slogdet` returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
 class Singular(NamedTuple):
     """What `np.linalg.svd` returns."""
 
@@ -58,12 +65,12 @@ def slogdet(ctx: Context, a: Value) -> Value:
     value."""
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
-        return tuple(ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
+        return SignAndLogarithm(*ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
     square(ctx, matrix, "the determinant")
     kind = system_dtype(matrix.dtype)
     factors = factorised(ctx, stored(ctx, matrix, kind))
     sign, size = (subscript(ctx, library(ctx, op, (ix(1),), factors, kind), 0) for op in ("detsign", "logdet"))
-    return sign, ctx.invoke(ctx, np.real, [size], {})
+    return SignAndLogarithm(sign, ctx.invoke(ctx, np.real, [size], {}))
 
 
 def _extents(ctx: Context, matrix: ArrayValue, what: str) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
-from sdfgad.frontend.values import ArrayValue, Shape, Value, ViewValue
+from sdfgad.frontend.values import ArrayValue, Lazy, Shape, Value, ViewValue
 from sdfgad.frontend.views import check_writable, remap
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import Ix, ix
@@ -28,6 +28,8 @@ _PIVOTS = np.dtype(np.int32)
 
 def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`a @ b`."""
+    if isinstance(out, Lazy) and out.shape:  # made in the call itself
+        out = ctx.builder.fresh_copy(out, ctx.label or "out")
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:
         raise ctx.refuse("a matrix product with a number", "use *", "SG103")
@@ -35,8 +37,10 @@ def matmul(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     if not same_size(ctx, *inner):
         raise ctx.refuse(f"a matrix product of shapes {shape_text(left.shape)} and {shape_text(right.shape)}",
                          code="SG103")
-    if left.ndim == 1 and right.ndim == 1:
-        result: Value = sum_(ctx, apply(ctx, np.multiply, left, right))
+    if left.ndim == 1 and right.ndim == 1 and left.dtype == right.dtype == np.bool_:
+        result: Value = ctx.invoke(ctx, np.any, [apply(ctx, np.logical_and, left, right)], {})
+    elif left.ndim == 1 and right.ndim == 1:
+        result = sum_(ctx, apply(ctx, np.multiply, left, right))
     elif left.ndim <= 2 and right.ndim <= 2:
         return _matrix_product(ctx, left, right, out)
     else:
@@ -122,6 +126,8 @@ def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
     """`np.dot`."""
     left, right = as_array(ctx, a), as_array(ctx, b)
     if not left.shape or not right.shape:
+        # Numbers of Python's are arrays here, which have a say in what the result is.
+        left, right = (as_array(ctx, convert(ctx, v, v.dtype)) for v in (left, right))
         return _into(ctx, apply(ctx, np.multiply, left, right), out)
     if right.ndim <= 2:
         return matmul(ctx, left, right, out)
@@ -129,8 +135,8 @@ def dot(ctx: Context, a: Value, b: Value, out: Value = None) -> Value:
 
 
 def vdot(ctx: Context, a: Value, b: Value) -> Value:
-    left, right = (ctx.invoke(ctx, np.ravel, [v], {}) for v in (a, b))
-    return matmul(ctx, apply(ctx, np.conjugate, left), right)
+    left, right = (as_array(ctx, ctx.invoke(ctx, np.ravel, [v], {})) for v in (a, b))
+    return matmul(ctx, apply(ctx, np.conjugate, left) if left.dtype.kind == "c" else left, right)
 
 
 def tensordot(ctx: Context, a: Value, b: Value, axes: Value = 2) -> Value:
@@ -322,8 +328,10 @@ def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: 
     """`scipy.linalg.solve_triangular`."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     square(ctx, matrix, "a triangular system")
-    if trans in (1, "T"):
+    if trans in (1, "T", 2, "C"):
         matrix, lower = permuted(ctx, matrix, (1, 0)), not lower
+        if trans in (2, "C") and matrix.dtype.kind == "c":
+            matrix = as_array(ctx, apply(ctx, np.conjugate, matrix))
     elif trans not in (0, "N"):
         raise ctx.refuse(f"trans={trans!r}", code="SG101")
     kind = system_dtype(promote(ctx, (matrix, right)))

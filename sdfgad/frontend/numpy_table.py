@@ -15,6 +15,7 @@ from sdfgad.frontend import (
     creation,
     decompositions,
     diagonals,
+    factors,
     ignored,
     implicit,
     iterator_rules,
@@ -23,6 +24,7 @@ from sdfgad.frontend import (
     rounding,
     shaping,
     sparse,
+    special,
     vectorized,
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
@@ -30,6 +32,7 @@ from sdfgad.frontend.attributes import conjugated, imag, real
 from sdfgad.frontend.bodies import batch as batch_bodies
 from sdfgad.frontend.bodies import implicit as implicit_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
+from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -73,8 +76,8 @@ def ufunc_rule(ctx: Context, ufunc: np.ufunc, arguments: list[Value]) -> Value:
         return convert(ctx, value, value.dtype, value.weak)
     if ufunc in _COMPARISONS:
         return compare(ctx, ufunc, *arguments)
-    if ufunc.__name__ == "erf" and ufunc not in UFUNCS:
-        return _erf(ctx, arguments[0])
+    if ufunc.__name__ in special.NAMES and ufunc not in UFUNCS:
+        return special.of_scipy(ctx, ufunc, arguments[0])
     if ufunc not in UFUNCS:
         place = "numpy." if getattr(np, ufunc.__name__, None) is ufunc else "the function of elements "
         raise ctx.refuse(f"{place}{ufunc.__name__}", "write it with functions that are supported", "SG101")
@@ -103,12 +106,6 @@ def out_argument(ctx: Context, result: Value, out: Value) -> Value:
     return target
 
 
-def _erf(ctx: Context, x: Value) -> Value:
-    value = as_array(ctx, x)
-    kind = value.dtype if value.dtype.kind == "f" else FLOAT
-    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call("erf", e), costly=True)
-
-
 def stop_gradient(ctx: Context, x: Value) -> Value:
     """The value, through which no derivative flows."""
     value = as_array(ctx, x)
@@ -117,8 +114,8 @@ def stop_gradient(ctx: Context, x: Value) -> Value:
 
 # Python's numbers
 
-def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
-    """A function of `math`: Python numbers in, Python float out."""
+def _math(function: Callable[..., Any], ufunc: np.ufunc | str) -> Rule:
+    """A function of `math`: Python numbers in, Python float out. ufunc: NumPy's, or the name of a scalar function."""
 
     def rule(ctx: Context, *values: Value) -> Value:
         if function is math.log and len(values) == 2:
@@ -129,7 +126,8 @@ def _math(function: Callable[..., Any], ufunc: np.ufunc | None) -> Rule:
             except (ValueError, OverflowError) as error:
                 raise ctx.refuse(f"a computation that fails: {error}", code="SG102") from error
         floats = [creation.scalar_type(FLOAT, True)(ctx, v) for v in values]
-        result = _erf(ctx, *floats) if ufunc is None else apply(ctx, ufunc, *floats)
+        result = (special.special(ctx, ufunc, as_array(ctx, *floats), FLOAT) if isinstance(ufunc, str) else
+                  apply(ctx, ufunc, *floats))
         result.weak = True
         return result
 
@@ -164,6 +162,11 @@ def round_(ctx: Context, a: Value, decimals: Value = 0) -> Value:
     """`np.round`."""
     if is_number(a):
         return np.round(a, decimals)
+    value = as_array(ctx, a)
+    if value.dtype.kind in "iub":
+        if value.dtype.kind == "b" or not is_number(decimals) or decimals < 0:
+            raise ctx.refuse(f"np.round of {describe(value)} to {describe(decimals)} places", code="SG104")
+        return convert(ctx, value, value.dtype)
     if decimals == 0:
         return apply(ctx, np.rint, a)
     scale = 10.0 ** decimals
@@ -269,9 +272,13 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
-    super: classes.parent, sparse.product: sparse.product, **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
+    super: classes.parent, sparse.product: sparse.product, factors.solve: factors.solve,
+    **builtin_rules.FUNCTIONS, **iterator_rules.FUNCTIONS,
     **ignored.CLOCKS, round: rounding.round_,
-    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, None),
+    math.floor: _rounding(np.floor), math.ceil: _rounding(np.ceil), math.erf: _math(math.erf, "erf"),
+    math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
+    math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
+    special_bodies.of_numbers: special.of_numbers,
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",
@@ -303,7 +310,9 @@ METHODS: Mapping[str, Any] = MappingProxyType({
 """Methods of arrays, as the function they stand for or a rule."""
 
 OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
-    ("scipy", "solve_triangular"): linalg.solve_triangular, ("scipy", "inv"): linalg.inverse,
+    ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
+    ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
+    ("scipy", "inv"): linalg.inverse,
     ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
 })

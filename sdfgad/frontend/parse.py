@@ -43,6 +43,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Maybe,
+    Opaque,
     Parent,
     Reading,
     Record,
@@ -382,7 +383,7 @@ def _returned(ctx: Context, value: Value) -> Any:
         return view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
-    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, MaskPlaces, Parent))
+    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, MaskPlaces, Parent, Opaque))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

@@ -8,7 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.bodies import choosing, implicit, joining, mapping, numeric, special, statistics
+from sdfgad.frontend.bodies import (
+    bands,
+    borders,
+    choosing,
+    images,
+    implicit,
+    interpolation,
+    joining,
+    mapping,
+    numeric,
+    series,
+    special,
+    statistics,
+    transforms,
+)
 from sdfgad.frontend.bodies import filter as filters
 from sdfgad.frontend.bodies import matrix as matrices
 from sdfgad.frontend.bodies import operator as operators
@@ -33,7 +47,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.atleast_1d: shapes.atleast_1d, np.atleast_2d: shapes.atleast_2d, np.atleast_3d: shapes.atleast_3d,
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
     np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
-    np.pad: shapes.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
+    np.pad: borders.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
     np.indices: shapes.indices, np.ix_: shapes.ix_, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
@@ -66,14 +80,22 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     math.degrees: numeric.rad2deg, math.fsum: numeric.fsum,
     np.polyder: polynomials.polyder, np.polyint: polynomials.polyint, np.polyadd: polynomials.polyadd,
     np.polysub: polynomials.polysub, np.polymul: polynomials.polymul, np.polyfit: polynomials.polyfit,
-    np.polynomial.polynomial.polyval: polynomials.power_series,
-    np.polynomial.chebyshev.chebval: polynomials.chebyshev_series,
-    np.polynomial.legendre.legval: polynomials.legendre_series,
+    **{getattr(module, n): getattr(series, n) for module, names in (
+        (np.polynomial.polynomial, ("polyval", "polyvander", "polyder", "polyint", "polyadd", "polysub", "polymul",
+                                    "polyvalfromroots", "polyfit", "polyval2d")),
+        (np.polynomial.chebyshev, ("chebval", "chebvander")), (np.polynomial.legendre, ("legval", "legvander")),
+        (np.polynomial.hermite, ("hermval", "hermvander")), (np.polynomial.hermite_e, ("hermeval", "hermevander")),
+        (np.polynomial.laguerre, ("lagval", "lagvander"))) for n in names},
+    series.of_object: series.of_object,
     np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
     np.putmask: joining.putmask, np.ravel_multi_index: joining.ravel_multi_index, np.fix: numeric.fix,
+    np.i0: special.i0,
     np.ldexp: numeric.ldexp, np.linalg.tensorsolve: joining.tensorsolve, np.linalg.tensorinv: joining.tensorinv,
     joining.repeat_each: joining.repeat_each, np.partition: orders.partition,
-    np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft,
+    np.argpartition: orders.argpartition, np.fft.hfft: signals.hfft, np.fft.ihfft: signals.ihfft,
+    np.nancumprod: numeric.nancumprod, np.nanargmax: numeric.nanargmax, np.nanargmin: numeric.nanargmin,
+    np.signbit: numeric.signbit, np.isrealobj: joining.isrealobj, np.iscomplexobj: joining.iscomplexobj,
+    np.iterable: joining.iterable,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
     mapping.each_element: mapping.each_element,
     np.nanmedian: choosing.nanmedian, np.nanquantile: choosing.nanquantile, np.nanpercentile: choosing.nanpercentile,
@@ -82,7 +104,8 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.diag_indices_from: choosing.diag_indices_from,
     **operators.BODIES,
     **{f: f for f in implicit.PARTS},
-    **{f: f for f in (products.by_rows, products.by_columns, products.by_entries)},
+    **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
+    **{f: f for f in interpolation.PARTS},
     shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
 })
 """NumPy's function -> its body."""
@@ -98,7 +121,9 @@ _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
     "linalg.svdvals": matrices.svdvals,
     "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
-    "linalg.matmul": joining.matmul, "linalg.tensordot": joining.tensordot})
+    "matvec": joining.matvec, "vecmat": joining.vecmat,
+    "astype": joining.astype, "unstack": joining.unstack, "linalg.matmul": joining.matmul,
+    "linalg.tensordot": joining.tensordot})
 
 
 def _found(name: str) -> Any:
@@ -113,18 +138,30 @@ POLYFILLS = MappingProxyType({**POLYFILLS, **{_found(n): body for n, body in _RE
 OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType({
     ("scipy", n): getattr(special, n) for n in (
         "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax", "log1p", "expm1",
-        "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber")} | {
+        "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber", "softplus", "exp10", "exprel", "pseudo_huber",
+        "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "i0", "i1", "iv", "i0e", "i1e", "ive", "loggamma",
+        "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
+    ("scipy.stats.norm", n): getattr(special, n) for n in (
+        "pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
-        "expm", "toeplitz", "circulant", "block_diag")} | {
-    ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in ("trapezoid", "cumulative_trapezoid")} | {
-    ("scipy.fft", n): getattr(matrices_of_scipy, n) for n in ("fft", "ifft", "rfft", "irfft")} | {
-    ("scipy.fft", "fft2"): matrices_of_scipy.plane_fft, ("scipy.fft", "ifft2"): matrices_of_scipy.plane_ifft} | {
-    ("scipy.signal", n): getattr(filters, n) for n in ("fftconvolve", "convolve2d", "correlate2d", "lfilter")} | {
-    ("scipy.ndimage", n): getattr(filters, n) for n in (
+        "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
+        "solve_circulant", "khatri_rao", "hankel")} | {
+    ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
+    ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
+        "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {
+    ("scipy.fft", n): getattr(transforms, n) for n in (
+        "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfft",
+        "ihfft", "fftshift", "ifftshift", "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn")} | {
+    ("scipy.fft", "fft2"): transforms.plane_fft, ("scipy.fft", "ifft2"): transforms.plane_ifft} | {
+    ("scipy.signal", n): getattr(filters, n) for n in (
+        "fftconvolve", "oaconvolve", "convolve2d", "correlate2d", "lfilter", "lfilter_zi", "filtfilt", "sosfilt",
+        "hilbert", "detrend")} | {
+    ("scipy.ndimage", n): getattr(images, n) for n in (
         "correlate1d", "convolve1d", "correlate", "convolve", "laplace", "uniform_filter1d", "uniform_filter",
-        "gaussian_filter1d", "gaussian_filter")} | {
-    ("scipy.signal", "convolve"): filters.convolve_all})
+        "gaussian_filter1d", "gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude", "sobel", "prewitt",
+        "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter")} | {
+    ("scipy.signal", "convolve"): filters.convolve_all, ("scipy.signal", "correlate"): filters.correlate_all})
 """Functions of packages that need not be installed, by package, or the part of it, and name, and their bodies."""
 
 
@@ -135,3 +172,14 @@ def body_of(function: Any) -> Callable[..., Any] | None:
         if (place, function.__name__) in OUTSIDE_BODIES:
             return OUTSIDE_BODIES[place, function.__name__]
     return None
+
+
+def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:
+    """The body for a method of one of SciPy's distributions, and the parameters that were given beforehand."""
+    owner, given, names = method.__self__, (), {}
+    if type(owner).__name__ == "rv_continuous_frozen":
+        owner, given, names = owner.dist, owner.args, owner.kwds
+    form = type(owner)
+    found = form.__module__.startswith("scipy.stats") and form.__name__ == "norm_gen"
+    body = OUTSIDE_BODIES.get(("scipy.stats.norm", method.__name__)) if found else None
+    return None if body is None else (body, given, names)

@@ -383,7 +383,8 @@ def broadcast_arrays(ctx: Context, *args: Value) -> Value:
 
 
 def outer(ctx: Context, a: Value, b: Value) -> Value:
-    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in (as_array(ctx, a), as_array(ctx, b)))
+    arrays = [as_array(ctx, convert(ctx, v, v.dtype)) if v.weak else v for v in (as_array(ctx, a), as_array(ctx, b))]
+    left, right = (reshaped(ctx, v, (_product(v.shape),)) for v in arrays)
     rows = remap(ctx, left, (left.shape[0], ix(1)), [ix(axis(0))])
     return ctx.invoke(ctx, np.multiply, [rows, right], {})
 

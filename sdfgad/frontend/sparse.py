@@ -10,13 +10,13 @@ from sdfgad.frontend.bodies import sparse as sparse_bodies
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.outside import found_outside
-from sdfgad.frontend.values import Applied, ArrayValue, Value
+from sdfgad.frontend.values import Applied, ArrayValue, Opaque, Value
 
 _HELP = "the products A @ x, A.T @ x, x @ A and A.dot(x) of csr, csc and coo matrices with floats are understood"
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
+class Turned(Opaque):
     """The transpose of a sparse matrix."""
 
     matrix: Any

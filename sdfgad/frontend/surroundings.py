@@ -15,6 +15,8 @@ import numpy as np
 
 LIBRARIES = frozenset({"numpy", "scipy", "sdfgad", "dace", "builtins"})
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
+_REPLACEABLE = ("scipy.sparse", "scipy.interpolate", "numpy.polynomial")
+"""Where objects come from whose arrays can be replaced, though the libraries made them."""
 GONE = object()
 
 
@@ -120,4 +122,6 @@ def _settled(place: Any) -> bool:
     if isinstance(place, (type, FunctionType)):
         return False
     form = type(place).__module__
-    return form.split(".")[0] in LIBRARIES and not form.startswith("scipy.sparse")  # their arrays can be replaced
+    if isinstance(place, np.poly1d) or form.startswith(_REPLACEABLE):
+        return False
+    return form.split(".")[0] in LIBRARIES

@@ -260,6 +260,10 @@ class MaskPlaces:
         return tuple(MaskPlaces(self.mask, k) for k in range(self.mask.ndim)) if self.part is None else ()
 
 
+class Opaque:
+    """What a library function makes that is good for other ones alone, as factors of a matrix: never a result."""
+
+
 @dataclass(frozen=True, eq=False)
 class Applied:
     """`functools.partial`: a call of which some arguments are there."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.ir.special import SPECIAL
+
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _decimal = np.vectorize(lambda x, digits: round(float(x), int(digits)), otypes=[np.float64])
 
@@ -19,7 +21,7 @@ PRIMALS: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "arcsinh": np.arcsinh, "arccosh": np.arccosh,
-    "arctanh": np.arctanh, "erf": _erf,
+    "arctanh": np.arctanh, "erf": _erf, **SPECIAL,
     "arctan2": np.arctan2, "hypot": np.hypot, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax,
     "fmin": np.fmin, "copysign": np.copysign, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,

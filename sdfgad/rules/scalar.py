@@ -39,6 +39,21 @@ scalar_rule("arcsinh", lambda y, x: 1 / (x * x + 1).apply("sqrt"), [0.3, -1.1])
 scalar_rule("arccosh", lambda y, x: 1 / (x * x - 1).apply("sqrt"), [1.3, 2.1], singular=True)
 scalar_rule("arctanh", lambda y, x: 1 / (1 - x * x), [0.3, -0.7], singular=True)
 scalar_rule("erf", lambda y, x: (2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
+scalar_rule("erfc", lambda y, x: (-2 / math.sqrt(math.pi)) * (-x * x).apply("exp"), [0.3, -1.1])
+scalar_rule("erfcx", lambda y, x: _scaled_tail_slope(y, x), [0.3, -1.1, 31.0])
+scalar_rule("erfinv", lambda y, x: (math.sqrt(math.pi) / 2) * (y * y).apply("exp"), [0.3, -0.9], singular=True)
+scalar_rule("ndtri", lambda y, x: math.sqrt(2 * math.pi) * (0.5 * y * y).apply("exp"), [0.3, 0.9], singular=True)
+scalar_rule("gamma", lambda y, x: y * x.apply("digamma"), [0.3, -1.4, 3.1])
+scalar_rule("gammaln", lambda y, x: x.apply("digamma"), [0.3, -1.4, 3.1], singular=True)
+scalar_rule("digamma", lambda y, x: x.apply("polygamma", 1), [0.3, -1.4, 3.1], singular=True)
+
+# Of a number and a whole order, through which no derivative goes.
+scalar_rule("polygamma", lambda y, x, n: (x.apply("polygamma", n + 1), None), [(0.7, 1), (3.1, 2)], singular=True)
+scalar_rule("bessel_j", lambda y, x, n: (_neighbours("bessel_j", x, n, -1), None), [(0.7, 0), (-3.1, 2)])
+scalar_rule("bessel_y", lambda y, x, n: (_neighbours("bessel_y", x, n, -1), None), [(0.7, 0), (3.1, 2)], singular=True)
+scalar_rule("bessel_i", lambda y, x, n: (_neighbours("bessel_i", x, n, 1), None), [(0.7, 0), (-3.1, 1)])
+scalar_rule("bessel_ie", lambda y, x, n: (_neighbours("bessel_ie", x, n, 1) - x.apply("sign") * y, None),
+            [(0.7, 0), (-3.1, 1)])
 
 scalar_rule("mul", lambda y, a, b: (b, a), [(0.6, -1.7)], [_Z])
 scalar_rule("div", lambda y, a, b: (1 / b, _quotient_slope(y, a, b)), [(0.6, -1.7)], [_Z], singular=True)
@@ -52,6 +67,20 @@ scalar_rule("maximum", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [
 scalar_rule("minimum", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmax", lambda y, a, b: (_wins(a, b, "gt"), _wins(b, a, "gt")), [(0.6, -1.7), (0.1, 0.4)])
 scalar_rule("fmin", lambda y, a, b: (_wins(a, b, "lt"), _wins(b, a, "lt")), [(0.6, -1.7), (0.1, 0.4)])
+
+
+def _scaled_tail_slope(y: Term, x: Term) -> Term:
+    """2 x y - 2 / sqrt(pi), which are nearly equal far out: there the asymptotic series of y, term by term."""
+    over = 1 / (x * x)
+    series = Term(zero(x.expr.dtype))
+    for factor in (135135 / 64, -10395 / 32, 945 / 16, -105 / 8, 15 / 4, -3 / 2, 1):
+        series = series * over + factor
+    return where(x.compare("gt", 25), series * over * (-1 / math.sqrt(math.pi)), 2 * x * y - 2 / math.sqrt(math.pi))
+
+
+def _neighbours(fn: str, x: Term, n: Term, sign: int) -> Operand:
+    """Half the function of the order before, and half of that of the next one. DLMF 10.6.1, 10.29.1."""
+    return 0.5 * (x.apply(fn, n - 1) + sign * x.apply(fn, n + 1))
 
 
 def _quotient_slope(y: Term, a: Term, b: Term) -> Term:

@@ -339,14 +339,22 @@ def test_singular_matrix_raises() -> None:
         executable({"A": np.zeros((3, 3)), "J": np.zeros((3, 3))})
 
 
-@pytest.mark.parametrize("inverse", [False, True])
-def test_fft(inverse: bool) -> None:
+LENGTHS = (1, 2, 8, 12, 17, 31, 37, 64, 105, 360)
+"""Of signals: factors that have a form of their own, others, and primes that need a convolution."""
+
+
+@pytest.mark.parametrize(("dtype", "inverse"), [(C16, False), (C8, True)], ids=["forward", "inverse"])
+def test_fft(dtype: np.dtype, inverse: bool) -> None:
+    """One signal and more than fit into a vector, along rows and along columns."""
     body, arrays = [], {}
-    for n in (1, 2, 8, 12, 17, 64):
-        x, y = (matrix(f"{name}{n}", 3, n, dtype=C16) for name in "XY")
-        body.append(Lib("fft", (y,), (x,), {"inverse": inverse}))
-        arrays |= {v.array: ((3, n), C16) for v in (x, y)}
-    agree(program(body, arrays), tolerance=1e-11)
+    for n in LENGTHS:
+        for count in (1, 9):
+            turned, shape = n % 2 == 0, (n, count) if n % 2 == 0 else (count, n)
+            x = matrix(f"X{count}_{n}", *shape, dtype=dtype, swap=turned)
+            y = matrix(f"Y{count}_{n}", count, n, dtype=dtype)
+            body.append(Lib("fft", (y,), (x,), {"inverse": inverse}))
+            arrays |= {x.array: (shape, dtype), y.array: ((count, n), dtype)}
+    agree(program(body, arrays), tolerance=1e-11 if dtype == C16 else 1e-5)
 
 
 def test_argsort() -> None:

@@ -7,6 +7,8 @@ import pytest
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.primal import PRIMALS, UNFINISHED
+from sdfgad.ir.special import OF_ORDERS
+from sdfgad.ir.special import SPECIAL as SPECIAL_FUNCTIONS
 from tests.codegen.build_programs import (
     B1,
     C8,
@@ -29,13 +31,13 @@ COMMON = "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan s
 TESTS = "isnan isinf isfinite"
 ORDER = "lt le gt ge eq ne"
 REAL = (f"add sub mul div neg pow floordiv mod abs sign sqrt cbrt {COMMON} erf arctan2 hypot maximum minimum fmax fmin "
-        f"copysign floor ceil trunc rint {ORDER} {TESTS} real imag conj stop_gradient").split()
+        f"copysign floor ceil trunc rint {ORDER} {TESTS} real imag conj stop_gradient").split() + [*SPECIAL_FUNCTIONS]
 INTEGER = (f"add sub mul neg floordiv mod abs sign maximum minimum fmax fmin {ORDER} bitand bitor bitxor invert shl "
            f"shr {TESTS} real conj").split()
 COMPLEX = f"add sub mul div neg pow abs sign sqrt {COMMON} eq ne {TESTS} real imag conj".split()
 BOOLEAN = "add mul maximum minimum and or not bitand bitor bitxor invert eq ne".split()
 UNARY = frozenset(f"neg abs sign sqrt cbrt {COMMON} erf floor ceil trunc rint not invert {TESTS} real imag conj "
-                  "stop_gradient".split())
+                  "stop_gradient".split()) | SPECIAL_FUNCTIONS.keys() - OF_ORDERS
 LISTS = {F8: REAL, F4: REAL, C16: COMPLEX, C8: COMPLEX, I8: INTEGER, np.dtype("i4"): INTEGER, np.dtype("i1"): INTEGER,
          np.dtype("u1"): INTEGER, np.dtype("u8"): [f for f in INTEGER if f not in ("neg", "abs", "sign")], B1: BOOLEAN}
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -0.5, 1.5, 3.0, -3.0, 1e-3, 700.0, np.inf, -np.inf, np.nan)
@@ -54,7 +56,8 @@ def operands(dtype: np.dtype, fn: str) -> tuple[np.ndarray, np.ndarray]:
         values = np.array([complex(a, b) for a in parts for b in parts], dtype)
     else:
         values = np.array(SPECIAL, dtype)
-    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    others = np.array([1, 2, 3, 5], dtype) if fn in OF_ORDERS else values
+    a, b = np.repeat(values, len(others)), np.tile(others, len(values))
     if fn in ("shl", "shr"):
         b = np.abs(b.astype(np.int64)).astype(dtype)
     return a, b

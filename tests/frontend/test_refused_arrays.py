@@ -264,12 +264,12 @@ def einsum_ellipsis(a):
 
 @refused(1, "these arguments of a library function", X)
 def pad_wider_than_the_array(x):
-    return np.pad(x, x.size, mode="reflect")
+    return np.pad(x, x.size, mode="reflect", reflect_type="odd")
 
 
 @refused(1, "these arguments of a library function", X)
-def pad_with_a_ramp(x):
-    return np.pad(x, 1, mode="linear_ramp")
+def pad_with_what_was_there(x):
+    return np.pad(x, 1, mode="empty")
 
 
 @refused(1, "an item of a tuple or list chosen at run time", X, I6)

@@ -10,6 +10,7 @@ from sdfgad.frontend import parse
 from tests.frontend.checking import check
 
 sparse = pytest.importorskip("scipy.sparse")
+linalg = pytest.importorskip("scipy.sparse.linalg")
 
 X = np.linspace(0.2, 1.4, 6)
 Y = np.linspace(1.0, -0.5, 4)
@@ -93,3 +94,49 @@ def test_refusals(program, what):
 
 DIAGONALS = sparse.diags([X, X[1:]], [0, 1])
 WHOLE = sparse.csr_matrix(np.ones((4, 6), np.int64))
+
+
+GRID = sparse.diags([-np.ones(29), np.linspace(3.0, 5.0, 30), -0.7 * np.ones(27)], [-1, 0, 3]).tocsc()
+LONG = np.sin(np.arange(30.0))
+
+
+def test_systems_factorised_outside():
+    factors, solution = linalg.splu(GRID), linalg.factorized(GRID)
+
+    def run(x, b):
+        return (factors.solve(x), factors.solve(b), factors.solve(x, "T"), factors.solve(b, trans="T"), solution(x),
+                linalg.spsolve(GRID, x))
+
+    check(run, LONG.copy(), np.outer(LONG, Y), rtol=1e-11)
+    turned = linalg.splu((GRID + 0.3j * GRID.T).tocsc())
+    check(lambda x: [turned.solve(x, trans) for trans in "NTH"], LONG + 0.5j, rtol=1e-11)
+
+
+def test_derivatives_of_systems():
+    factors = linalg.splu(GRID)
+
+    def run(x):
+        for _ in range(2):
+            x = np.tanh(factors.solve(x)) + factors.solve(x, "T")
+        return np.sum(x * x) + np.sum(linalg.spsolve(GRID, x) ** 2)
+
+    sdfgad.check_grads(run, LONG.copy())
+
+
+def test_a_system_that_changes_between_calls():
+    matrix = GRID.copy()
+    run = sdfgad.forward(lambda x: linalg.spsolve(matrix, x))
+    for _ in range(2):
+        np.testing.assert_allclose(run(LONG), linalg.spsolve(matrix, LONG), rtol=1e-11)
+        matrix.data[:] *= 1.5
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: linalg.splu(GRID).solve(x),
+    lambda x: linalg.spsolve(np.eye(30), x),
+    lambda x: linalg.splu,
+    lambda x: CSR.T,
+], ids=lambda program: f"line {program.__code__.co_firstlineno}")
+def test_systems_that_are_refused(program):
+    with pytest.raises(UnsupportedError):
+        parse(program, (LONG.copy(),))

@@ -35,6 +35,10 @@ MUTANTS = {
     "exponent_forgotten": ("pow", lambda y, a, b: (b * a ** (b - 1), 0)),
     "winner_exchanged": ("maximum", lambda y, a, b: (0, 1)),
     "quadrant_exchanged": ("arctan2", lambda y, a, b: (-b / (a * a + b * b), a / (a * a + b * b))),
+    "answer_forgotten": ("gamma", lambda y, x: x.apply("digamma")),
+    "order_not_raised": ("polygamma", lambda y, x, n: (x.apply("polygamma", n), None)),
+    "neighbours_added": ("bessel_j", lambda y, x, n: (0.5 * (x.apply("bessel_j", n - 1) + x.apply("bessel_j", n + 1)),
+                                                      None)),
     "error_function_scaled": ("erf", lambda y, x: 1.1283 * (-x * x).apply("exp")),
 }
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame, most_trips
+from sdfgad.codegen.cpu import fourier
 from sdfgad.codegen.cpu.order.bands import join_bands
 from sdfgad.codegen.cpu.order.constants import constants_ahead
 from sdfgad.codegen.cpu.order.pieces import Item, Kernel, Scheduler, pieces, private_arrays
@@ -160,13 +161,11 @@ def _largest(extent: Ix) -> int:
 
 
 def _transform(stmt: Lib) -> int:
-    """Roots of unity; for lengths that are no power of two the padded convolution as well."""
-    n, size = _largest(stmt.ins[0].shape[-1]), 1
-    if n & (n - 1) == 0:
-        return (n // 2 + 1) * stmt.outs[0].dtype.itemsize
-    while size < 2 * n - 1:
-        size *= 2
-    return (size // 2 + 1 + n + 2 * size) * stmt.outs[0].dtype.itemsize
+    signals, extent = stmt.ins[0].shape[:-1], stmt.ins[0].shape[-1]
+    size = stmt.outs[0].dtype.itemsize
+    if extent.const is None:
+        return fourier.most_room(_largest(extent), size)
+    return fourier.room(_largest(signals[0]) if signals else 1, extent.const, size)
 
 
 def _inverse(stmt: Lib) -> int:

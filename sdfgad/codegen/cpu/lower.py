@@ -38,7 +38,8 @@ from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
 from sdfgad.ir.walk import all_writes, statements
 
 _HEADERS: tuple[tuple[str, frozenset[str] | None], ...] = (
-    ("sdfgad.h", None), ("sdfgad_transforms.h", frozenset(("argsort", "fft"))), ("sdfgad_linalg.h", BLAS_OPS),
+    ("sdfgad.h", None), ("sdfgad_sorting.h", frozenset(("argsort",))), ("sdfgad_fourier.h", frozenset(("fft",))),
+    ("sdfgad_linalg.h", BLAS_OPS),
     ("sdfgad_decompositions.h", DECOMPOSITIONS),
     ("sdfgad_mpi.h", frozenset((OP,))), ("sdfgad_snapshots.h", frozenset(("seal", "unseal"))))
 

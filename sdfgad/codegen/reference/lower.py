@@ -22,8 +22,9 @@ from sdfgad.codegen.reference.storage import constant_tasklet, reset_tasklet, ta
 from sdfgad.codegen.reference.symbols import index_code
 from sdfgad.codegen.reference.tasklets import SUM, Tasklet, body_tasklet
 from sdfgad.errors import SourceLine
-from sdfgad.ir.expr import Index
-from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
+from sdfgad.ir.expr import Call, Index, walk
+from sdfgad.ir.program import Array, Block, If, Let, Lib, Loop, Map, Pop, Program, Push, Stmt, Store, While
+from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import all_reads, all_variables, all_writes, assigned, statements
 from sdfgad.names import fresh
 
@@ -111,6 +112,7 @@ class _GraphBuilder:
             self.tasklet(first, reset_tasklet(self.tapes))
         self.sequence(self.sdfg, self.program.body, Frame(self.program.arrays), first)
         texts = ["sdfgad_scalars.h"]
+        texts += ["sdfgad_special.h"] if _functions(self.program.body) & SPECIAL.keys() else []
         texts += ["sdfgad_reference.h"] if self.tapes or self.joined else []
         texts += ["sdfgad_textbook.h"] if ops - _ELSEWHERE else []
         # Snapshots on disk stay with this package.
@@ -234,3 +236,10 @@ def shape_of(array: Array) -> tuple[int, ...]:
     """The shape the graph sees: a number is an array of one element, and no extent is zero."""
     return tuple(max(1, n) for n in array.shape) or (1,)
 
+
+def _functions(block: Block) -> set[str]:
+    """The scalar functions that a program calls."""
+    exprs = [e for s in statements(block) for e in (
+        [p.expr for p in s.body if isinstance(p, (Let, Store))] if isinstance(s, Map) else
+        [s.cond] if isinstance(s, If) else [])]
+    return {n.fn for e in exprs for n in walk(e) if isinstance(n, Call)}

@@ -30,6 +30,7 @@ SG_VECTOR(log10) SG_VECTOR(log1p) SG_VECTOR(log2) SG_VECTOR2(atan2) SG_VECTOR2(h
 #endif
 
 #include "sdfgad_scalars.h"
+#include "sdfgad_special.h"
 // Where iterations of a loop hold loops over complex numbers, gcc 12 would make one loop of those of two iterations and
 // load the parts of all numbers apart, which takes longer than two loops.
 #define SG_IN_TURN SG_BRANCH

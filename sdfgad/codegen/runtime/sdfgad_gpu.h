@@ -7,6 +7,7 @@
 
 #define SG_REAL
 #include "sdfgad_scalars.h"
+#include "sdfgad_special.h"
 
 #include <cstdio>
 #include <new>

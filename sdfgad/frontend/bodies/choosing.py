@@ -38,7 +38,7 @@ def nanmedian(a, axis=None, keepdims=False):
 def nanquantile(a, q, axis=None, keepdims=False):
     values = np.asarray(a) * 1.0
     if isinstance(q, (tuple, list)):
-        return np.stack([nanquantile(values, p, axis, keepdims) for p in q])
+        return np.stack([nanquantile(values.astype(np.float64), p, axis, keepdims) for p in q])
     if not isinstance(q, (int, float)) or not 0 <= q <= 1 or axis is not None and not isinstance(axis, int):
         raise ValueError("quantiles other than fixed numbers from 0 to 1, along one axis or all")
     ordered, count = ranked(values, axis)

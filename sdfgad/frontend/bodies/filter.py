@@ -1,19 +1,64 @@
-"""Functions of SciPy that filter signals and pictures, in plain NumPy for the interpreter to run in place of a call."""
+"""Functions of SciPy of `scipy.signal` that filter, in plain NumPy for the interpreter to run in place of a call."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
 # mypy: disable-error-code="no-untyped-def,call-overload"
 from __future__ import annotations
 
 import numpy as np
 
-_BORDERS = (("reflect", "symmetric"), ("grid-mirror", "symmetric"), ("mirror", "reflect"), ("nearest", "edge"),
-            ("wrap", "wrap"), ("grid-wrap", "wrap"), ("constant", "constant"), ("grid-constant", "constant"))
-"""What SciPy calls a border, and what `np.pad` calls it."""
+_SHORT = 500
+"""Up to here sums of products are not slower than transforms."""
 
 
-def convolve_all(a, v, mode="full", method="auto"):
-    if a.ndim != v.ndim or a.ndim not in (1, 2):
-        raise ValueError("arrays of other dimensions than one or two")
-    return convolve2d(a, v, mode) if a.ndim == 2 else convolve_row(a, v, mode)
+def convolve_all(in1, in2, mode="full", method="auto"):
+    a, v = np.asarray(in1), np.asarray(in2)
+    if a.ndim != v.ndim or a.ndim == 0 or mode not in ("full", "same", "valid") or method not in (
+            "auto", "direct", "fft"):
+        raise ValueError("arrays of different dimensions, or another mode or method")
+    if method != "direct" and min(a.size, v.size) > _SHORT:
+        return _by_transforms(a, v, mode)
+    return convolve_row(a, v, mode) if a.ndim == 1 else convolve_blocks(a, v, mode)
+
+
+def convolve_blocks(a, v, mode):
+    """In any number of dimensions: one shifted copy for each weight."""
+    if mode == "valid" and any(v.shape[k] > a.shape[k] for k in range(a.ndim)):
+        if any(v.shape[k] < a.shape[k] for k in range(a.ndim)):
+            raise ValueError("neither of two arrays at least as large as the other one")
+        a, v = v, a
+    axes = range(a.ndim)
+    out = np.zeros(tuple([a.shape[k] + v.shape[k] - 1 for k in axes]), np.result_type(a.dtype, v.dtype))
+    for place in np.ndindex(v.shape):
+        out[tuple([slice(place[k], place[k] + a.shape[k]) for k in axes])] += v[place] * a
+    if mode == "full":
+        return out
+    return _part(out, a, v, mode)
+
+
+def _part(full, a, v, mode):
+    axes = range(a.ndim)
+    first = [(v.shape[k] - 1) // 2 if mode == "same" else v.shape[k] - 1 for k in axes]
+    size = [a.shape[k] if mode == "same" else a.shape[k] - v.shape[k] + 1 for k in axes]
+    return full[tuple([slice(first[k], first[k] + size[k]) for k in axes])]
+
+
+def _by_transforms(a, v, mode):
+    if mode == "valid" and any(v.shape[k] > a.shape[k] for k in range(a.ndim)):
+        if any(v.shape[k] < a.shape[k] for k in range(a.ndim)):
+            raise ValueError("neither of two arrays at least as large as the other one")
+        a, v = v, a
+    whole = [a.shape[k] + v.shape[k] - 1 for k in range(a.ndim)]
+    sizes = [2 ** int(np.ceil(np.log2(m))) for m in whole]
+    found = np.fft.ifftn(np.fft.fftn(a, sizes) * np.fft.fftn(v, sizes))
+    full = found[tuple([slice(0, m) for m in whole])]
+    full = full if a.dtype.kind == "c" or v.dtype.kind == "c" else np.real(full)
+    return full if mode == "full" else _part(full, a, v, mode)
+
+
+def correlate_all(in1, in2, mode="full", method="auto"):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
+    if mode == "valid" and any(in2.shape[k] > in1.shape[k] for k in range(in1.ndim)):
+        return np.flip(convolve_all(np.conj(in2), np.flip(in1), mode))
+    return convolve_all(in1, np.conj(np.flip(in2)), mode)
 
 
 def convolve_row(a, v, mode):
@@ -32,20 +77,26 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     return convolve_all(in1, in2, mode)
 
 
+def oaconvolve(in1, in2, mode="full", axes=None):
+    return fftconvolve(in1, in2, mode, axes)
+
+
 def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
-    if boundary != "fill" or fillvalue != 0 or mode not in ("full", "same", "valid"):
-        raise ValueError("another border or mode")
+    if in1.ndim != 2 or in2.ndim != 2 or boundary not in ("fill", "wrap", "symm"):
+        raise ValueError("another border, or arrays of other dimensions than two")
+    if boundary == "fill" and isinstance(fillvalue, (int, float)) and fillvalue == 0 or mode == "valid":
+        return convolve_all(in1, in2, mode)
     n, m = in1.shape
     p, q = in2.shape
-    if mode == "valid" and (p > n or q > m):
-        raise ValueError("a second array larger than the first one")
-    out = np.zeros((n + p - 1, m + q - 1), np.result_type(in1.dtype, in2.dtype))
-    for i in range(p):
-        for j in range(q):
-            out[i:i + n, j:j + m] += in2[i, j] * in1
-    if mode == "same":
-        return out[(p - 1) // 2:(p - 1) // 2 + n, (q - 1) // 2:(q - 1) // 2 + m]
-    return out if mode == "full" else out[p - 1:n, q - 1:m]
+    widths = ((p - 1, p - 1), (q - 1, q - 1))
+    if boundary == "fill":
+        seen = np.pad(in1, widths, mode="constant", constant_values=fillvalue)
+    else:
+        seen = np.pad(in1, widths, mode="wrap" if boundary == "wrap" else "symmetric")
+    full = convolve_all(seen, in2, "valid")
+    if mode == "full":
+        return full
+    return full[(p - 1) // 2:(p - 1) // 2 + n, (q - 1) // 2:(q - 1) // 2 + m]
 
 
 def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
@@ -59,100 +110,99 @@ def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
 
 def lfilter(b, a, x, axis=-1, zi=None):
     b, a = np.atleast_1d(np.asarray(b)), np.atleast_1d(np.asarray(a))
-    if zi is not None or x.ndim != 1:
-        raise ValueError("a state before the signal, or signals of more than one dimension")
-    out = np.convolve(b / a[0], x)[:x.shape[0]]
-    back = a / a[0]
-    for k in range(1, x.shape[0]):
+    rows = np.moveaxis(x, axis, 0)
+    front, back = b / a[0], a / a[0]
+    if zi is not None:
+        out, state = _with_state(front, back, rows, np.moveaxis(np.asarray(zi), axis, 0))
+        return np.moveaxis(out, 0, axis), np.moveaxis(state, 0, axis)
+    n = rows.shape[0]
+    out = front[0] * rows
+    for m in range(1, min(n, front.shape[0])):
+        out[m:] += front[m] * rows[:n - m]
+    for k in range(1, n):
         for m in range(1, min(k + 1, back.shape[0])):
             out[k] -= back[m] * out[k - m]
+    return np.moveaxis(out, 0, axis)
+
+
+def _with_state(front, back, rows, begin):
+    """Direct form II transposed: what waits for the values to come."""
+    order = max(front.shape[0], back.shape[0]) - 1
+    if begin.shape[0] != order or order == 0:
+        raise ValueError("a state of another length than the order of the filter")
+    p = np.concatenate((front, np.zeros(order + 1 - front.shape[0])))
+    q = np.concatenate((back, np.zeros(order + 1 - back.shape[0])))
+    kind = np.result_type(p.dtype, q.dtype, rows.dtype, begin.dtype)
+    out, state = np.empty(rows.shape, kind), np.empty(begin.shape, kind)
+    state[...] = begin
+    for k in range(rows.shape[0]):
+        out[k] = state[0] + p[0] * rows[k]
+        for m in range(order - 1):
+            state[m] = state[m + 1] + p[m + 1] * rows[k] - q[m + 1] * out[k]
+        state[order - 1] = p[order] * rows[k] - q[order] * out[k]
+    return out, state
+
+
+def lfilter_zi(b, a):
+    b, a = np.atleast_1d(np.asarray(b)), np.atleast_1d(np.asarray(a))
+    size = max(b.shape[0], a.shape[0])
+    p = np.concatenate((b / a[0], np.zeros(size - b.shape[0])))
+    q = np.concatenate((a / a[0], np.zeros(size - a.shape[0])))
+    out = np.empty(size - 1)
+    out[0] = np.sum(p[1:] - q[1:] * p[0]) / np.sum(q)
+    left, right = 1.0, 0.0
+    for k in range(1, size - 1):
+        left, right = left + q[k], right + p[k] - q[k] * p[0]
+        out[k] = left * out[0] - right
     return out
 
 
-def around(rows, before, after, mode, cval):
-    """The rows of an array with what a filter sees beyond the first and the last one."""
-    widths = [(before, after)] + [(0, 0) for _ in range(rows.ndim - 1)]
-    for name, ours in _BORDERS:
-        if mode == name:
-            if ours == "constant":
-                return np.pad(rows, widths, mode="constant", constant_values=cval)
-            return np.pad(rows, widths, mode=ours)
-    raise ValueError("this border")
+def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=None):
+    b, a = np.atleast_1d(np.asarray(b)), np.atleast_1d(np.asarray(a))
+    if method != "pad" or padtype not in ("odd", None) or max(b.shape[0], a.shape[0]) < 2:
+        raise ValueError("another method or border, or a filter without memory")
+    rows = np.moveaxis(x, axis, 0)
+    n = rows.shape[0]
+    edge = 0 if padtype is None else 3 * max(b.shape[0], a.shape[0]) if padlen is None else padlen
+    if edge >= n:
+        raise ValueError("a border as long as the signal")
+    seen = np.concatenate((2 * rows[:1] - rows[1:edge + 1][::-1], rows, 2 * rows[-1:] - rows[n - 1 - edge:n - 1][::-1]))
+    begin = np.reshape(lfilter_zi(b, a), (-1,) + (1,) * (rows.ndim - 1))
+    there = lfilter(b, a, seen, 0, begin * seen[:1])[0]
+    back = lfilter(b, a, there[::-1], 0, begin * there[-1:])[0][::-1]
+    return np.moveaxis(back[edge:edge + n], 0, axis)
 
 
-def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
-    weights = np.asarray(weights)
-    if output is not None or origin != 0 or input.dtype.kind != "f":
-        raise ValueError("an output, an origin, or numbers other than real ones")
-    rows = np.moveaxis(input, axis, 0)
-    n, m = rows.shape[0], weights.shape[0]
-    seen = around(rows, m // 2, m - m // 2 - 1, mode, cval)
-    found = weights[0] * seen[:n]
-    for k in range(1, m):
-        found = found + weights[k] * seen[k:k + n]
-    return np.moveaxis(found, 0, axis)
+def sosfilt(sos, x, axis=-1, zi=None):
+    if zi is not None:
+        raise ValueError("a state before the signal")
+    sections = np.asarray(sos)
+    for k in range(sections.shape[0]):
+        x = lfilter(sections[k, :3], sections[k, 3:], x, axis)
+    return x
 
 
-def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
-    weights = np.asarray(weights)
-    if weights.shape[0] % 2 == 0:
-        raise ValueError("weights of even number")
-    return correlate1d(input, weights[::-1], axis, output, mode, cval, origin)
+def hilbert(x, N=None, axis=-1):
+    if x.dtype.kind == "c":
+        raise ValueError("complex values")
+    count = x.shape[axis] if N is None else N
+    weights = np.zeros(count, x.dtype if x.dtype.kind == "f" else np.float64)
+    weights[0] = 1.0
+    weights[1:(count + 1) // 2] = 2.0
+    if count % 2 == 0:
+        weights[count // 2] = 1.0
+    spectrum = np.moveaxis(np.fft.fft(x, count, axis), axis, -1)
+    return np.moveaxis(np.fft.ifft(spectrum * weights), -1, axis)
 
 
-def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0):
-    weights = np.asarray(weights)
-    if output is not None or origin != 0 or input.dtype.kind != "f" or input.ndim not in (1, 2):
-        raise ValueError("an output, an origin, other dimensions, or numbers other than real ones")
-    if input.ndim == 1:
-        return correlate1d(input, weights, 0, None, mode, cval)
-    n, m = input.shape
-    p, q = weights.shape
-    seen = around(input, p // 2, p - p // 2 - 1, mode, cval)
-    seen = np.moveaxis(around(np.moveaxis(seen, 1, 0), q // 2, q - q // 2 - 1, mode, cval), 1, 0)
-    found = np.zeros((n, m), np.result_type(input.dtype, weights.dtype))
-    for i in range(p):
-        for j in range(q):
-            found += weights[i, j] * seen[i:i + n, j:j + m]
-    return found
-
-
-def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0):
-    weights = np.asarray(weights)
-    if any(n % 2 == 0 for n in weights.shape):
-        raise ValueError("weights of even number")
-    return correlate(input, np.flip(weights), output, mode, cval, origin)
-
-
-def laplace(input, output=None, mode="reflect", cval=0.0):
-    found = correlate1d(input, [1.0, -2.0, 1.0], 0, output, mode, cval)
-    for k in range(1, input.ndim):
-        found = found + correlate1d(input, [1.0, -2.0, 1.0], k, None, mode, cval)
-    return found
-
-
-def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
-    return correlate1d(input, np.full(size, 1.0 / size), axis, output, mode, cval, origin)
-
-
-def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0):
-    found = input
-    for k in range(input.ndim):
-        found = uniform_filter1d(found, size if isinstance(size, int) else size[k], k, output, mode, cval, origin)
-    return found
-
-
-def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0):
-    if order != 0:
-        raise ValueError("the derivative of a filter")
-    reach = int(truncate * float(sigma) + 0.5)
-    weights = np.exp(-0.5 / (sigma * sigma) * np.arange(-reach, reach + 1) ** 2)
-    return correlate1d(input, weights / np.sum(weights), axis, output, mode, cval)
-
-
-def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0):
-    found = input
-    for k in range(input.ndim):
-        width = sigma[k] if isinstance(sigma, tuple) else sigma
-        found = gaussian_filter1d(found, width, k, order, output, mode, cval, truncate)
-    return found
+def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
+    rows = np.moveaxis(np.asarray(data) * 1.0, axis, 0)
+    kind = rows.dtype
+    if bp != 0 or type not in ("linear", "l", "constant", "c"):
+        raise ValueError("several pieces, or another trend")
+    away = rows - np.mean(rows, axis=0)
+    if type in ("linear", "l"):
+        n = rows.shape[0]
+        places = np.reshape(np.arange(n) - (n - 1) / 2.0, (-1,) + (1,) * (rows.ndim - 1))
+        away = away - places * (np.sum(places * rows, axis=0) / np.sum(places * places))
+    return np.moveaxis(away.astype(kind), 0, axis)

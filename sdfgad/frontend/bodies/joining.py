@@ -117,10 +117,10 @@ def resize(a, new_shape):
 
 
 def compress(condition, a, axis=None):
-    if len(condition) != (np.size(a) if axis is None else np.shape(a)[axis]):
-        raise ValueError("as many conditions as elements along the axis")
     rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
     known = isinstance(condition, (list, tuple))
+    if len(condition) > rows.shape[0] or not known and len(condition) < rows.shape[0]:
+        raise ValueError("as many conditions as elements along the axis")
     kept = rows[[k for k in range(len(condition)) if condition[k]] if known else np.asarray(condition)]
     return kept if axis is None else np.moveaxis(kept, 0, axis)
 
@@ -155,3 +155,33 @@ def repeat_each(a, repeats, axis):
         raise ValueError("one number of repetitions for each element along the axis")
     places = [k for k in range(len(repeats)) for _ in range(repeats[k])]
     return rows[places] if axis is None else np.moveaxis(rows[places], 0, axis)
+
+
+def matvec(x1, x2):
+    return np.sum(x1 * x2[..., None, :], axis=-1) if x1.ndim > 2 or x2.ndim > 1 else x1 @ x2
+
+
+def vecmat(x1, x2):
+    left = np.conj(x1)
+    return np.sum(left[..., :, None] * x2, axis=-2) if x1.ndim > 1 or x2.ndim > 2 else left @ x2
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    return x.astype(dtype)
+
+
+def unstack(x, /, *, axis=0):
+    rows = np.moveaxis(x, axis, 0)
+    return tuple([rows[k] for k in range(rows.shape[0])])
+
+
+def isrealobj(x):
+    return np.asarray(x).dtype.kind != "c"
+
+
+def iscomplexobj(x):
+    return np.asarray(x).dtype.kind == "c"
+
+
+def iterable(y):
+    return np.ndim(y) > 0

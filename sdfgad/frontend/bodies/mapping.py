@@ -39,7 +39,7 @@ def reduce(ufunc, array, axis=0, keepdims=False):
 
 def reduceat(ufunc, array, indices, axis=0):
     values, starts = np.asarray(array), np.asarray(indices)
-    if ufunc.nin != 2 or values.dtype.kind not in "fc":
+    if ufunc.nin != 2 or not (values.dtype.kind in "fc" or values.dtype == np.int64):
         raise ValueError("a reduction that needs numbers and a function of two")
     rows = np.moveaxis(values, axis, 0)
     out = np.empty((starts.shape[0],) + rows.shape[1:], rows.dtype)

@@ -159,9 +159,12 @@ def solve_each(a, b):
 
 
 def vector_norm(x, axis=None, keepdims=False, ord=2):
-    if axis is None and keepdims or isinstance(axis, tuple):
-        raise ValueError("a vector in several dimensions")
-    return norm(np.ravel(x), ord, 0) if axis is None else norm(x, ord, axis, keepdims)
+    if isinstance(axis, int):
+        return norm(x, ord, axis, keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    moved = np.moveaxis(x, axes, tuple(range(len(axes))))
+    found = norm(np.reshape(moved, (-1,) + moved.shape[len(axes):]), ord, 0)
+    return np.expand_dims(found, axes) if keepdims else found
 
 
 def matrix_norm(x, keepdims=False, ord="fro"):

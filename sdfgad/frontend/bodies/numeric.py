@@ -57,6 +57,22 @@ def cumprod(a, axis=None, dtype=None):
     return np.moveaxis(out, 0, axis)
 
 
+def nancumprod(a, axis=None, dtype=None):
+    return np.cumprod(np.where(np.isnan(a), 1, a), axis=axis, dtype=dtype)
+
+
+def nanargmax(a, axis=None, keepdims=False):
+    return np.argmax(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
+
+
+def nanargmin(a, axis=None, keepdims=False):
+    return np.argmin(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
+
+
+def signbit(x):
+    return np.copysign(1.0, x) < 0
+
+
 def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
     centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True)
     away = a - centre
@@ -120,14 +136,21 @@ def clip(a, a_min=None, a_max=None, min=None, max=None):
 
 
 def square(x):
+    values = np.asarray(x)
+    if values.dtype.kind == "b":
+        raise ValueError("squares of booleans")
     return x * x
 
 
 def reciprocal(x):
+    if np.asarray(x).dtype.kind in "iub":
+        raise ValueError("reciprocals of integers, which are integers: divide 1.0 by them")
     return 1 / x
 
 
 def heaviside(x1, x2):
+    if np.asarray(x1).dtype.kind == "b":
+        raise ValueError("booleans")
     return np.where(x1 == 0, x2, np.where(x1 < 0, 0.0, np.where(x1 > 0, 1.0, x1)))
 
 
@@ -160,10 +183,14 @@ def _finite(x, nan, posinf, neginf):
 
 
 def deg2rad(x):
+    if np.asarray(x).dtype.kind == "b":
+        raise ValueError("booleans")
     return x * (np.pi / 180.0)
 
 
 def rad2deg(x):
+    if np.asarray(x).dtype.kind == "b":
+        raise ValueError("booleans")
     return x * (180.0 / np.pi)
 
 
@@ -186,6 +213,10 @@ def logical_xor(x1, x2):
 
 
 def fmod(x1, x2):
+    left, right = np.asarray(x1), np.asarray(x2)
+    if left.dtype.kind in "iub" and right.dtype.kind in "iub":
+        rest = np.remainder(np.abs(left * 1), np.abs(right * 1))
+        return np.where(left < 0, -rest, rest).astype(np.remainder(x1, x2).dtype)[()]
     return np.copysign(np.remainder(np.abs(x1), np.abs(x2)), x1)
 
 
@@ -254,16 +285,21 @@ def hypot_of(*coordinates):
     return math.sqrt(total)
 
 
-def isclose(a, b, rtol=1e-5, atol=1e-8):
-    return np.abs(a - b) <= atol + rtol * np.abs(b)
+def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    x, y = np.asarray(a), np.asarray(b)
+    near = (np.abs(x * 1 - y * 1) <= atol + rtol * np.abs(y)) & np.isfinite(y) | (x == y)
+    return (near | np.isnan(x) & np.isnan(y) if equal_nan else near)[()]
 
 
-def allclose(a, b, rtol=1e-5, atol=1e-8):
-    return np.all(np.isclose(a, b, rtol, atol))
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(a1, a2):
-    return np.all(a1 == a2)
+def array_equal(a1, a2, equal_nan=False):
+    x, y = np.asarray(a1), np.asarray(a2)
+    if x.shape != y.shape:
+        return False
+    return np.all((x == y) | np.isnan(x) & np.isnan(y) if equal_nan else x == y)
 
 
 def fix(x):

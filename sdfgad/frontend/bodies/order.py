@@ -36,34 +36,54 @@ def _places(arr, indices, axis):
                   for k in range(arr.ndim)])
 
 
-def quantile(a, q, axis=None, keepdims=False):
+def along(a, axis):
+    """The elements along an axis, or along several as one, first."""
+    if axis is None:
+        return np.ravel(a)
+    if isinstance(axis, tuple):
+        moved = np.moveaxis(a, axis, tuple(range(len(axis))))
+        return np.reshape(moved, (-1,) + moved.shape[len(axis):])
+    return np.moveaxis(a, axis, 0)
+
+
+def quantile(a, q, axis=None, keepdims=False, method="linear"):
     values = np.asarray(a) * 1.0
     if isinstance(q, (tuple, list)):
-        return np.stack([quantile(values, p, axis, keepdims) for p in q])
+        return np.stack([quantile(values.astype(np.float64), p, axis, keepdims, method) for p in q])
     if not isinstance(q, (int, float)) or not 0 <= q <= 1:
         raise ValueError("quantiles other than fixed numbers from 0 to 1")
-    rows = np.ravel(values) if axis is None else np.moveaxis(values, axis, 0)
-    ordered = np.sort(rows, axis=0)
+    ordered = np.sort(along(values, axis), axis=0)
     place = q * (ordered.shape[0] - 1)
     low = int(place)
     high = min(low + 1, ordered.shape[0] - 1)
-    found = ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    if method == "linear":
+        share = place - low
+    elif method == "lower":
+        share = 0.0
+    elif method == "higher":
+        share = 1.0 if place > low else 0.0
+    elif method == "midpoint":
+        share = 0.5 if place > low else 0.0
+    elif method == "nearest":
+        share = 1.0 * (round(place) - low)
+    else:
+        raise ValueError("this method")
+    found = ordered[low] + (ordered[high] - ordered[low]) * share
     # What is not a number comes last.
     found = np.where(np.isnan(ordered[-1]), np.nan, found)
     if keepdims:
         return np.reshape(found, (1,) * values.ndim) if axis is None else np.expand_dims(found, axis)
-    return found if axis is not None and values.ndim > 1 else found[()]
+    return found if ordered.ndim > 1 else found[()]
 
 
-def percentile(a, q, axis=None, keepdims=False):
+def percentile(a, q, axis=None, keepdims=False, method="linear"):
     share = [p / 100 for p in q] if isinstance(q, (tuple, list)) else q / 100
-    return np.quantile(a, share, axis, keepdims=keepdims)
+    return np.quantile(a, share, axis, keepdims=keepdims, method=method)
 
 
 def median(a, axis=None, keepdims=False):
     values = np.asarray(a)
-    rows = np.ravel(values) if axis is None else np.moveaxis(values, axis, 0)
-    ordered = np.sort(rows, axis=0)
+    ordered = np.sort(along(values, axis), axis=0)
     n = ordered.shape[0]
     middle = np.mean(ordered[(n - 1) // 2:n // 2 + 1], axis=0)
     if values.dtype.kind == "f":
@@ -71,7 +91,7 @@ def median(a, axis=None, keepdims=False):
         middle = np.where(np.isnan(ordered[n - 1]), ordered[n - 1], middle)
     if keepdims:
         return np.reshape(middle, (1,) * values.ndim) if axis is None else np.expand_dims(middle, axis)
-    return middle if axis is not None and values.ndim > 1 else middle[()]
+    return middle if ordered.ndim > 1 else middle[()]
 
 
 def searchsorted(a, v, side="left"):
@@ -108,17 +128,23 @@ def unravel_index(indices, shape, order="C"):
 
 
 def nanmax(a, axis=None, keepdims=False):
+    if np.asarray(a).dtype.kind in "iub":
+        return np.max(a, axis=axis, keepdims=keepdims)
     high = np.max(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
     return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, high)[()]
 
 
 def nanmin(a, axis=None, keepdims=False):
+    if np.asarray(a).dtype.kind in "iub":
+        return np.min(a, axis=axis, keepdims=keepdims)
     low = np.min(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
     return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), np.nan, low)[()]
 
 
 def nanvar(a, axis=None, ddof=0, keepdims=False):
-    count = np.sum(np.where(np.isnan(a), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    kind = np.asarray(a).dtype
+    count = np.sum(np.where(np.isnan(a), 0.0, 1.0).astype(kind if kind.kind == "f" else np.float64), axis=axis,
+                   keepdims=keepdims)
     away = np.where(np.isnan(a), 0.0, a - np.nanmean(a, axis=axis, keepdims=True))
     return np.sum(away * away, axis=axis, keepdims=keepdims) / (count - ddof)
 

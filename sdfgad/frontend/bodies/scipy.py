@@ -1,9 +1,11 @@
 """Functions of SciPy of matrices and integrals, in plain NumPy for the interpreter to run in place of a call."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
-# mypy: disable-error-code="no-untyped-def,call-arg,arg-type"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,call-arg,arg-type"
 from __future__ import annotations
 
 import numpy as np
+
+from sdfgad.frontend.bodies.bands import solve_banded
 
 
 def solve_triangular(factor, b, trans=0, lower=False):
@@ -13,19 +15,40 @@ def solve_triangular(factor, b, trans=0, lower=False):
 
 def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
           transposed=False):
-    if assume_a not in (None, "gen", "general", "pos", "positive definite", "sym", "symmetric"):
+    if transposed and a.dtype.kind == "c":
+        raise ValueError("the transpose of a complex matrix")
+    if assume_a in ("upper triangular", "lower triangular"):
+        return solve_triangular(a, b, trans=1 if transposed else 0, lower=assume_a == "lower triangular")
+    if assume_a == "diagonal":
+        diagonal = np.diag(a)
+        return b / (diagonal if b.ndim == 1 else diagonal[:, None])
+    if assume_a == "tridiagonal" and a.shape[0] > 1:
+        return solve_banded((1, 1), diagonals(a.T if transposed else a), b)
+    if assume_a in (None, "gen", "general", "banded", "tridiagonal"):
+        matrix = a
+    elif assume_a in ("sym", "symmetric"):
+        matrix = from_one_half(a, lower, False)
+    elif assume_a in ("pos", "positive definite", "her", "hermitian"):
+        matrix = from_one_half(a, lower, True)
+    else:
         raise ValueError("this assumption about the matrix")
-    matrix = a if assume_a in (None, "gen", "general") else from_one_half(a, lower)
     return np.linalg.solve(matrix.T if transposed else matrix, b)
 
 
-def from_one_half(a, lower):
-    """The symmetric matrix of which only one half is looked at."""
-    if a.dtype.kind == "c":
-        raise ValueError("one half of a complex matrix")
-    if lower:
-        return np.tril(a) + np.tril(a, -1).T
-    return np.triu(a) + np.triu(a, 1).T
+def diagonals(a):
+    """The three diagonals of a matrix as rows, as `solve_banded` takes them."""
+    n = a.shape[0]
+    out = np.zeros((3, n), a.dtype)
+    out[0, 1:], out[1], out[2, :n - 1] = np.diag(a, 1), np.diag(a), np.diag(a, -1)
+    return out
+
+
+def from_one_half(a, lower, conjugate):
+    """The matrix of which only one half is looked at: symmetric, or Hermitian."""
+    half = np.tril(a, -1) if lower else np.triu(a, 1)
+    if a.dtype.kind == "c" and conjugate:
+        return half + np.conj(half.T) + np.diag(np.real(np.diag(a)))
+    return half + half.T + np.diag(np.diag(a))
 
 
 def det(a, overwrite_a=False, check_finite=True):
@@ -39,7 +62,8 @@ def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
-    return cholesky(a, lower), lower
+    # LAPACK leaves in the other half what was there.
+    return cholesky(a, lower) + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
 
 
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
@@ -83,7 +107,11 @@ def qr(a, overwrite_a=False, mode="full"):
 
 
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
-    return np.linalg.norm(a, ord, axis, keepdims)
+    found = np.linalg.norm(a, ord, axis, keepdims)
+    # Where SciPy asks BLAS or LAPACK, it gives a number of Python's.
+    plain = axis is None and not keepdims and (a.ndim == 1 and ord in (None, 2) or a.ndim == 2 and ord in (
+        None, "fro", 1, np.inf))
+    return found.astype(np.float64) if plain else found
 
 
 def expm(A):
@@ -109,6 +137,59 @@ def expm(A):
     for _ in range(halvings):
         found = found @ found
     return found
+
+
+def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    if return_rank or atol is not None:
+        raise ValueError("the rank beside the inverse, or an absolute tolerance")
+    kind = a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.linalg.pinv(a, max(a.shape) * float(np.finfo(kind).eps) if rtol is None else rtol)
+
+
+def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
+    kind = np.result_type(a.dtype, b.dtype, np.float32)
+    x, missed, rank, values = np.linalg.lstsq(a, b, float(np.finfo(kind).eps) if cond is None else cond)
+    return x, (missed[0] if b.ndim == 1 and missed.shape[0] else missed), rank, values
+
+
+def polar(a, side="right"):
+    if side not in ("right", "left"):
+        raise ValueError("this side")
+    left, values, right = np.linalg.svd(a, full_matrices=False)
+    if side == "right":
+        return left @ right, np.conj(right.T) @ (values[:, None] * right)
+    return left @ right, (left * values) @ np.conj(left.T)
+
+
+def eigh_tridiagonal(d, e, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
+                     lapack_driver="auto"):
+    if select != "a":
+        raise ValueError("some of the eigenvalues")
+    found = np.linalg.eigh(np.diag(d) + np.diag(e, -1))
+    return found[0] if eigvals_only else (found[0], found[1])
+
+
+def solve_toeplitz(c_or_cr, b, check_finite=True):
+    matrix = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+    return np.linalg.solve(matrix, b)
+
+
+def solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
+    if singular != "raise" or tol is not None or c.ndim != 1 or b.ndim != 1:
+        raise ValueError("more than one system, or a singular one")
+    found = np.fft.ifft(np.fft.fft(b) / np.fft.fft(c))
+    return found if c.dtype.kind == "c" or b.dtype.kind == "c" else np.real(found)
+
+
+def khatri_rao(a, b):
+    return np.reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
+
+
+def hankel(c, r=None):
+    column = np.ravel(c)
+    row = np.zeros_like(column) if r is None else np.ravel(r)
+    values = np.concatenate((column, row[1:]))
+    return values[np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])[None, :]]
 
 
 def toeplitz(c, r=None):
@@ -152,25 +233,46 @@ def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     return np.moveaxis(found, -1, axis)
 
 
-def fft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft(x, n, axis, norm)
+def simpson(y, x=None, *, dx=1.0, axis=-1):
+    """Of an even number of samples the last interval is integrated with the parabola through the last three.
+
+    Cartwright, "Simpson's rule cumulative integration with MS Excel and irregularly-spaced data", 2017.
+    """
+    rows = np.moveaxis(np.asarray(y), axis, 0)
+    n = rows.shape[0]
+    if n < 2:
+        raise ValueError("fewer than two samples")
+    if x is None:
+        widths = np.full((n - 1,) + (1,) * (rows.ndim - 1), dx)
+    else:
+        places = np.asarray(x)
+        across = np.moveaxis(places, axis, 0) if places.ndim > 1 else np.reshape(places, (-1,) + (1,) * (rows.ndim - 1))
+        widths = across[1:] - across[:-1]
+    if n == 2:
+        return 0.5 * widths[0] * (rows[0] + rows[1])
+    last = n if n % 2 else n - 1
+    p, q = widths[0:last - 1:2], widths[1:last - 1:2]
+    both = p + q
+    total = np.sum(both / 6.0 * (rows[0:last - 2:2] * (2.0 - q / p) + rows[1:last - 1:2] * (both * both / (p * q))
+                                 + rows[2:last:2] * (2.0 - p / q)), axis=0)
+    if n % 2:
+        return total
+    h, k = widths[n - 3], widths[n - 2]
+    return (total + rows[n - 1] * (2.0 * k * k + 3.0 * h * k) / (6.0 * (h + k))
+            + rows[n - 2] * (k * k + 3.0 * h * k) / (6.0 * h) - rows[n - 3] * k * k * k / (6.0 * h * (h + k)))
 
 
-def ifft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft(x, n, axis, norm)
-
-
-def rfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft(x, n, axis, norm)
-
-
-def irfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft(x, n, axis, norm)
-
-
-def plane_fft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft2(x, s, axes, norm)
-
-
-def plane_ifft(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft2(x, s, axes, norm)
+def romb(y, dx=1.0, axis=-1, show=False):
+    rows = np.moveaxis(np.asarray(y), axis, 0)
+    steps = rows.shape[0] - 1
+    halvings = int(np.log2(steps) + 0.5)
+    if 2 ** halvings != steps or show:
+        raise ValueError("a number of samples other than one more than a power of two, or a text")
+    table = [0.5 * (rows[0] + rows[steps]) * (dx * steps)]
+    for k in range(1, halvings + 1):
+        step = 2 ** (halvings - k)
+        row = [0.5 * (table[0] + np.sum(rows[step:steps:2 * step], axis=0) * (2.0 * step * dx))]
+        for j in range(1, k + 1):
+            row.append(row[j - 1] + (row[j - 1] - table[j - 1]) / (4.0 ** j - 1.0))
+        table = row
+    return table[halvings]

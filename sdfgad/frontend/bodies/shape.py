@@ -126,45 +126,6 @@ def vsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 0)
 
 
-def pad(array, pad_width, mode="constant", constant_values=0):
-    if isinstance(pad_width, int):
-        widths = [(pad_width, pad_width) for _ in range(array.ndim)]
-    elif isinstance(pad_width[0], int):
-        widths = [(pad_width[0], pad_width[-1]) for _ in range(array.ndim)]
-    else:
-        widths = [(w[0], w[-1]) for w in pad_width]
-    if len(widths) == 1:
-        widths = [widths[0] for _ in range(array.ndim)]
-    shape = tuple([array.shape[k] + widths[k][0] + widths[k][1] for k in range(array.ndim)])
-    inside = tuple([slice(widths[k][0], widths[k][0] + array.shape[k]) for k in range(array.ndim)])
-    out = np.full(shape, constant_values if mode == "constant" else 0, array.dtype)
-    out[inside] = array
-    if mode != "constant":
-        for k in range(array.ndim):
-            fill_borders(np.moveaxis(out, k, 0), widths[k][0], array.shape[k], widths[k][1], mode)
-    return out
-
-
-def fill_borders(rows, before, n, after, mode):
-    """What `np.pad` puts around `n` rows, which are there already."""
-    if n == 0 or mode != "edge" and max(before, after) > (n - 1 if mode == "reflect" else n):
-        raise ValueError("borders wider than the array")
-    if mode == "edge":
-        rows[:before] = rows[before:before + 1]
-        rows[before + n:] = rows[before + n - 1:before + n]
-    elif mode == "wrap":
-        rows[:before] = rows[n:n + before]
-        rows[before + n:] = rows[before:before + after]
-    elif mode == "reflect":
-        rows[:before] = rows[before + 1:2 * before + 1][::-1]
-        rows[before + n:] = rows[before + n - 1 - after:before + n - 1][::-1]
-    elif mode == "symmetric":
-        rows[:before] = rows[before:2 * before][::-1]
-        rows[before + n:] = rows[before + n - after:before + n][::-1]
-    else:
-        raise ValueError("this mode of np.pad")
-
-
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     if np.ndim(start) or np.ndim(stop) or axis:
         raise ValueError("np.linspace between arrays")
@@ -212,7 +173,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def inner(a, b):
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return a * b
+        return np.dot(a, b)
     return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 

@@ -1,6 +1,6 @@
 """NumPy functions of signals and samples, written in plain NumPy for the interpreter to run in place of a call."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,arg-type"
 from __future__ import annotations
 
 import numpy as np
@@ -24,8 +24,8 @@ def convolve(a, v, mode="full"):
 def correlate(a, v, mode="valid"):
     a, v = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(v))
     if v.shape[0] > a.shape[0]:
-        raise ValueError("the longer array comes first")
-    return np.convolve(a, np.conj(v)[::-1], mode)
+        return np.conj(np.correlate(v, a, mode))[::-1]
+    return np.convolve(a, (np.conj(v) if v.dtype.kind == "c" else v)[::-1], mode)
 
 
 def resized(a, n, axis):
@@ -144,10 +144,17 @@ def nansum(a, axis=None, keepdims=False):
 
 
 def nanmean(a, axis=None, keepdims=False):
+    kind = np.asarray(a).dtype
     count = np.sum(np.where(np.isnan(a), 0, 1), axis=axis, keepdims=keepdims)
-    return np.nansum(a, axis=axis, keepdims=keepdims) / count
+    return np.nansum(a, axis=axis, keepdims=keepdims) / (count.astype(kind) if kind.kind in "fc" else count)
 
 
-def hfft(a, n=None, axis=-1):
+def hfft(a, n=None, axis=-1, norm=None):
     count = 2 * (a.shape[axis] - 1) if n is None else n
-    return np.fft.irfft(np.conjugate(a), count, axis=axis) * count
+    swapped = "backward" if norm == "forward" else "forward" if norm in (None, "backward") else norm
+    return np.fft.irfft(np.conjugate(a), count, axis, swapped)
+
+
+def ihfft(a, n=None, axis=-1, norm=None):
+    swapped = "backward" if norm == "forward" else "forward" if norm in (None, "backward") else norm
+    return np.conjugate(np.fft.rfft(a, n, axis, swapped))

@@ -82,16 +82,32 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.sum(widths * (rows[1:] + rows[:-1]) / 2.0, axis=0)
 
 
-def cov(m, y=None, rowvar=True, bias=False, ddof=None):
-    data = np.atleast_2d(m)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
+    data = np.atleast_2d(np.asarray(m))
+    data = data.astype(np.complex128 if data.dtype.kind == "c" else np.float64)
     if not rowvar and np.ndim(m) > 1:
         data = data.T
     if y is not None:
         other = np.atleast_2d(y)
         data = np.concatenate((data, other if rowvar or np.ndim(y) == 1 else other.T), axis=0)
     less = (0 if bias else 1) if ddof is None else ddof
+    if fweights is not None or aweights is not None:
+        return _weighted_cov(data, less, fweights, aweights)
     away = data - np.mean(data, axis=1, keepdims=True)
     table = away @ np.conj(away.T) / (data.shape[1] - less)
+    return np.reshape(table, ()) if table.shape == (1, 1) else table
+
+
+def _weighted_cov(data, less, fweights, aweights):
+    weights = np.ones(data.shape[1])
+    if fweights is not None:
+        weights = weights * np.asarray(fweights)
+    if aweights is not None:
+        weights = weights * np.asarray(aweights)
+    total = np.sum(weights)
+    lost = less if aweights is None else less * np.sum(weights * np.asarray(aweights)) / total
+    away = data - np.reshape(np.sum(data * weights, axis=1) / total, (-1, 1))
+    table = away @ np.conj((away * weights).T) / (total - lost)
     return np.reshape(table, ()) if table.shape == (1, 1) else table
 
 
@@ -127,7 +143,7 @@ def _even_bins(values, bins, range):
     low, high = low * 1.0, high * 1.0
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
+    edges = np.linspace(low, high, bins + 1).astype(values.dtype if values.dtype.kind == "f" else np.float64)
     k = np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
     k = k - (values < edges[k])
     return edges, k + ((values >= edges[k + 1]) & (k != bins - 1)), low, high
@@ -156,7 +172,9 @@ def bincount(x, weights=None, minlength=0):
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
-    v, places, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    v, places = np.asarray(x, np.float64), np.asarray(xp, np.float64)
+    values = np.asarray(fp)
+    values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     if period is not None:
         return _periodic(v, places, values, abs(period))
     before, after = values[0] if left is None else left, values[-1] if right is None else right

@@ -39,17 +39,26 @@ def multiply_reduce(array, axis=0, dtype=None, keepdims=False, initial=1, where=
     return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def maximum_reduce(array, axis=0, keepdims=False, initial=None):
+def maximum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+    _check_dtype(dtype)
     return np.max(array, axis=axis, keepdims=keepdims, initial=initial)
 
 
-def minimum_reduce(array, axis=0, keepdims=False, initial=None):
+def minimum_reduce(array, axis=0, dtype=None, keepdims=False, initial=None):
+    _check_dtype(dtype)
     return np.min(array, axis=axis, keepdims=keepdims, initial=initial)
 
 
-def and_reduce(array, axis=0, keepdims=False):
+def and_reduce(array, axis=0, dtype=None, keepdims=False):
+    _check_dtype(dtype)
     return np.all(array, axis=axis, keepdims=keepdims)
 
 
-def or_reduce(array, axis=0, keepdims=False):
+def or_reduce(array, axis=0, dtype=None, keepdims=False):
+    _check_dtype(dtype)
     return np.any(array, axis=axis, keepdims=keepdims)
+
+
+def _check_dtype(dtype):
+    if dtype is not None:
+        raise ValueError("results of another dtype")

@@ -116,9 +116,15 @@ def _argsort(frame: Frame, stmt: Lib) -> str:
 def _fft(frame: Frame, stmt: Lib) -> str:
     (out,), (values,) = stmt.outs, stmt.ins
     count = values.shape[0] if len(values.shape) == 2 else ix(1)
-    inverse = "true" if stmt.attrs.get("inverse") else "false"
     sizes = _sizes(frame, count, values.shape[-1])
-    return f"sg::fft({_MEMORY}, {sizes}, {_lead(frame, values)}, {_lead(frame, out)}, {inverse})"
+    inverse = "true" if stmt.attrs.get("inverse") else "false"
+    return f"sg::fft({_MEMORY}, {sizes}, {_signals(frame, values, inverse)}, {_signals(frame, out, inverse)})"
+
+
+def _signals(frame: Frame, view: View, inverse: str) -> str:
+    """The rows of a view as signals: where they begin, and the distances within one and from one to the next."""
+    steps, _ = view_strides(frame, view)
+    return f"sg::signals({_start(frame, view)}, {steps[-1]}, {steps[0] if len(steps) == 2 else 0}, {inverse})"
 
 
 def _decomposition(frame: Frame, stmt: Lib) -> str:

@@ -1,0 +1,176 @@
+// Special functions of one real number, with SciPy's meaning. Behind `sdfgad_scalars.h`, and like it good by itself: the
+// text is pasted into graphs. What the C library has is taken from there.
+#ifndef SDFGAD_SPECIAL_H
+#define SDFGAD_SPECIAL_H
+
+namespace sg {
+
+// A polynomial, the constant term first.
+template <int N> SG_FN double horner(const double (&c)[N], double x) {
+    double sum = c[N - 1];
+    for (int k = N - 2; k >= 0; k--) sum = sum * x + c[k];
+    return sum;
+}
+
+SG_FN double gammaln(double x) {
+#if defined(__GLIBC__) && !defined(__CUDA_ARCH__)
+    int sign;  // the other form stores it where all threads write
+    return ::lgamma_r(x, &sign);
+#else
+    return ::lgamma(x);
+#endif
+}
+SG_FN double gamma(double x) {
+    if (x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
+    return ::tgamma(x);
+}
+
+// The logarithmic derivative of the gamma function: around its positive root a Taylor series; elsewhere the reflection,
+// the recurrence up to 10, and from there on the asymptotic series (Abramowitz and Stegun, 6.3.5, 6.3.7, 6.3.18).
+SG_FN double digamma(double x) {
+    constexpr double near[] = {
+        0.96767224544762117, -0.442763168983592106, 0.258499760955651011, -0.163942705442406528, 0.107824050691262366,
+        -0.0721995612564547109, 0.0488042881641431072, -0.0331611264748473593, 0.0225976482322181047,
+        -0.0154247659049489591, 0.0105387916166121754, -0.00720453438635686824, 0.00492678139572985345,
+        -0.00336980165543932808, 0.00230512632673492784, -0.00157693677143019726, 0.00107882520191629658,
+        -0.00073807093899600513, 0.000504953265834602035, -0.0003454680251063077};
+    constexpr double far[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
+    if (std::abs(x - 1.5) < 0.2) {
+        const double away = (x - 1.4616321449683622) - 9.549995429965697e-17;
+        return away * horner(near, away);
+    }
+    if (x == 0) return -std::copysign(std::numeric_limits<double>::infinity(), x);
+    double sum = 0;
+    if (x < 0) {
+        const double part = x - std::rint(x);
+        if (!(part != 0)) return std::numeric_limits<double>::quiet_NaN();
+        sum = -3.14159265358979323846 / ::tan(3.14159265358979323846 * part);
+        x = 1 - x;
+    }
+    for (; x < 10; x += 1) sum -= 1 / x;
+    const double square = 1 / (x * x);
+    return sum + (::log(x) - 0.5 / x - square * horner(far, square));
+}
+
+// Its derivatives, n > 0 of them: sums of powers by Euler and Maclaurin (Abramowitz and Stegun, 6.4.10, 23.1.30). Left of
+// zero every number is a summand; where these are more than a million there is no result.
+SG_FN double polygamma(double x, double order) {
+    constexpr double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+                                    -691.0 / 1307674368000, 1.0 / 74724249600};  // B(2k) / (2k)!
+    const int n = int(order);
+    if (n == 0) return digamma(x);
+    if (!(x >= -1e6) || n < 0) return std::numeric_limits<double>::quiet_NaN();
+    double sum = 0;
+    for (x += 0.0; x < 12 + 2 * n; x += 1) sum += ::pow(x, -(n + 1));
+    const double last = ::pow(x, -n), square = 1 / (x * x);
+    double tail = 0, rising = n + 1;  // (n + 1) (n + 2) ... over powers of x
+    for (int k = 0; k < 7; k++) {
+        tail += bernoulli[k] * rising * square;
+        rising *= (n + 2 * k + 2) * square * (n + 2 * k + 3);
+    }
+    sum += last * (1.0 / n + 0.5 / x + tail);
+    return (n % 2 ? 1 : -1) * ::tgamma(double(n + 1)) * sum;
+}
+
+SG_FN double erfc(double x) { return ::erfc(x); }
+
+// exp(x * x) * erfc(x). The square is taken with what it loses; where erfc leaves the normal numbers, the asymptotic
+// series (Abramowitz and Stegun, 7.1.23).
+SG_FN double erfcx(double x) {
+    if (x < 25) {
+        const double square = x * x;
+        const double factor = ::exp(square);
+        if (factor == std::numeric_limits<double>::infinity()) return factor;
+        return factor * ::erfc(x) * (1 + std::fma(x, x, -square));
+    }
+    constexpr double series[] = {1.0, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875, -1055.7421875};
+    const double over = 1 / x;
+    return 0.56418958354775628695 * over * horner(series, over * over);
+}
+
+// The number below which a standard normal variable is with a probability of 1/2 + middle; `tail`, which is the smaller
+// of that and its complement, is given apart, as it may be tiny. Wichura, algorithm AS 241 (PPND16), 1988.
+SG_FN double normal_quantile(double middle, double tail) {
+    constexpr double a[] = {3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
+                            1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                            3.3430575583588128105e+4, 2.5090809287301226727e+3};
+    constexpr double b[] = {1.0, 4.2313330701600911252e+1, 6.8718700749205790830e+2, 5.3941960214247511077e+3,
+                            2.1213794301586595867e+4, 3.9307895800092710610e+4, 2.8729085735721942674e+4,
+                            5.2264952788528545610e+3};
+    constexpr double c[] = {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                            3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                            2.27238449892691845833e-2, 7.74545014278341407640e-4};
+    constexpr double d[] = {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+                            1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+                            1.05075007164441684324e-9};
+    constexpr double e[] = {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                            2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                            2.71155556874348757815e-5, 2.01033439929228813265e-7};
+    constexpr double f[] = {1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+                            7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+                            2.04426310338993978564e-15};
+    if (std::abs(middle) <= 0.425) {
+        const double r = 0.180625 - middle * middle;
+        return middle * horner(a, r) / horner(b, r);
+    }
+    if (!(tail > 0)) {
+        return tail == 0 ? std::copysign(std::numeric_limits<double>::infinity(), middle)
+                         : std::numeric_limits<double>::quiet_NaN();
+    }
+    const double r = std::sqrt(-::log(tail));
+    const double size = r <= 5 ? horner(c, r - 1.6) / horner(d, r - 1.6) : horner(e, r - 5) / horner(f, r - 5);
+    return std::copysign(size, middle);
+}
+SG_FN double ndtri(double p) { return normal_quantile(p - 0.5, p < 0.5 ? p : 1 - p); }
+SG_FN double erfinv(double y) {
+    return 0.70710678118654752440 * normal_quantile(0.5 * y, 0.5 * (1 - std::abs(y)));
+}
+
+// Bessel functions of whole orders.
+SG_FN double bessel_j(double x, double order) { return ::jn(int(order), x); }
+SG_FN double bessel_y(double x, double order) {
+    if (x < 0) return std::numeric_limits<double>::quiet_NaN();
+    return ::yn(int(order), x);
+}
+// The modified ones of the first kind over exp(|x|): their power series, all of whose terms have one sign, or beyond it
+// the asymptotic series (Abramowitz and Stegun, 9.6.10, 9.7.1).
+SG_FN double bessel_ie(double x, double order) {
+    const int n = std::abs(int(order));
+    const double size = std::abs(x), sign = n % 2 && x < 0 ? -1 : 1;
+    if (size < 30 || size < double(n) * n) {
+        const double quarter = size * size / 4;
+        double term = 1, sum = 0;
+        for (int k = 1; k <= n; k++) term *= size / (2 * k);
+        for (int k = 1; sum + term != sum; k++) sum += term, term *= quarter / (double(k) * (k + n));
+        return sign * sum * ::exp(-size);
+    }
+    double term = 1, sum = 1;
+    for (int k = 1; k <= 30 && std::abs(term) > 1e-17 * sum; k++) {
+        const double odd = 2 * k - 1;
+        term *= (odd * odd - 4.0 * n * n) / (8 * k * size);
+        sum += term;
+    }
+    return sign * sum / std::sqrt(6.28318530717958647693 * size);
+}
+SG_FN double bessel_i(double x, double order) {
+    const double half = ::exp(std::abs(x) / 2);  // the whole may be too large
+    return std::isinf(x) ? std::copysign(half, int(order) % 2 ? x : 1.0) : bessel_ie(x, order) * half * half;
+}
+
+// Of single precision: through double precision.
+SG_FN float gammaln(float x) { return float(gammaln(double(x))); }
+SG_FN float gamma(float x) { return float(gamma(double(x))); }
+SG_FN float digamma(float x) { return float(digamma(double(x))); }
+SG_FN float polygamma(float x, float order) { return float(polygamma(double(x), double(order))); }
+SG_FN float erfc(float x) { return ::erfcf(x); }
+SG_FN float erfcx(float x) { return float(erfcx(double(x))); }
+SG_FN float ndtri(float p) { return float(ndtri(double(p))); }
+SG_FN float erfinv(float y) { return float(erfinv(double(y))); }
+SG_FN float bessel_j(float x, float order) { return float(bessel_j(double(x), double(order))); }
+SG_FN float bessel_y(float x, float order) { return float(bessel_y(double(x), double(order))); }
+SG_FN float bessel_i(float x, float order) { return float(bessel_i(double(x), double(order))); }
+SG_FN float bessel_ie(float x, float order) { return float(bessel_ie(double(x), double(order))); }
+
+}  // namespace sg
+
+#endif

@@ -1,0 +1,67 @@
+"""Special functions that are one scalar function of the rule book: those of SciPy, and those of whole orders."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import FLOAT, as_array, convert, describe, lift
+from sdfgad.frontend.values import ArrayValue, Value, is_number
+from sdfgad.ir.expr import call, const
+
+NAMES: Mapping[str, str] = MappingProxyType({
+    "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "ndtri": "ndtri", "gamma": "gamma",
+    "gammaln": "gammaln", "psi": "digamma"})
+"""What SciPy calls a function element by element, and what the rule book does."""
+
+
+def of_scipy(ctx: Context, ufunc: np.ufunc, x: Value) -> Value:
+    """One of SciPy's functions of real numbers, in the precision that SciPy computes it in."""
+    value = as_array(ctx, x)
+    return special(ctx, NAMES[ufunc.__name__], value, _precision(ctx, ufunc, value))
+
+
+def in_dtypes(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value]) -> list[Value]:
+    """The arguments in the dtypes that SciPy computes in; Python's numbers as they are."""
+    kinds = [v if is_number(v) else as_array(ctx, v) for v in arguments]
+    asked = [type(v) if isinstance(v, (bool, int, float, complex)) else v.dtype if not getattr(v, "weak", False) else
+             {"i": int, "f": float, "c": complex}.get(v.dtype.kind, v.dtype) for v in kinds]
+    try:
+        found = ufunc.resolve_dtypes((*asked, *(None for _ in range(ufunc.nout))))
+    except TypeError as error:
+        raise ctx.refuse(f"{ufunc.__name__} of {', '.join(map(describe, arguments))}", str(error), "SG104") from error
+    return [v if is_number(v) or v.dtype == kind else convert(ctx, v, kind)
+            for v, kind in zip(kinds, found, strict=False)]
+
+
+def of_numbers(ctx: Context, fn: str, x: Value) -> Value:
+    """A function of real numbers in their own precision, the double one for integers."""
+    value = as_array(ctx, x)
+    return special(ctx, fn, value, value.dtype if value.dtype.kind in "cf" else FLOAT)
+
+
+def special(ctx: Context, fn: str, value: ArrayValue, kind: np.dtype) -> Value:
+    """A scalar function of the rule book on every element."""
+    if value.dtype.kind == "c":
+        raise ctx.refuse(f"{fn} of {describe(value)}", "special functions are those of real numbers", "SG104")
+    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call(fn, e), costly=True)
+
+
+def _precision(ctx: Context, ufunc: np.ufunc, value: ArrayValue) -> np.dtype:
+    if value.dtype.kind in "cf":
+        return value.dtype
+    return FLOAT if value.weak else ufunc.resolve_dtypes((value.dtype, None))[0]
+
+
+def of_order(ctx: Context, fn: str, order: Value, x: Value) -> Value:
+    """A function of a number and a whole order that is known before the call."""
+    value = as_array(ctx, x)
+    if not is_number(order) or isinstance(order, complex) or order != int(order):
+        raise ctx.refuse(f"{fn} of the order {describe(order)}", "orders are whole numbers, known before the call",
+                         "SG101")
+    if value.dtype.kind == "c":
+        raise ctx.refuse(f"{fn} of {describe(value)}", "special functions are those of real numbers", "SG104")
+    kind = value.dtype if value.dtype.kind == "f" else FLOAT
+    return lift(ctx, (convert(ctx, value, kind),), kind, lambda e: call(fn, e, const(float(order), kind)), costly=True)

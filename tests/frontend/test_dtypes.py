@@ -1,0 +1,87 @@
+"""Functions of integers, booleans and single precision: dtypes and values as NumPy and SciPy have them."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check
+
+I = np.array([3, -1, 4, 1, -5, 9])  # noqa: E741
+J = np.array([2, 7, 1, 8, 2, 8], np.int32)
+F = np.linspace(0.1, 2.0, 6, dtype=np.float32)
+N = np.array([np.nan, 1.0, -np.inf, np.inf, -0.0, 2.0])
+B = np.array([True, False, True, True, False, False])
+
+PROGRAMS = {
+    "integers": lambda i, j, f, n, b: (np.fmod(i, j), np.fmod(i, -2), np.fmod(b, i), np.nanmax(i), np.nanmin(j, axis=0),
+                                       np.round(i), np.round(j, 1), np.nanmax(n), np.add.reduceat(i, [0, 2])),
+    "means": lambda i, j, f, n, b: (np.nanmean(f), np.nanstd(f), np.nanmean(n), np.nanmean(i), np.nanstd(j)),
+    "near": lambda i, j, f, n, b: (np.isclose(n, n), np.isclose(n, n[::-1]), np.isclose(n, n, equal_nan=True),
+                                   np.isclose(f, n), np.allclose(i, i), np.allclose(n, n, equal_nan=True)),
+    "equal": lambda i, j, f, n, b: (np.array_equal(n, n, equal_nan=True), np.array_equal(i, j),
+                                    np.array_equal(i, i[:3])),
+    "products": lambda i, j, f, n, b: (np.dot(f, 2), np.inner(f, 2), np.outer(f, 2), np.dot(b, b), np.vdot(b, b),
+                                       np.inner(b, b), np.dot(b, i), np.correlate(b, b), np.vdot(f, f)),
+    "bins": lambda i, j, f, n, b: np.histogram(f, bins=4),
+    "in double": lambda i, j, f, n, b: (np.interp(f, np.sort(f), f), np.cov(f), np.corrcoef(f, f * f)[0, 1],
+                                        np.percentile(f, [25, 75]), np.nanquantile(f, [0.2]), np.quantile(f, 0.3)),
+    "borders": lambda i, j, f, n, b: (np.pad(f, 1, "linear_ramp"), np.pad(f, 2, "mean"), np.pad(j, 2, "wrap")),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_of_numpy(name):
+    program = PROGRAMS[name]
+
+    def run(i, j, f, n, b):
+        return program(i, j, f, n, b)
+
+    check(run, I.copy(), J.copy(), F.copy(), N.copy(), B.copy(), rtol=1e-11)
+
+
+def test_of_scipy():
+    pytest.importorskip("scipy")
+    from scipy import fft, interpolate, linalg, ndimage, signal, special
+
+    def run(i, f):
+        return (special.beta(f, 2), special.beta(f, f), special.xlogy(i, 2), special.ndtr(f), special.binom(5, f),
+                linalg.norm(f), linalg.norm(f, 1), fft.dct(f), ndimage.gaussian_filter(f, 1.0), ndimage.laplace(f),
+                ndimage.correlate(f, f[:3]), signal.detrend(f), signal.hilbert(f),
+                interpolate.CubicSpline(f, f)(f), interpolate.interp1d(f, f)(f), interpolate.interp1d(f, i)(0.4))
+
+    check(run, I.copy(), F.copy())
+
+
+@pytest.mark.parametrize("program", [
+    lambda i, b: np.reciprocal(i), lambda i, b: np.square(b), lambda i, b: np.round(i, -1), lambda i, b: np.round(b),
+    lambda i, b: np.deg2rad(b)], ids=["reciprocal", "square", "tens", "round", "degrees"])
+def test_refusals(program):
+    with pytest.raises(UnsupportedError):
+        parse(program, (I.copy(), B.copy()))
+
+
+def test_arguments_by_place():
+    """In the order of NumPy's and SciPy's parameters, of which rules may lack one in the middle, such as `out`."""
+    pytest.importorskip("scipy")
+    from scipy import linalg
+
+    def run(g):
+        return (np.sum(g, 1, None, None, True), np.mean(g, 0, None, None, True), np.max(g, 1, None, True),
+                np.std(g, 0, None, None, 1), g.var(1, None, None, 1, True), np.any(g > 0, 1, None, True),
+                np.argmax(g, 1, None), np.argsort(g, 1, None, None), np.take(g, [0, 5], 1, None, "wrap"),
+                np.median(g, 1, None, False, True), np.quantile(g, 0.3, 1, None, False, "lower", True),
+                np.nanmax(g, 0, None, True), np.prod(g, 0, None, None, True), np.ptp(g, 1, None, True),
+                np.histogram(g, 3, (0.0, 1.0), True)[0], np.clip(g, 0.0, 0.5, None), linalg.qr(g, False, None, "r")[0])
+
+    check(run, np.sin(np.arange(12.0)).reshape(3, 4), rtol=1e-11)
+
+
+@pytest.mark.parametrize("program", [
+    lambda g: np.sum(g, 1, None, np.zeros(4)), lambda g: np.argsort(g, 1, None, "field"),
+    lambda g: np.argmax(g, 1, True),
+    lambda g: np.concatenate((g, g), 0, 5)], ids=["shape of out", "order", "no out", "no array"])
+def test_arguments_by_place_that_are_refused(program):
+    with pytest.raises(UnsupportedError):
+        parse(program, (np.ones((3, 4)),))

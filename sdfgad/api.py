@@ -25,7 +25,7 @@ from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import DEVICES, chosen_target, config, settings
+from sdfgad.config import DEVICES, chosen_target, config, limit_in_force, settings
 from sdfgad.errors import UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
@@ -79,7 +79,7 @@ class GradFunction(DerivativeFunction):
         self.of: GradFunction | None = None  # what it was made from for one object
         self._slot = f"_sdfgad_{getattr(fn, '__name__', 'grad')}"
         self._known: dict[Any, list[Derivative]] = {}
-        self._repeats: dict[tuple[bool, str], FastCall | None] = {}  # of the last call, with and without the value
+        self._repeats: dict[tuple[bool, str, Any], FastCall | None] = {}  # of the last call, with and without the value
         self._lock = threading.Lock()
         parse_bytes(memory_limit)
 
@@ -194,7 +194,8 @@ class GradFunction(DerivativeFunction):
 
     def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
         with self._lock:
-            key = (bound.signature, value, together, thresholds(), chosen_target(self._device))
+            key = (bound.signature, value, together, thresholds(), chosen_target(self._device),
+                   limit_in_force(self._limit))
             return valid(self._known.setdefault(key, []), lambda: self._derive(bound, value, together))
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
@@ -207,7 +208,7 @@ class GradFunction(DerivativeFunction):
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
-        repeat = self._repeats.get((value, chosen_target(self._device)))
+        repeat = self._repeats.get((value, chosen_target(self._device), limit_in_force(self._limit)))
         return UNLIKE if repeat is None else repeat(args, keywords)
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
@@ -216,7 +217,7 @@ class GradFunction(DerivativeFunction):
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
-        self._repeats[value, chosen_target(self._device)] = derivative.repeats(find)
+        self._repeats[value, chosen_target(self._device), limit_in_force(self._limit)] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""

@@ -193,6 +193,18 @@ def chosen_target(device: str | None = None) -> Any:
     return "cuda" if on_cpu and (device or _chosen_device()) == "gpu" else value
 
 
+def limit_in_force(asked: Any) -> Any:
+    """The memory limit of a call, as it was written: `asked` if that is not None; as cheap as `thread_count`."""
+    value = _context.get().get("memory_limit") if asked is None else asked
+    return _outer_limit(os.environ.get("SDFGAD_MEMORY_LIMIT")) if value is None else value
+
+
+@lru_cache(maxsize=8)
+def _outer_limit(environment: str | None) -> Any:
+    del environment
+    return settings().memory_limit
+
+
 @lru_cache(maxsize=8)
 def _outer_target(environment: str | None) -> Any:
     del environment

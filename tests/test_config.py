@@ -6,6 +6,7 @@ import os
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sdfgad
@@ -113,3 +114,22 @@ def test_wrong_values_in_the_file_name_it(clean: Path) -> None:
     (clean / "pyproject.toml").write_text("[tool.sdfgad]\nnum_threads = 1.5\n")
     with pytest.raises(UsageError, match=r"pyproject\.toml: num_threads is 1\.5"):
         settings()
+
+
+def test_a_limit_that_is_set_later_holds_for_what_was_compiled_before():
+    def f(x):
+        y = x * 1.0
+        for _ in range(8):
+            y = np.sin(y) * x
+        return np.sum(y)
+
+    x, g = np.ones(100), sdfgad.grad(f)
+    first = g(x)
+    for _ in range(2):
+        np.testing.assert_array_equal(g(x), first)
+    with sdfgad.config(memory_limit=100), pytest.raises(sdfgad.MemoryLimitError):
+        g(x)
+    np.testing.assert_array_equal(g(x), first)
+    with sdfgad.config(memory_limit=6000):
+        assert g.measure(x).measured.peak_bytes <= 6000
+        np.testing.assert_allclose(g(x), first, rtol=1e-14)

@@ -1,6 +1,7 @@
 """The order of the dimensions of temporaries in memory: what neighbours in a map touch is to lie side by side."""
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -24,13 +25,22 @@ def orient_temporaries(program: Program, least: int | None = None) -> Program:
     turn.
     """
     least = thresholds().turned_bytes if least is None else least
-    every = list(_weighted(program.body, 1))
+    users = _users(program)
     for name in free_arrays(program, program.live_out, least):
-        last = _best_last(program, name, [(m, often) for m, often in every if name in touched(m)[0]])
+        last = _best_last(program, name, users[name])
         if last is not None:
             program = _turned(program, name, last)
-            every = list(_weighted(program.body, 1))
+            users = _users(program)
     return program
+
+
+def _users(program: Program) -> Mapping[str, Weighted]:
+    """The maps that touch each array, and how often their bodies run."""
+    found: dict[str, Weighted] = defaultdict(list)
+    for stmt, times in _weighted(program.body, 1):
+        for name in touched(stmt)[0]:
+            found[name].append((stmt, times))
+    return found
 
 
 def free_arrays(program: Program, keep: frozenset[str], least: int) -> list[str]:

@@ -25,7 +25,7 @@ from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import DEVICES, chosen_target, config, limit_in_force, settings
+from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
 from sdfgad.errors import UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
@@ -195,7 +195,7 @@ class GradFunction(DerivativeFunction):
     def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
         with self._lock:
             key = (bound.signature, value, together, thresholds(), chosen_target(self._device),
-                   limit_in_force(self._limit))
+                   limit_of_block(self._limit))
             return valid(self._known.setdefault(key, []), lambda: self._derive(bound, value, together))
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
@@ -208,7 +208,7 @@ class GradFunction(DerivativeFunction):
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
-        repeat = self._repeats.get((value, chosen_target(self._device), limit_in_force(self._limit)))
+        repeat = self._repeats.get((value, chosen_target(self._device), limit_of_block(self._limit)))
         return UNLIKE if repeat is None else repeat(args, keywords)
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
@@ -217,7 +217,7 @@ class GradFunction(DerivativeFunction):
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
-        self._repeats[value, chosen_target(self._device), limit_in_force(self._limit)] = derivative.repeats(find)
+        self._repeats[value, chosen_target(self._device), limit_of_block(self._limit)] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""

@@ -193,16 +193,10 @@ def chosen_target(device: str | None = None) -> Any:
     return "cuda" if on_cpu and (device or _chosen_device()) == "gpu" else value
 
 
-def limit_in_force(asked: Any) -> Any:
-    """The memory limit of a call, as it was written: `asked` if that is not None; as cheap as `thread_count`."""
-    value = _context.get().get("memory_limit") if asked is None else asked
-    return _outer_limit(os.environ.get("SDFGAD_MEMORY_LIMIT")) if value is None else value
-
-
-@lru_cache(maxsize=8)
-def _outer_limit(environment: str | None) -> Any:
-    del environment
-    return settings().memory_limit
+def limit_of_block(asked: Any) -> Any:
+    """The memory limit that a call or the block around it asks for, as it was written; as cheap as `thread_count`, and
+    so what environment and files say is left to `settings`."""
+    return _context.get().get("memory_limit") if asked is None else asked
 
 
 @lru_cache(maxsize=8)

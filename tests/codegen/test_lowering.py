@@ -80,7 +80,7 @@ def test_a_sum_of_everything_is_shared_in_blocks() -> None:
     assert shared.ranges[0].var == "block" and shared.after
 
 
-@pytest.mark.parametrize(("terms", "blocks"), [(8, 2), (13, 2), (22, 4), (31, 4), (37, 8), (300, 60)])
+@pytest.mark.parametrize(("terms", "blocks"), [(8, 2), (75, 2), (150, 4), (230, 4), (290, 8), (3000, 64)])
 def test_threads_get_as_many_blocks_as_each_other(terms: int, blocks: int) -> None:
     total = mapped([span("i", terms)], store("x", [], load("A", "i"), "+"))
     shared = share(total, Frame(program([], {"A": ((terms,), F8)}, {"x": ((), F8)}).arrays), str)

@@ -122,7 +122,7 @@ def test_copies_of_long_rows_take_little_more_than_these(shape: tuple[int, ...],
     assert parallel._apart(shape, F8) == taken
 
 
-@pytest.mark.parametrize(("sums", "blocks"), [(1, 15), (4, 4), (8, 2)])
+@pytest.mark.parametrize(("sums", "blocks"), [(1, 12), (4, 4), (8, 2)])
 def test_many_sums_get_few_blocks(sums: int, blocks: int) -> None:
     """Every block clears and adds the copies of all sums, which takes as long as some rows for each of them."""
     names = [f"far{k}" for k in range(sums)]

@@ -30,6 +30,8 @@ FEWEST_BLOCKS = 8
 ROWS_AT_ONCE = 4
 """Neighbouring rows share what is loaded for all of them."""
 SMALLEST_CHUNK = 128
+SHORTEST_RUN = 32
+"""Terms of one sum that fill a few vectors, whose lanes are added up once."""
 LARGEST_PARTIAL = 1 << 15
 WIDE_BLOCK = 256
 """So many neighbouring elements are worth a block of their own: they fill vectors."""
@@ -67,7 +69,7 @@ def share(stmt: Map, frame: Frame, fresh: Callable[[str], str]) -> SharedMap | N
     wide = max(apart, key=lambda r: r.trips or 0, default=None)
     if wide is not None and (wide.trips or 0) >= 2 * SMALLEST_CHUNK:
         return _chunked(stmt, wide, fresh)
-    return _partial(stmt, frame, loops, fresh, long=loops[-1])
+    return _partial(stmt, frame, loops, fresh, long=(loops[-1], SMALLEST_CHUNK if len(loops) > 1 else SHORTEST_RUN))
 
 
 def _tiled(stmt: Map, frame: Frame, tile: Tile, fresh: Callable[[str], str]) -> SharedMap | None:
@@ -160,11 +162,11 @@ def _blocks(trips: int, count: int) -> int:
 
 
 def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str],
-             vector: Range | None = None, long: Range | None = None) -> SharedMap | None:
+             vector: Range | None = None, long: tuple[Range | None, int] = (None, 0)) -> SharedMap | None:
     """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end.
 
-    The loop with the most blocks. vector: one more loop, whose values are the lanes of a tile. long: the innermost
-    loop, whose blocks have to fill vectors.
+    The outermost loop that has enough blocks, or the one with the most. vector: one more loop, whose values are the
+    lanes of a tile. long: the innermost loop, whose blocks have to fill vectors, and so many iterations of it.
     """
     stores = [p for p in stmt.body if isinstance(p, Store)]
     names = [p.array for p in stores if p.op]
@@ -177,9 +179,9 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
              (copied := _copied(stores, r, kept, cells)) is not None]
 
     def least(r: Range) -> int:
-        return SMALLEST_CHUNK if r is long else ROWS_AT_ONCE
+        return long[1] if r is long[0] else ROWS_AT_ONCE
 
-    split, targets = max(found, key=lambda pair: min(MOST_BLOCKS, (pair[0].trips or 0) // least(pair[0])),
+    split, targets = max(found, key=lambda pair: min(FEWEST_BLOCKS, (pair[0].trips or 0) // least(pair[0])),
                          default=(None, []))
     if split is None or (split.trips or 0) < 8 or not targets:
         return None

@@ -72,8 +72,7 @@ class GradFunction(DerivativeFunction):
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
-        self._objective = objective
-        self._device = device
+        self._objective, self._device = objective, device
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self.of: GradFunction | None = None  # what it was made from for one object
@@ -194,9 +193,9 @@ class GradFunction(DerivativeFunction):
 
     def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
         with self._lock:
-            key = (bound.signature, value, together, thresholds(), chosen_target(self._device),
-                   limit_of_block(self._limit))
-            return valid(self._known.setdefault(key, []), lambda: self._derive(bound, value, together))
+            asked = limit_of_block(self._limit), chosen_target(self._device)
+            known = self._known.setdefault((bound.signature, value, together, thresholds(), *asked), [])
+            return valid(known, lambda: self._derive(bound, value, together))
 
     def _derive(self, bound: Bound, value: bool, together: bool) -> Derivative:
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())

@@ -134,7 +134,7 @@ def test_the_short_cut_looks_for_arrays_from_outside() -> None:
     room[:] = np.linspace(1.0, 2.0, 9)
     made = sdfgad.grad(fn)
     first = made(room[4:8])
-    repeat = made._repeats[False, "cpu"]
+    repeat = made._repeats[False, "cpu", None]
     assert repeat is not None
     np.testing.assert_array_equal(repeat((room[5:],), {}), first)  # the program does not look at the values of x
     assert repeat((room[3:7],), {}) is UNLIKE

@@ -39,7 +39,7 @@ def test_rows_behind_a_loop_that_is_summed_over_are_shared_without_copies() -> N
 
 
 @pytest.mark.parametrize(("extents", "split", "blocks"), [
-    ((200, 300), "i", 40), ((50, 1000), "i", 10), ((9, 5000), "j", 36), ((1000,), "i", 28)])
+    ((200, 300), "i", 40), ((50, 1000), "i", 10), ((9, 5000), "j", 36), ((6, 100), "j", 2), ((1000,), "i", 28)])
 def test_blocks_of_a_sum_fill_vectors(extents: tuple[int, ...], split: str, blocks: int) -> None:
     """Rows are cut before what lies in a row is."""
     ranges = [span(v, 0, n) for v, n in zip("ij", extents, strict=False)]

@@ -175,15 +175,15 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     reads = {n for p in stmt.body for n in _reads(p)}
     kept = {p.array: injective_variables(replace(stmt, body=(p,)), frame) for p in stores}
     cells = {p.array: _targets(p, stmt, frame) for p in stores if p.op and p.array not in reads}
-    found = [(r, copied) for r in (*loops, *([vector] if vector else [])) if _closed(r, stmt) and r.trips and
-             (copied := _copied(stores, r, kept, cells)) is not None]
+    found = [(r, copied) for r in (*loops, *([vector] if vector else [])) if _closed(r, stmt) and
+             (r.trips or 0) >= FEWEST_BLOCKS and (copied := _copied(stores, r, kept, cells)) is not None]
 
     def least(r: Range) -> int:
         return long[1] if r is long[0] else ROWS_AT_ONCE
 
     split, targets = max(found, key=lambda pair: min(FEWEST_BLOCKS, (pair[0].trips or 0) // least(pair[0])),
                          default=(None, []))
-    if split is None or (split.trips or 0) < 8 or not targets:
+    if split is None or not targets:
         return None
     fewest = max(least(split), _fewest(stmt, frame, split, targets))
     return _blocked(stmt, frame, split, targets, fresh, fewest, split is vector)

@@ -77,12 +77,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
-    if interpolants.is_polynomial(callee):
-        return _native(ctx, callee, interpolants.polynomial, [callee, *arguments], keywords)
-    if interpolants.is_interpolant(callee):
-        return _native(ctx, callee, interpolants.call, [callee, *arguments], keywords)
-    if (make := interpolants.maker(callee)) is not None:
-        return _native(ctx, callee, make, arguments, keywords)
+    if (made := _made_outside(callee)) is not None:
+        return _native(ctx, callee, made[0], [*made[1], *arguments], keywords)
     if (owner := factors.solver(callee)) is not None:
         return factors.solve(ctx, owner, *arguments, **keywords)
     if isinstance(callee, np.vectorize):
@@ -109,6 +105,16 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(owner, np.ufunc) and name in polyfills.UFUNC_METHODS:
         return _polyfill(ctx, callee, polyfills.UFUNC_METHODS[name], [owner, *arguments], keywords)
     return _python(ctx, callee, arguments, keywords)
+
+
+def _made_outside(callee: Value) -> tuple[Callable[..., Value], tuple[Value, ...]] | None:
+    """The rule of an interpolant or polynomial, or of what makes one, and what it takes before the arguments."""
+    if interpolants.is_polynomial(callee):
+        return interpolants.polynomial, (callee,)
+    if interpolants.is_interpolant(callee):
+        return interpolants.call, (callee,)
+    make = interpolants.maker(callee)
+    return None if make is None else (make, ())
 
 
 def _is_special(callee: Value) -> bool:

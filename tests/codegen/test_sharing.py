@@ -49,3 +49,12 @@ def test_blocks_of_a_sum_fill_vectors(extents: tuple[int, ...], split: str, bloc
     assert found and found.ranges[0].trips == blocks
     (core,) = (m for m in found.body if m.domain)
     assert [r.var for r in core.domain if "block" in str(r.start)] == [split]
+
+
+def test_rows_that_are_too_few_leave_the_sum_to_be_cut() -> None:
+    """Of 20 rows no block is made; what each sums over is cut, with copies."""
+    sizes = {"energy": (20,), "place": (20, 10), "radius": (10, 256), "reach": (10, 256)}
+    apart = (at("place", "i", "j") - at("radius", "j", "k")).apply("sqrt") / at("reach", "j", "k")
+    found = shared(each((span("i", 0, 20), span("j", 0, 10), span("k", 0, 256)), put("energy", ("i",), apart, "+")),
+                   sizes)
+    assert found and len(found.added) == 1 and found.ranges[0].trips == 2

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -162,11 +162,12 @@ def _blocks(trips: int, count: int) -> int:
 
 
 def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[[str], str],
-             vector: Range | None = None, long: tuple[Range | None, int] = (None, 0)) -> SharedMap | None:
+             vector: Range | None = None, long: tuple[Range, int] | None = None) -> SharedMap | None:
     """Fixed blocks of one loop, each with its own copy of the targets that collide, combined in order at the end.
 
-    The outermost loop that has enough blocks, or the one with the most. vector: one more loop, whose values are the
-    lanes of a tile. long: the innermost loop, whose blocks have to fill vectors, and so many iterations of it.
+    long: the innermost loop, whose blocks have to fill vectors, and so many iterations of it; then the outermost loop
+    is cut that has enough blocks, or the one with the most. Without one, of a tile, the longest loop is; vector: one
+    more, whose values are the lanes.
     """
     stores = [p for p in stmt.body if isinstance(p, Store)]
     names = [p.array for p in stores if p.op]
@@ -177,12 +178,16 @@ def _partial(stmt: Map, frame: Frame, loops: tuple[Range, ...], fresh: Callable[
     cells = {p.array: _targets(p, stmt, frame) for p in stores if p.op and p.array not in reads}
     found = [(r, copied) for r in (*loops, *([vector] if vector else [])) if _closed(r, stmt) and
              (r.trips or 0) >= FEWEST_BLOCKS and (copied := _copied(stores, r, kept, cells)) is not None]
+    tiled, (innermost, run) = long is None, long or (None, 0)
 
     def least(r: Range) -> int:
-        return long[1] if r is long[0] else ROWS_AT_ONCE
+        return run if r is innermost else ROWS_AT_ONCE
 
-    split, targets = max(found, key=lambda pair: min(FEWEST_BLOCKS, (pair[0].trips or 0) // least(pair[0])),
-                         default=(None, []))
+    def blocks(pair: tuple[Range, Sequence[object]]) -> int:
+        trips, needed = pair[0].trips or 0, bool(pair[1])
+        return trips if tiled else min(FEWEST_BLOCKS, trips // least(pair[0])) if needed else -1
+
+    split, targets = max(found, key=blocks, default=(None, []))
     if split is None or not targets:
         return None
     fewest = max(least(split), _fewest(stmt, frame, split, targets))

@@ -7,9 +7,11 @@ that are in use at no common step may lie in the same bytes.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import reduce
+from itertools import accumulate
+from operator import or_
 from typing import TypeAlias
 
 NOTHING: frozenset[str] = frozenset()
@@ -54,28 +56,30 @@ Steps: TypeAlias = tuple[Node, ...]
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """steps: in program order. used: the arrays in use at each of them."""
+    """steps: in program order. moments: for each array that is ever in use the steps at which it is, as the bits of a
+    number."""
 
     steps: tuple[Step, ...]
-    used: tuple[frozenset[str], ...]
+    moments: Mapping[str, int]
 
-    @cached_property
-    def moments(self) -> Mapping[str, int]:
-        """For each array the steps at which it is in use, as the bits of a number."""
-        found: dict[str, int] = {}
-        since: dict[str, int] = {}
-        before = NOTHING
-        for k, names in enumerate((*self.used, NOTHING)):
-            since.update(dict.fromkeys(names - before, k))
-            for name in before - names:
-                found[name] = found.get(name, 0) | (1 << k) - (1 << since[name])
-            before = names
-        return found
+    def used(self, step: int) -> frozenset[str]:
+        """The arrays in use at a step."""
+        return frozenset(n for n, bits in self.moments.items() if bits >> step & 1)
+
+    def taken(self, sizes: Mapping[str, int]) -> list[int]:
+        """What the arrays of these sizes take together at each step."""
+        change = [0] * (len(self.steps) + 1)
+        for name, size in sizes.items():
+            for first, behind in runs(self.moments.get(name, 0)):
+                change[first] += size
+                change[behind] -= size
+        return list(accumulate(change[:-1]))
 
     def fullest(self, sizes: Mapping[str, int], steps: Sequence[int] | None = None) -> frozenset[str]:
         """The arrays in use at the step, of those given or of all, at which these take most bytes."""
-        chosen = [self.used[k].intersection(sizes) for k in (range(len(self.used)) if steps is None else steps)]
-        return max(chosen, key=lambda names: sum(sizes[n] for n in names), default=NOTHING)
+        taken = self.taken(sizes)
+        most = max(range(len(self.steps)) if steps is None else steps, key=taken.__getitem__, default=None)
+        return NOTHING if most is None else self.used(most).intersection(sizes)
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,13 @@ class Held:
 def lifetimes(program: Steps) -> Lifetimes:
     """When each array is in use."""
     steps = tuple(_in_order(program))
-    flow = _LivenessFlow({id(step): k for k, step in enumerate(steps)}, [NOTHING] * len(steps), [NOTHING] * len(steps))
-    flow.backward(program, NOTHING)
-    flow.forward(program, NOTHING)
-    held = (later & written for later, written in zip(flow.later, flow.written, strict=True))
-    return Lifetimes(steps, tuple(step.touches | names for step, names in zip(steps, held, strict=True)))
+    names = _Names()
+    flow = _LivenessFlow(names, {id(step): k for k, step in enumerate(steps)}, [0] * len(steps), [0] * len(steps))
+    flow.backward(program, 0)
+    flow.forward(program, 0)
+    used = [names.bits(step.touches) | later & written
+            for step, later, written in zip(steps, flow.later, flow.written, strict=True)]
+    return Lifetimes(steps, names.moments(used))
 
 
 def _in_order(program: Steps) -> Iterator[Step]:
@@ -114,38 +120,79 @@ def _in_order(program: Steps) -> Iterator[Step]:
                 yield from _in_order(part)
 
 
+def runs(bits: int) -> Iterator[tuple[int, int]]:
+    """Where runs of ones in a number start, and the places behind them, from the lowest on."""
+    done = 0
+    while bits:
+        first = done + (bits & -bits).bit_length() - 1
+        bits >>= first - done
+        length = (~bits & bits + 1).bit_length() - 1
+        yield first, first + length
+        bits >>= length
+        done = first + length
+
+
+class _Names:
+    """Sets of names as the bits of numbers: as many of them as there are steps would be large."""
+
+    def __init__(self) -> None:
+        self._bit: dict[str, int] = {}
+
+    def bits(self, names: Iterable[str]) -> int:
+        found = 0
+        for name in names:
+            found |= self._bit.setdefault(name, 1 << len(self._bit))
+        return found
+
+    def moments(self, used: Sequence[int]) -> dict[str, int]:
+        """For each name the places in a sequence of sets that hold it."""
+        names = list(self._bit)
+        found: dict[str, int] = {}
+        since: dict[int, int] = {}
+        before = 0
+        for k, now in enumerate((*used, 0)):
+            for number in (n for run in runs(before ^ now) for n in range(*run)):
+                if now >> number & 1:
+                    since[number] = k
+                else:
+                    found[names[number]] = found.get(names[number], 0) | (1 << k) - (1 << since[number])
+            before = now
+        return found
+
+
 @dataclass
 class _LivenessFlow:
     """later: what may be read after each step before it is replaced. written: what may have been written before it."""
 
+    names: _Names
     place: Mapping[int, int]
-    later: list[frozenset[str]]
-    written: list[frozenset[str]]
+    later: list[int]
+    written: list[int]
 
-    def backward(self, steps: Steps, live: frozenset[str]) -> frozenset[str]:
+    def backward(self, steps: Steps, live: int) -> int:
         """From what is looked at after the steps to what is looked at before them."""
         for node in reversed(steps):
             if isinstance(node, Step):
                 self.later[self.place[id(node)]] = live
-                live = (live - node.fills) | node.reads
+                live = live & ~self.names.bits(node.fills) | self.names.bits(node.reads)
             elif isinstance(node, Either):
-                live = NOTHING.union(*(self.backward(part, live) for part in node.parts))
+                live = reduce(or_, [self.backward(part, live) for part in node.parts], 0)
             else:
                 entry = self.backward(node.body, live)
-                while not (found := self.backward(node.body, live | entry)) <= entry:
+                while (found := self.backward(node.body, live | entry)) & ~entry:
                     entry |= found
                 live = entry if node.sure else entry | live
         return live
 
-    def forward(self, steps: Steps, written: frozenset[str]) -> frozenset[str]:
+    def forward(self, steps: Steps, written: int) -> int:
         """From what may have been written before the steps to what may have been after them."""
         for node in steps:
             if isinstance(node, Step):
                 self.written[self.place[id(node)]] = written
-                written |= node.writes
+                written |= self.names.bits(node.writes)
             elif isinstance(node, Either):
-                written = NOTHING.union(*(self.forward(part, written) for part in node.parts))
+                written = reduce(or_, [self.forward(part, written) for part in node.parts], 0)
             else:
-                while not (found := self.forward(node.body, written)) <= written:
+                while (found := self.forward(node.body, written)) & ~written:
                     written |= found
         return written

@@ -7,9 +7,8 @@ whenever it is in use: "greedy by size" of Pisarchyk and Lee, Efficient Memory M
 """
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 
 from sdfgad.caches import LINE
 
@@ -26,20 +25,57 @@ class Arena:
     bytes: int
 
 
-def pack(sizes: Mapping[str, int], apart: Callable[[str, str], bool]) -> Arena:
-    """Places for arrays of these sizes in bytes; those that have to be `apart` do not overlap."""
-    taken: list[tuple[int, int, str]] = []
+@dataclass(frozen=True)
+class _Taken:
+    """Bytes that hold the same arrays, from `start` to `stop`. moments: when one of them is in use."""
+
+    start: int
+    stop: int
+    kind: Hashable
+    moments: int
+
+
+def pack(sizes: Mapping[str, int], moments: Mapping[str, int], kinds: Mapping[str, Hashable] | None = None) -> Arena:
+    """Places for arrays of these sizes in bytes.
+
+    Those that are in use at once do not overlap: `moments` has the times of each as the bits of a number. Nor do those
+    of different `kinds`.
+    """
+    taken: list[_Taken] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
-        size, place = _whole_lines(sizes[name]) + _gap(sizes[name]), 0
-        for start, stop, other in taken:
-            if start - place >= size:
-                break
-            if apart(name, other):
-                place = max(place, stop)
-        offsets[name] = place
-        insort(taken, (place, place + size, name))
+        size, kind = _whole_lines(sizes[name]) + _gap(sizes[name]), kinds and kinds[name]
+        place = offsets[name] = _first_place(taken, size, kind, moments[name])
+        taken = _with(taken, _Taken(place, place + size, kind, moments[name]))
     return Arena(offsets, max((place + _whole_lines(sizes[n]) for n, place in offsets.items()), default=0))
+
+
+def _first_place(taken: list[_Taken], size: int, kind: Hashable, moments: int) -> int:
+    """The lowest place with so many bytes that nobody else uses at these times."""
+    place = 0
+    for there in taken:
+        if there.start - place >= size:
+            break
+        if there.kind != kind or there.moments & moments:
+            place = there.stop
+    return place
+
+
+def _with(taken: list[_Taken], new: _Taken) -> list[_Taken]:
+    """In order, the bytes that were taken and those that are now."""
+    found: list[_Taken] = []
+    free = new.start
+    for there in taken:
+        if there.stop <= new.start or there.start >= new.stop or new.start == new.stop:
+            found.append(there)
+            continue
+        start, stop = max(there.start, new.start), min(there.stop, new.stop)
+        pieces = (replace(there, stop=start), replace(new, start=free, stop=start),
+                  _Taken(start, stop, new.kind, there.moments | new.moments), replace(there, start=stop))
+        found += [p for p in pieces if p.start < p.stop]
+        free = stop
+    found.append(replace(new, start=free))
+    return sorted((t for t in found if t.start < t.stop), key=lambda t: t.start)
 
 
 def _gap(size: int) -> int:

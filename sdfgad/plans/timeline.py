@@ -16,25 +16,22 @@ FORWARD, REVERSE = "forward", "reverse"
 def timeline_of(emission: Emission) -> tuple[Moment, ...]:
     """What is in use at the items of the program, the largest of them the predicted peak; loops appear once."""
     held, names = emission.finished.held, _labels(emission)
-    tops = _fullest_steps(held)
+    taken = held.lives.taken(held.own)
+    tops = _fullest_steps(held, taken)
     turn = _turn(emission, held, tops)
-    most = max(range(len(tops)), key=lambda k: _size(held, tops[k]), default=0)
+    most = max(range(len(tops)), key=lambda k: taken[tops[k]], default=0)
     sweeps = (FORWARD, range(turn)), (REVERSE, range(turn, max(len(tops), turn + 1)))
     return tuple(_moment(f"{sweep} {number}", sweep, held, tops[k] if k < len(tops) else None, k == most, names)
-                 for sweep, items in sweeps for number, k in enumerate(_some(items, tops, held) or (len(tops),)))
+                 for sweep, items in sweeps for number, k in enumerate(_some(items, tops, taken) or (len(tops),)))
 
 
-def _fullest_steps(held: Held) -> list[int]:
-    """Of each item of the program the step at which most is in use."""
+def _fullest_steps(held: Held, taken: Sequence[int]) -> list[int]:
+    """Of each item of the program the step at which most is in use. taken: bytes at each step."""
     found: dict[int, int] = {}
     for k, step in enumerate(held.lives.steps):
-        if step.top not in found or _size(held, k) > _size(held, found[step.top]):
+        if step.top not in found or taken[k] > taken[found[step.top]]:
             found[step.top] = k
     return [found[top] for top in sorted(found)]
-
-
-def _size(held: Held, step: int) -> int:
-    return sum(held.own.get(n, 0) for n in held.lives.used[step])
 
 
 def _turn(emission: Emission, held: Held, tops: Sequence[int]) -> int:
@@ -43,15 +40,15 @@ def _turn(emission: Emission, held: Held, tops: Sequence[int]) -> int:
     return next((k for k, step in enumerate(tops) if held.lives.steps[step].touches & cotangents), len(tops))
 
 
-def _some(items: range, tops: Sequence[int], held: Held) -> list[int]:
+def _some(items: range, tops: Sequence[int], taken: Sequence[int]) -> list[int]:
     """Not too many of the items: the fullest of each of some groups."""
     width = -(-len(items) // MOMENTS) or 1
     groups = (items[k:k + width] for k in range(0, len(items), width))
-    return [max(group, key=lambda k: _size(held, tops[k]) if k < len(tops) else 0) for group in groups]
+    return [max(group, key=lambda k: taken[tops[k]] if k < len(tops) else 0) for group in groups]
 
 
 def _moment(block: str, phase: str, held: Held, step: int | None, fullest: bool, names: Mapping[str, str]) -> Moment:
-    used = held.lives.used[step] if step is not None else frozenset[str]()
+    used = held.lives.used(step) if step is not None else frozenset[str]()
     sizes = {**held.always, **{n: held.own[n] for n in used if n in held.own}}
     if fullest:
         sizes[GAPS] = held.block - sum(held.own.get(n, 0) for n in used)

@@ -71,5 +71,6 @@ class Bases:
         return self.held.lives.fullest(sizes, self._steps(window))
 
     def _throughout(self, sizes: Mapping[str, int], window: Window) -> frozenset[str]:
-        used = [self.held.lives.used[k].intersection(sizes) for k in self._steps(window)]
-        return frozenset.intersection(*used) if used else frozenset()
+        steps = sum(1 << k for k in self._steps(window))
+        moments = self.held.lives.moments
+        return frozenset(n for n in sizes if steps and moments.get(n, 0) & steps == steps)

@@ -19,7 +19,8 @@ def step(reads: str = "", writes: str = "", fills: str = "") -> Step:
 
 
 def used(*steps: Step | Either | Repeated) -> list[str]:
-    return ["".join(sorted(names)) for names in lifetimes(steps).used]
+    lives = lifetimes(steps)
+    return ["".join(sorted(lives.used(k))) for k in range(len(lives.steps))]
 
 
 def test_from_the_first_write_to_the_last_read():
@@ -118,7 +119,7 @@ def goes_wrong(steps: Steps, lives: Lifetimes, draw: random.Random) -> bool:
     An array has two elements; a step that does not fill an array writes one of them.
     """
     moments = {n: lives.moments.get(n, 0) for n in NAMES}
-    places = pack(dict.fromkeys(NAMES, LINE), lambda a, b: bool(moments[a] & moments[b])).offsets
+    places = pack(dict.fromkeys(NAMES, LINE), moments).offsets
     own: dict[tuple[str, int], object] = {}
     shared: dict[tuple[int, int], object] = {}
     for k, now in enumerate(trace(draw, steps)):
@@ -154,6 +155,10 @@ def test_some_arrays_share():
     assert shared > 30
 
 
+def _where(steps: Steps, names: Callable[[int, Step], frozenset[str]]) -> dict[str, int]:
+    return {n: sum(1 << k for k, step in enumerate(steps) if n in names(k, step)) for n in NAMES}
+
+
 def _as_if_all_writes_filled(steps: Steps, _: Lifetimes) -> Lifetimes:
     def changed(nodes: Steps) -> Steps:
         return tuple(replace(n, fills=n.writes) if isinstance(n, Step) else
@@ -177,8 +182,8 @@ def _as_if_loops_ran_once(steps: Steps, _: Lifetimes) -> Lifetimes:
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda _, lives: replace(lives, used=tuple(s.touches for s in lives.steps)),
-    lambda _, lives: replace(lives, used=tuple(n - s.writes for n, s in zip(lives.used, lives.steps, strict=True))),
+    lambda _, lives: replace(lives, moments=_where(lives.steps, lambda k, step: step.touches)),
+    lambda _, lives: replace(lives, moments=_where(lives.steps, lambda k, step: lives.used(k) - step.writes)),
     _as_if_all_writes_filled, _as_if_loops_always_ran, _as_if_loops_ran_once],
     ids=["touches", "no dead writes", "fills", "sure loops", "no loops"])
 def test_wrong_lifetimes_are_caught(wrong):

@@ -45,6 +45,15 @@ def meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return max(a[0], b[0]) <= min(a[1], b[1])
 
 
+def moments(lives: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    return {n: (2 << last) - (1 << first) for n, (first, last) in lives.items()}
+
+
+def always(sizes: Mapping[str, int]) -> Arena:
+    """The places of arrays that are all in use at once."""
+    return pack(sizes, dict.fromkeys(sizes, 1))
+
+
 def overlaps(arena: Arena, sizes: Mapping[str, int], lives: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     """Pairs that are in use at once and share a line, by looking at every line."""
     lines = {n: set(range(arena.offsets[n] // LINE, -(-(arena.offsets[n] + s) // LINE))) for n, s in sizes.items()}
@@ -54,7 +63,7 @@ def overlaps(arena: Arena, sizes: Mapping[str, int], lives: Mapping[str, tuple[i
 @pytest.mark.parametrize("seed", range(60))
 def test_what_is_in_use_at_once_lies_apart(seed):
     sizes, lives = intervals(random.Random(seed), 3 + seed)
-    arena = pack(sizes, lambda a, b: meet(lives[a], lives[b]))
+    arena = pack(sizes, moments(lives))
     assert not overlaps(arena, sizes, lives)
     assert all(place % LINE == 0 and place + sizes[n] <= arena.bytes for n, place in arena.offsets.items())
     assert arena.bytes >= least_bytes(sizes, lives)
@@ -62,10 +71,10 @@ def test_what_is_in_use_at_once_lies_apart(seed):
 
 def test_rows_of_large_arrays_take_places_of_their_own_in_a_cache():
     """Arrays of a power of two bytes, sixteen at a time, in a cache of 64 lines a way."""
-    arena = pack({f"v{k}": 1 << 21 for k in range(16)}, lambda a, b: True)
+    arena = always({f"v{k}": 1 << 21 for k in range(16)})
     assert len({place // LINE % 64 for place in arena.offsets.values()}) == 16
     assert arena.bytes <= 16 * ((1 << 21) + 1024)
-    assert pack({"a": 4096 * 20 + 64, "b": 4096 * 20 + 64}, lambda a, b: True).bytes == 2 * (4096 * 20 + 64)
+    assert always({"a": 4096 * 20 + 64, "b": 4096 * 20 + 64}).bytes == 2 * (4096 * 20 + 64)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="tells of large pages")
@@ -96,19 +105,19 @@ def test_little_is_lost():
     lost = []
     for seed in range(60):
         sizes, lives = intervals(random.Random(seed), 3 + seed)
-        lost.append(pack(sizes, lambda a, b, lives=lives: meet(lives[a], lives[b])).bytes / least_bytes(sizes, lives))
+        lost.append(pack(sizes, moments(lives)).bytes / least_bytes(sizes, lives))
     assert sum(lost) / len(lost) < 1.05 and max(lost) < 1.5
 
 
 def test_the_check_of_places_can_fail():
     sizes, lives = intervals(random.Random(5), 30)
-    assert overlaps(pack(sizes, lambda a, b: False), sizes, lives)
-    assert overlaps(pack(sizes, lambda a, b: meet(lives[a], lives[b]) and sizes[a] != 4096), sizes, lives)
+    assert overlaps(pack(sizes, dict.fromkeys(sizes, 0)), sizes, lives)
+    assert overlaps(pack(sizes, {n: bits * (sizes[n] != 4096) for n, bits in moments(lives).items()}), sizes, lives)
 
 
 def test_nothing_at_all():
-    assert pack({}, lambda a, b: True) == Arena({}, 0)
-    assert pack({"a": 0, "b": 1}, lambda a, b: True) == Arena({"b": 0, "a": 0}, LINE)
+    assert always({}) == Arena({}, 0)
+    assert always({"a": 0, "b": 1}) == Arena({"b": 0, "a": 0}, LINE)
 
 
 # Lifetimes of programs.
@@ -206,7 +215,7 @@ def test_gradients_are_the_same_in_one_block(name):
 
 
 def test_places_that_are_wrong_are_noticed(monkeypatch):
-    monkeypatch.setattr(footprints, "pack", lambda sizes, apart: pack(sizes, lambda a, b: False))
+    monkeypatch.setattr(footprints, "pack", lambda sizes, *_: pack(sizes, dict.fromkeys(sizes, 0)))
     wrong = 0
     for name in CASES:
         made, arguments, results = gradient_case(name)

@@ -54,7 +54,7 @@ def all_at_once(program: Program, results: Iterable[str], threads: int) -> Held:
     """Every array that is touched, for the whole call."""
     del threads
     kept = all_reads(program.body) | all_writes(program.body) | {*results}
-    return Held({n: program.arrays[n].bytes for n in sorted(kept)}, {}, 0, Lifetimes((), ()))
+    return Held({n: program.arrays[n].bytes for n in sorted(kept)}, {}, 0, Lifetimes((), {}))
 
 
 COUNTING = Target("counting", (PLAIN_STAGE,), all_at_once, lambda: FALLBACK, counter)

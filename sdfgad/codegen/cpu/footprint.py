@@ -65,8 +65,7 @@ class Footprint:
 
         Those of different types never share bytes: a compiler may take accesses of different types for independent.
         """
-        moments, own = self.lives.moments, self.own
-        return pack(self.sizes, lambda a, b: own[a].dtype != own[b].dtype or bool(moments[a] & moments[b]))
+        return pack(self.sizes, self.lives.moments, {n: a.dtype for n, a in self.own.items()})
 
     def besides(self, threads: int) -> dict[str, int]:
         """What the code takes beside its own arrays, bytes by what it is for."""

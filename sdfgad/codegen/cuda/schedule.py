@@ -54,13 +54,12 @@ class DeviceProgram:
 
     def arena(self, passed: Collection[str]) -> Arena:
         """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
-        moments = self.lives.moments
-        return pack(_apart(self.own(passed)), lambda a, b: bool(moments[a] & moments[b]))
+        return pack(_apart(self.own(passed)), self.lives.moments)
 
     def beside(self, passed: Iterable[str]) -> Arena:
         """Where those lie, behind the arena, that the caller holds too, and the numbers that the host asks for."""
         sizes = {**{n: self.arrays[n].bytes for n in passed}, ASKED: NUMBER * questions(self.items)}
-        return pack(_apart(sizes), lambda a, b: True)
+        return pack(_apart(sizes), dict.fromkeys(sizes, 1))
 
     def taken(self, passed: Collection[str]) -> int:
         """Bytes of a call on the device, beyond those of what is passed."""

@@ -19,4 +19,4 @@ def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
               if (n in passed or n in used and is_array(a)) and a.role != "disk"}
     copied = all_writes(program.body) & set(program.arguments) & always.keys()
     always.update({f"{n} (copy)": always[n] for n in sorted(copied)})
-    return Held(always, {}, 0, Lifetimes((), ()))
+    return Held(always, {}, 0, Lifetimes((), {}))

@@ -1,7 +1,7 @@
 """Traversals of programs: every statement, what it reads and writes, rebuilding."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 
@@ -165,6 +165,15 @@ def within(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
         known = (reads(stmt).union(*map(all_reads, inner)), writes(stmt).union(*map(all_writes, inner)))
         object.__setattr__(stmt, "_within", known)
     return known
+
+
+def places_of(block: Sequence[Stmt]) -> dict[str, list[int]]:
+    """Where the statements of a block stand that touch an array, or hold others that do, for each array."""
+    found: dict[str, list[int]] = {}
+    for k, stmt in enumerate(block):
+        for name in frozenset.union(*within(stmt)):
+            found.setdefault(name, []).append(k)
+    return found
 
 
 def assigned(name: str, value: Expr) -> Map:

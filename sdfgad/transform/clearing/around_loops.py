@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from sdfgad.analysis.elements.cover import covers, fills, is_pointwise
 from sdfgad.analysis.loops.rows import touches as row_touches
 from sdfgad.ir.program import Array, Block, Loop, Map, Stmt, Store, While
-from sdfgad.ir.walk import children, in_terms_of, reads, statements, with_children, within, writes
+from sdfgad.ir.walk import children, in_terms_of, places_of, reads, statements, with_children, writes
 from sdfgad.transform.clearing.clearings import assigning, is_zero, sole_accumulation, without
 
 
@@ -36,10 +36,7 @@ class _Work:
     def __init__(self, block: Block) -> None:
         self.stmts: list[Stmt | None] = list(block)
         self.inner = [tuple(map(_Work, children(s))) for s in block]
-        self.places: dict[str, list[int]] = {}
-        for k, stmt in enumerate(block):
-            for name in frozenset.union(*within(stmt)):
-                self.places.setdefault(name, []).append(k)
+        self.places = places_of(block)
 
     def block(self) -> Block:
         return tuple(with_children(s, [w.block() for w in inner])

@@ -131,7 +131,7 @@ def _is_met(body: Block, last: _Last) -> bool:
     zero = only_store(last.alone)
     assert zero is not None
     rest = _without_clearings(body, [last])
-    found = next_accumulation([last.alone, *rest], 0, zero, far=True)
+    found = next_accumulation(last.alone, zero, enumerate(rest), far=True)
     if found is not None and 2 * size(found.filled) >= size(last.box):
         return True
     return any(_starts_from_zero(rest, k, last) for k in range(len(rest)))

@@ -1,7 +1,8 @@
 """Clearings of boxes, and the accumulations that meet them: the rule inside one block."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Range, Stmt, Store, View, axis, over
-from sdfgad.ir.walk import reads, rebuild, statements, within, writes
+from sdfgad.ir.walk import places_of, reads, rebuild, statements, within, writes
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -62,46 +63,71 @@ class Met:
     left: tuple[Map, ...]
 
 
-def fold_block(work: list[Stmt], far: bool = False, names: Collection[str] | None = None) -> Block:
+Later: TypeAlias = Iterable[tuple[int, Stmt]]
+"""Statements behind another one, with their places."""
+
+
+def fold_block(block: Sequence[Stmt], far: bool = False, names: Collection[str] | None = None) -> Block:
     """x[Z] = 0 ; ... ; x[C] += e, C inside Z   ->   x[Z minus C] = 0 ; ... ; x[C] = e, inside one block.
 
     far: also past what looks at other elements of x, so that the rim of Z is filled too, and where a loop adds bit by
     bit. names: only for these arrays.
     """
-    k = 0
-    while k < len(work):
-        stmt = work[k]
-        found = _folded(work, k, stmt, far, names) if isinstance(stmt, Map) else None
-        if found is None:
-            k += 1
-            continue
-        part, met = found
-        work[met.place] = met.assigning
-        work[k:k + 1] = [*(without(stmt, [part]) if isinstance(stmt, Map) else ()), *met.left]
-    return tuple(work)
+    places = places_of(block)
+    stmts = list(block)
+    out: list[Stmt] = []
+    for k in range(len(stmts)):
+        # What is left of a clearing takes its place, and is looked at in turn.
+        here = [stmts[k]]
+        while here:
+            stmt = here.pop(0)
+            found = _folded(stmt, _Behind(stmts, places, k, tuple(here)), far, names) if isinstance(stmt, Map) else None
+            if found is None or not isinstance(stmt, Map):
+                out.append(stmt)
+                continue
+            part, met = found
+            stmts[met.place] = met.assigning
+            here[:0] = [*without(stmt, [part]), *met.left]
+    return tuple(out)
 
 
-def _folded(work: Sequence[Stmt], k: int, stmt: Map, far: bool,
-            names: Collection[str] | None) -> tuple[Store, Met] | None:
+@dataclass(frozen=True)
+class _Behind:
+    """What stands behind a statement: other parts of it at its place, and the rest of the block."""
+
+    stmts: Sequence[Stmt]
+    places: Mapping[str, Sequence[int]]
+    place: int
+    parts: tuple[Stmt, ...]
+
+    def touching(self, name: str) -> Iterator[tuple[int, Stmt]]:
+        """Those that touch an array."""
+        yield from ((self.place, s) for s in self.parts if touches(s, name))
+        places = self.places.get(name, ())
+        for k in range(bisect_right(places, self.place), len(places)):
+            yield places[k], self.stmts[places[k]]
+
+
+def _folded(stmt: Map, behind: _Behind, far: bool, names: Collection[str] | None) -> tuple[Store, Met] | None:
     """The first clearing of a map that meets an accumulation."""
     for part in stmt.body:
-        if names is not None and isinstance(part, Store) and part.array not in names:
+        if not is_zero(part) or (names is not None and part.array not in names):
             continue
-        if is_zero(part) and (met := next_accumulation(work, k, part, far) or _same_ends(work, k, part)) is not None:
+        met = next_accumulation(stmt, part, behind.touching(part.array), far) or \
+            _same_ends(stmt, part, behind.touching(part.array))
+        if met is not None:
             return part, met
     return None
 
 
-def _same_ends(work: Sequence[Stmt], k: int, zero: Store) -> Met | None:
+def _same_ends(stmt: Map, zero: Store, behind: Later) -> Met | None:
     """The next statement that looks at the array, if it adds to just those elements that are cleared: between ends
     that need not be numbers."""
-    stmt = work[k]
-    if not isinstance(stmt, Map) or sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
+    if sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
         return None
-    place = next((n for n in range(k + 1, len(work)) if touches(work[n], zero.array)), None)
-    target = None if place is None else work[place]
+    place, target = next(iter(behind), (0, None))
     store = None if target is None else sole_accumulation(target, zero.array)
-    if place is None or store is None or not isinstance(target, Map):
+    if store is None or not isinstance(target, Map):
         return None
     cleared = stored_between(stmt, zero)
     if cleared is None or cleared != stored_between(target, store):
@@ -109,20 +135,19 @@ def _same_ends(work: Sequence[Stmt], k: int, zero: Store) -> Met | None:
     return Met(place, assigning(target, store), (), ())
 
 
-def next_accumulation(work: Sequence[Stmt], k: int, zero: Store, far: bool = False) -> Met | None:
+def next_accumulation(stmt: Map, zero: Store, behind: Later, far: bool = False) -> Met | None:
     """The next statement that looks at the array, or with `far` at what was cleared, if it accumulates into a part of
-    what was cleared."""
-    stmt = work[k]
-    if not isinstance(stmt, Map) or sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
+    what was cleared. behind: the statements after the clearing that touch the array."""
+    if sum(isinstance(p, Store) and p.array == zero.array for p in stmt.body) != 1:
         return None
     cleared = stored_box(stmt, zero)
     if cleared is None:
         return None
     box = cleared if far else None
-    place = next((n for n in range(k + 1, len(work)) if looks_into(work[n], zero.array, box)), None)
-    if place is None or (isinstance(work[place], Loop) and not far):
+    place, target = next((found for found in behind if looks_into(found[1], zero.array, box)), (0, None))
+    if target is None or (isinstance(target, Loop) and not far):
         return None
-    filled, assigning = _filled(work[place], zero.array)
+    filled, assigning = _filled(target, zero.array)
     if filled is None or any(low >= high for low, high in filled) or not inside(filled, cleared):
         return None
     return Met(place, assigning, filled, tuple(clearing(stmt, zero, piece) for piece in _difference(cleared, filled)))

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from sdfgad.ir.program import Block, Map, Program, Store
-from sdfgad.ir.walk import rebuild_blocks
+from sdfgad.ir.program import Block, Map, Program, Stmt, Store
+from sdfgad.ir.walk import rebuild_blocks, within
 from sdfgad.transform.clearing.around_loops import clear_around_loops
 from sdfgad.transform.clearing.clearings import fold_block, is_zero, looks_into, stored_box, without
 
@@ -24,18 +24,20 @@ def fold_zeroing(program: Program) -> Program:
 
 def _drop_last(body: Block, outside: Set[str]) -> Block:
     """Clearings at the end of the program that nobody looks at."""
-    out = list(body)
-    for k in reversed(range(len(out))):
-        stmt = out[k]
-        if not isinstance(stmt, Map):
-            continue
-        for part in [p for p in stmt.body if is_zero(p)]:
-            box = stored_box(stmt, part)
-            later = any(looks_into(s, part.array, box) for s in out[k + 1:])
-            about = [p for p in stmt.body if isinstance(p, Store) and p.array == part.array]
-            if part.array not in outside and not later and about[-1] is part and isinstance(out[k], Map):
-                left = without(stmt, [part])
-                out[k:k + 1] = left
-                if not left:
-                    break
-    return tuple(out)
+    out: list[Stmt] = []
+    later: dict[str, list[Stmt]] = {}
+    for stmt in reversed(body):
+        unseen = [] if not isinstance(stmt, Map) else [
+            p for p in stmt.body if is_zero(p) and p.array not in outside and _is_last(stmt, p)
+            and not any(looks_into(s, p.array, stored_box(stmt, p)) for s in later.get(p.array, ()))]
+        left = without(stmt, unseen) if isinstance(stmt, Map) and unseen else [stmt]
+        for kept in left:
+            for name in frozenset.union(*within(kept)):
+                later.setdefault(name, []).append(kept)
+        out += left
+    return tuple(reversed(out))
+
+
+def _is_last(stmt: Map, part: Store) -> bool:
+    """Whether a map stores nothing more to the array behind this part."""
+    return [p for p in stmt.body if isinstance(p, Store) and p.array == part.array][-1] is part

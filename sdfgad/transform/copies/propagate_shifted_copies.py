@@ -1,6 +1,7 @@
 """Read what a shifted copy holds where it came from, in maps that are cut where the pieces of the copy meet."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
@@ -60,8 +61,9 @@ class _Propagation:
     def block(self, block: list[Stmt]) -> Block:
         """The block without the copies whose readers can do without."""
         here = _touching(tuple(block), deep=False)
+        written = Counter(name for s in block for name in writes(s))
         for name in self.names:
-            if here.get(name) == self.places.get(name) and sum(name in writes(s) for s in block) > 1:
+            if here.get(name) == self.places.get(name) and written[name] > 1:
                 block = _without_copy(block, self.arrays, name, self.limits) or block
         return tuple(block)
 

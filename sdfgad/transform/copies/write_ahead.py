@@ -1,6 +1,8 @@
 """Write the next state where it is going to be kept, instead of copying it there at the start of the next iteration."""
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -25,9 +27,12 @@ def write_ahead(program: Program) -> Program:
     """
     fixed = program.live_out
     position = 0
+    written = _written(program)
     while position < len(program.body):
-        step = _first_step(program, position, fixed)
-        program = program if step is None else _ahead(program, position, step)
+        step = _first_step(program, position, fixed, written)
+        if step is not None:
+            program = _ahead(program, position, step)
+            written = _written(program)
         position += 1  # The loop stands one statement further on when it has changed: it is looked at again.
     return program
 
@@ -50,16 +55,22 @@ class _Step:
     rim: tuple[Box, ...]
 
 
-def _first_step(program: Program, position: int, keep: frozenset[str]) -> _Step | None:
+def _written(program: Program) -> Mapping[str, int]:
+    """How many statements write an array."""
+    return Counter(name for stmt in statements(program.body) for name in writes(stmt))
+
+
+def _first_step(program: Program, position: int, keep: frozenset[str], written: Mapping[str, int]) -> _Step | None:
     loop = program.body[position]
     if not isinstance(loop, Loop) or loop.until is not None or loop.parallel or loop.range.step != 1 or \
             (loop.range.trips or 0) < 2:
         return None
-    steps = (_step(program, loop, k, keep) for k in range(len(loop.body)))
+    steps = (_step(program, loop, k, keep, written) for k in range(len(loop.body)))
     return next((s for s in steps if s is not None), None)
 
 
-def _step(program: Program, loop: Loop, place: int, keep: frozenset[str]) -> _Step | None:
+def _step(program: Program, loop: Loop, place: int, keep: frozenset[str],
+          written: Mapping[str, int]) -> _Step | None:
     """The copy at a place of a loop's body, when the state can be written ahead."""
     copy = loop.body[place]
     store = only_store(copy) if isinstance(copy, Map) else None
@@ -70,7 +81,7 @@ def _step(program: Program, loop: Loop, place: int, keep: frozenset[str]) -> _St
     if states.shape != (loop.range.trips, *state.shape) or not state.shape or states.dtype != state.dtype or \
             store.index != (now, *store.expr.index) or not covers(copy, replace(store, index=store.expr.index), state):
         return None
-    if not _own(program, states, state, keep) or not _only_made_here(program, loop, place, states, state):
+    if not _own(program, states, state, keep) or not _only_made_here(written, loop, place, states, state):
         return None
     rim = _rim(loop.body[place + 1:], state)
     return None if rim is None else _Step(loop, place, copy, store, states, state, now, rim)
@@ -82,12 +93,10 @@ def _own(program: Program, states: Array, state: Array, keep: frozenset[str]) ->
         state.packing is None and keep.isdisjoint({states.name, state.name}) and state.dtype.kind in "fc"
 
 
-def _only_made_here(program: Program, loop: Loop, place: int, states: Array, state: Array) -> bool:
+def _only_made_here(written: Mapping[str, int], loop: Loop, place: int, states: Array, state: Array) -> bool:
     """Whether the copy alone writes the states, and only maps behind it the state, which the loop does not read."""
     copy, behind = loop.body[place], loop.body[place + 1:]
-    written = [writes(s) for s in statements(program.body)]
-    if sum(states.name in names for names in written) > 1 or \
-            sum(state.name in names for names in written) > sum(state.name in writes(s) for s in behind):
+    if written[states.name] > 1 or written[state.name] > sum(state.name in writes(s) for s in behind):
         return False
     inside = [s for s in statements(loop.body) if s is not copy]
     return not any(state.name in reads(s) for s in inside) and \

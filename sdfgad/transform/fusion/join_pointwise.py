@@ -261,11 +261,17 @@ def _parted(first: Stmt, between: Sequence[Stmt], second: Stmt) -> _Between | No
     come before one of those that must."""
     before: list[Stmt] = []
     after: list[Stmt] = []
+    read, written = map(set, within(second))
     for stmt in reversed(between):
-        if all(may_change_places(stmt, s) for s in (*before, second)):
+        (own_read, own) = within(stmt)
+        # All at once, mostly.
+        if own.isdisjoint(written) and own.isdisjoint(read) and own_read.isdisjoint(written) or \
+                all(may_change_places(stmt, s) for s in (*before, second)):
             after.append(stmt)
         elif may_change_places(first, stmt):
             before.append(stmt)
+            read |= own_read
+            written |= own
         else:
             return None
     return before[::-1], after[::-1]

@@ -24,11 +24,15 @@ def inline_masks(program: Program) -> Program:
     wherever it is computed.
     """
     local = block_locals(program, sites(program.body), program.live_out)
+    reading: dict[str, list[Stmt]] = {}
+    for stmt in statements(program.body):
+        for name in reads(stmt):
+            reading.setdefault(name, []).append(stmt)
     for name, formula in formulas(program, local).items():
         if isinstance(formula, Remake):
             continue
         array = program.arrays[name]
-        readers = [s for s in statements(program.body) if name in reads(s)]
+        readers = reading.get(name, [])
         if array.dtype.kind in "biu" and array.shape and repeatable(formula.store.expr) and \
                 0 < len(readers) <= thresholds().mask_readers and all(_may_compute(s, name, formula) for s in readers):
             return inline_masks(_inlined(program, name, formula, readers))

@@ -12,7 +12,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, map_indices, rewrite
 from sdfgad.ir.index import Elem, Ix, elem
 from sdfgad.ir.program import Array, Map, Range, Store
-from sdfgad.ir.walk import expr_reads, map_stmt_indices, range_elems, reads, writes
+from sdfgad.ir.walk import expr_reads, map_stmt_indices, places_of, range_elems, reads, writes
 from sdfgad.transform.spelling import accumulating, only_store
 
 Box = tuple[tuple[Ix, Ix], ...]
@@ -31,7 +31,8 @@ class LoopScope:
 def settle(body: Body, scope: LoopScope) -> Body:
     """Write temporaries to where they go, and what adds to an element as an addition."""
     while True:
-        tried = (_settled(body, name, scope) for name in _latest_first(body, scope))
+        places = places_of(body)
+        tried = (_settled(body, name, places[name], scope) for name in _latest_first(body, scope))
         smaller = next((made for made in tried if made is not None), None)
         if smaller is None:
             return body
@@ -42,7 +43,7 @@ def settle_sums(body: Body, scope: LoopScope) -> Body:
     """Write the sums among the temporaries to the elements that they are added to or taken from."""
     for name in _latest_first(body, scope):
         ready = [accumulating(stmt) for stmt in body]
-        role = role_of(ready, name)
+        role = role_of(ready, name, places_of(ready)[name])
         body = body if role is None else _summed_in_place(ready, role, scope) or body
     return body
 
@@ -62,19 +63,18 @@ class Role:
     readers: tuple[int, ...]
 
 
-def _settled(body: Body, name: str, scope: LoopScope) -> Body | None:
-    direct = _read_directly(body, name, scope)
+def _settled(body: Body, name: str, about: Sequence[int], scope: LoopScope) -> Body | None:
+    direct = _read_directly(body, name, about, scope)
     if direct is not None:
         return direct
-    role = role_of(body, name)
+    role = role_of(body, name, about)
     if role is None:
         return None
     return _summed_in_place(body, role, scope) or _made_in_place(body, role, scope)
 
 
-def _read_directly(body: Body, name: str, scope: LoopScope) -> Body | None:
+def _read_directly(body: Body, name: str, about: Sequence[int], scope: LoopScope) -> Body | None:
     """t = k[i] ; y[t] = t   ->   y[k[i]] = k[i]"""
-    about = [k for k, s in enumerate(body) if name in reads(s) | writes(s)]
     store = only_store(body[about[0]]) if about else None
     if store is None or store.array != name or store.op is not None or body[about[0]].domain or len(about) < 2:
         return None
@@ -114,9 +114,9 @@ def _reading(stmt: Map, index: Callable[[Ix], Ix], values: Mapping[str, Expr]) -
     return replace(moved, body=tuple(replace(p, expr=rewrite(p.expr, put)) for p in moved.body))
 
 
-def role_of(body: Body, name: str) -> Role | None:
-    """None unless every iteration makes the temporary afresh, over one box, before it is read."""
-    about = [k for k, s in enumerate(body) if name in reads(s) | writes(s)]
+def role_of(body: Body, name: str, about: Sequence[int]) -> Role | None:
+    """None unless every iteration makes the temporary afresh, over one box, before it is read. about: the places of
+    the statements that touch it."""
     makers = tuple(k for k in about if name in writes(body[k]))
     readers = tuple(k for k in about if k not in makers)
     if not makers or not readers or makers[-1] > readers[0]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from sdfgad.ir.expr import Call, Load
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Map
-from sdfgad.ir.walk import map_accesses
+from sdfgad.ir.walk import map_accesses, places_of
 from sdfgad.transform.normal.expand import iteration_slots
-from sdfgad.transform.normal.temporaries import Body, LoopScope, role_of
+from sdfgad.transform.normal.temporaries import Body, LoopScope, Role, role_of
 from sdfgad.transform.spelling import only_store
 
 
@@ -24,7 +24,8 @@ def version_wide_sums(body: Body, scope: LoopScope) -> tuple[Body, dict[str, Arr
     if slots is None:
         return None
     extent, position = slots[0]
-    wide = [n for n in scope.private if _rounded_into(body, n, scope, extent)]
+    places = places_of(body)
+    wide = [n for n in scope.private if n in places and _rounded_into(body, role_of(body, n, places[n]), scope, extent)]
     if not wide:
         return None
     versions = {n: replace(scope.arrays[n], shape=(extent, *scope.arrays[n].shape)) for n in wide}
@@ -35,10 +36,9 @@ def version_wide_sums(body: Body, scope: LoopScope) -> tuple[Body, dict[str, Arr
     return [m for s in body if isinstance(m := map_accesses(s, place), Map)], versions
 
 
-def _rounded_into(body: Body, name: str, scope: LoopScope, extent: int) -> bool:
+def _rounded_into(body: Body, role: Role | None, scope: LoopScope, extent: int) -> bool:
     """Whether a temporary is a sum that one copy puts into an array of another type, which is no smaller than all its
     versions."""
-    role = role_of(body, name)
     if role is None or len(role.readers) > 1 or len(role.makers) < 2:
         return False
     store = only_store(body[role.readers[0]])
@@ -46,5 +46,5 @@ def _rounded_into(body: Body, name: str, scope: LoopScope, extent: int) -> bool:
         return False
     copied = store.expr.args[0]
     into = scope.arrays[store.array]
-    return store.op is None and isinstance(copied, Load) and copied.array == name \
-        and scope.arrays[name].size * extent <= into.size
+    return store.op is None and isinstance(copied, Load) and copied.array == role.name \
+        and scope.arrays[role.name].size * extent <= into.size

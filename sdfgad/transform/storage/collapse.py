@@ -68,10 +68,14 @@ def _equal(program: Program, spans: Mapping[Axis, Span], candidates: Iterable[Ax
     """Those among some axes along which what is read stays the same, given that it is for the others of them."""
     found = {axis for axis in candidates if axis in spans}
     makers = [s for s in statements(program.body) if isinstance(s, Map) and writes(s) & {n for n, _ in found}]
-    found &= {axis for axis in found if any(axis[0] in writes(s) for s in makers)}
+    made = frozenset[str]().union(*map(writes, makers))
+    found = {axis for axis in found if axis[0] in made}
     while True:
-        lost = {axis for s in makers for axis in found
-                if axis[0] in writes(s) and not _fills_alike(s, axis, spans, found)}
+        about: dict[str, list[Axis]] = {}
+        for axis in found:
+            about.setdefault(axis[0], []).append(axis)
+        lost = {axis for s in makers for name in writes(s) for axis in about.get(name, ())
+                if not _fills_alike(s, axis, spans, found)}
         if not lost:
             return found
         found -= lost

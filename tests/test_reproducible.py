@@ -17,7 +17,7 @@ class Compiled(Exception):
     pass
 
 def show(program, *rest, **options):
-    print(program_text(program))
+    print(program_text(program), *program.constants)
     raise Compiled
 
 sdfgad.pipeline.compile_program = show
@@ -30,7 +30,7 @@ except Compiled:
 """
 
 
-@pytest.mark.parametrize("name", ["vadv", "softmax"])
+@pytest.mark.parametrize("name", ["vadv", "stockham_fft"])
 def test_hashes_decide_nothing(name: str) -> None:
     found = [subprocess.run([sys.executable, "-c", TEXT, name], env=os.environ | {"PYTHONHASHSEED": seed}, check=True,
                             capture_output=True, text=True).stdout for seed in ("1", "2")]

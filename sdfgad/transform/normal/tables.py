@@ -55,7 +55,7 @@ class _Known:
         writers = [(n, k) for k, top in enumerate(self.program.body) for s in statements((top,)) for n in writes(s)]
         plain = {k for k, s in enumerate(self.program.body) if _assigns(s)}
         spoilt = {n for n, k in writers if k not in plain}
-        for name in {n for n, _ in writers} - spoilt:
+        for name in sorted({n for n, _ in writers} - spoilt):
             array = self.program.arrays[name]
             if array.role == "transient" and array.shape and array.bytes <= thresholds().table_bytes:
                 self.values[name] = np.empty(array.shape, array.dtype)

@@ -26,7 +26,7 @@ class Arena:
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _TakenBytes:
     """Bytes that hold the same arrays, from `start` to `stop`. moments: when one of them is in use."""
 
     start: int
@@ -41,16 +41,16 @@ def pack(sizes: Mapping[str, int], moments: Mapping[str, int], kinds: Mapping[st
     Those that are in use at once do not overlap: `moments` has the times of each as the bits of a number. Nor do those
     of different `kinds`.
     """
-    taken: list[_Taken] = []
+    taken: list[_TakenBytes] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
         size, kind = _whole_lines(sizes[name]) + _gap(sizes[name]), kinds and kinds[name]
         place = offsets[name] = _first_place(taken, size, kind, moments[name])
-        taken = _with(taken, _Taken(place, place + size, kind, moments[name]))
+        taken = _with(taken, _TakenBytes(place, place + size, kind, moments[name]))
     return Arena(offsets, max((place + _whole_lines(sizes[n]) for n, place in offsets.items()), default=0))
 
 
-def _first_place(taken: list[_Taken], size: int, kind: Hashable, moments: int) -> int:
+def _first_place(taken: list[_TakenBytes], size: int, kind: Hashable, moments: int) -> int:
     """The lowest place with so many bytes that nobody else uses at these times."""
     place = 0
     for there in taken:
@@ -61,9 +61,9 @@ def _first_place(taken: list[_Taken], size: int, kind: Hashable, moments: int) -
     return place
 
 
-def _with(taken: list[_Taken], new: _Taken) -> list[_Taken]:
+def _with(taken: list[_TakenBytes], new: _TakenBytes) -> list[_TakenBytes]:
     """In order, the bytes that were taken and those that are now."""
-    found: list[_Taken] = []
+    found: list[_TakenBytes] = []
     free = new.start
     for there in taken:
         if there.stop <= new.start or there.start >= new.stop or new.start == new.stop:
@@ -71,7 +71,7 @@ def _with(taken: list[_Taken], new: _Taken) -> list[_Taken]:
             continue
         start, stop = max(there.start, new.start), min(there.stop, new.stop)
         pieces = (replace(there, stop=start), replace(new, start=free, stop=start),
-                  _Taken(start, stop, new.kind, there.moments | new.moments), replace(there, start=stop))
+                  _TakenBytes(start, stop, new.kind, there.moments | new.moments), replace(there, start=stop))
         found += [p for p in pieces if p.start < p.stop]
         free = stop
     found.append(replace(new, start=free))

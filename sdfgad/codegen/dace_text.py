@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -65,12 +64,7 @@ def members(state: str, text: str) -> Change:
     return Change(rf"^struct {state} {{\n", rf"\g<0>{text}", "the state begins, which also holds what calls share")
 
 
-# DaCe takes and gives each array that outlives a call by itself; a member of the state is named after its container.
-_MEMBER = r"__\d+_(v_\w+)"
-_DECLARED = re.compile(rf"^ *[^\n;]+\* (?:__restrict__ )?{_MEMBER};\n", re.MULTILINE)
-_TAKEN = re.compile(rf"^ *__state->{_MEMBER} = dace::aligned_new_array<([^()]+)>\(.+, 64\);\n", re.MULTILINE)
-_GIVEN = re.compile(rf"^.*dace::aligned_delete_array\(__state->{_MEMBER}, 64\);\n", re.MULTILINE)
-_USED = re.compile(rf"__state->{_MEMBER}\b")
+# All memory of a program is counted: its arrays lie in an arena, and tapes in blocks of their own.
 _UNCOUNTED = re.compile(r"aligned_new_array|\bmalloc\(|\bnew \w+(?: \w+\(\d+\))?\[")
 
 
@@ -103,23 +97,8 @@ def device_text(sdfg: dace.SDFG) -> str:
     return text
 
 
-def placed(code: str, offsets: Mapping[str, int]) -> str:
-    """Arrays at fixed places of one block, which the state has as `sg_arena`. offsets: bytes, by container.
-
-    `state->v = dace::aligned_new_array<double>(n, 64); ... state->v`   ->   `... state->sg_arena.at<double>(k)`
-
-    Where an array starts is a number in the text: the compiler reaches all arrays from a few registers. A pointer to
-    each of them in the state (DaCe's external memory) would take a register each, and a loop over many arrays would
-    load most of them again at every vector. Raises InvariantError where an array is not declared, taken and given once
-    each, or where any other memory is taken: nothing would count it.
-    """
-    kinds = {m[1]: m[2] for m in _TAKEN.finditer(code) if m[1] in offsets}
-    for lines in (_DECLARED, _TAKEN, _GIVEN):
-        found = sorted(name for name in (m[1] for m in lines.finditer(code)) if name in offsets)
-        if found != sorted(kinds):
-            raise InvariantError(f"generated code has arrays {found} where it has {sorted(kinds)} elsewhere")
-        code = lines.sub(lambda m: "" if m[1] in kinds else m[0], code)
-    code = _USED.sub(lambda m: f"__state->sg_arena.at<{kinds[m[1]]}>({offsets[m[1]]})" if m[1] in kinds else m[0], code)
+def all_counted(code: str) -> str:
+    """The same text; raises InvariantError where it takes memory by itself."""
     if left := _UNCOUNTED.search(code):
         raise InvariantError(f"generated code takes memory that is not counted: {left[0]}")
     return code

@@ -3,32 +3,17 @@ from __future__ import annotations
 
 import pytest
 
-from sdfgad.codegen.dace_text import APART, NO_HASH, members, placed
+from sdfgad.codegen.dace_text import APART, NO_HASH, all_counted, members
 from sdfgad.errors import InvariantError
 
 STATE = "struct p_state_t {\n    double * __restrict__ __0_v_x;\n    double * __restrict__ __0_v_y;\n};\n"
 TAKE = "    __state->__0_v_x = dace::aligned_new_array<double>(8, 64);\n"
-GIVE = "    dace::aligned_delete_array(__state->__0_v_x, 64);\n"
-USE = "    __state->__0_v_x[3] = 1.0;\n"
-
-
-def test_arrays_get_places():
-    assert placed(STATE + TAKE + USE + GIVE, {"v_x": 128}) == (
-        "struct p_state_t {\n    double * __restrict__ __0_v_y;\n};\n    __state->sg_arena.at<double>(128)[3] = 1.0;\n")
-
-
-@pytest.mark.parametrize("code", [TAKE + USE + GIVE, STATE + TAKE + USE, STATE + USE + GIVE,
-                                  STATE + TAKE + TAKE + GIVE],
-                         ids=["not declared", "not given", "not taken", "taken twice"])
-def test_arrays_are_declared_taken_and_given(code):
-    with pytest.raises(InvariantError):
-        placed(code, {"v_x": 128})
 
 
 @pytest.mark.parametrize("line", [TAKE, "double *p = new double DACE_ALIGN(64)[8];\n", "p = malloc(8);\n"])
 def test_memory_that_nothing_counts(line):
     with pytest.raises(InvariantError, match="not counted"):
-        placed(line, {})
+        all_counted(line)
 
 
 def test_changes_are_found_as_often_as_they_must_be():

@@ -5,7 +5,7 @@ import numpy as np
 
 import sdfgad
 from sdfgad.calls.arguments import bind
-from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.footprint import footprint
 from sdfgad.pipeline import Request, derive
 
 RNG = np.random.default_rng(3)
@@ -19,9 +19,9 @@ def weigh(x, place):
 
 def copies(count: int) -> bool:
     x, place = RNG.random(count), RNG.integers(0, 7, count)
-    lowered = lower(derive(weigh, bind(weigh, (x, place), {}), Request(("x",))).program)
+    made = derive(weigh, bind(weigh, (x, place), {}), Request(("x",))).program
     # 7 elements, and 512 bytes or a little more to the next copy.
-    return any("partial" in name and a.shape[1:] == (72,) for name, a in lowered.sdfg.arrays.items())
+    return any("partial" in name and a.shape[1:] == (72,) for name, a in footprint(made).own.items())
 
 
 def test_copies_are_for_many_terms():
@@ -48,8 +48,8 @@ def spread(x, w):
 
 def test_copies_in_single_precision_are_rounded_once():
     x, w = RNG.random((40_000, 7)), RNG.random(7).astype(np.float32)
-    lowered = lower(derive(spread, bind(spread, (x, w), {}), Request(("w",))).program)
-    assert {a.dtype.to_string() for name, a in lowered.sdfg.arrays.items() if "partial" in name} == {"float64"}
+    program = derive(spread, bind(spread, (x, w), {}), Request(("w",))).program
+    assert {a.dtype for name, a in footprint(program).own.items() if "partial" in name} == {np.dtype("float64")}
     made = sdfgad.grad(spread, wrt="w")(x, w)
     exact = 2.0 * (x @ w.astype(np.float64)) @ x
     assert made.dtype == np.float32

@@ -5,7 +5,7 @@ from sdfgad.codegen.build import FIRST_FAILURE, REAL
 from sdfgad.codegen.cpp import TAPES, container
 from sdfgad.codegen.cpu.lower import Lowered
 from sdfgad.codegen.cpu.text.outline import outline
-from sdfgad.codegen.dace_text import APART, OWN_HEADER, frame_text, members, placed
+from sdfgad.codegen.dace_text import APART, OWN_HEADER, all_counted, frame_text, members
 
 _ENTRY = """
 extern "C" int sg_ask(int threads);
@@ -61,8 +61,7 @@ _MEMBERS = """    sg::Memory sg_memory;
 def source(lowered: Lowered) -> str:
     """Everything the compiler needs, in one text."""
     state = members(_state(lowered), _MEMBERS.format(tapes=len(lowered.tapes)))
-    places = {container(name): offset for name, offset in lowered.arena.offsets.items()}
-    code = placed(state.made(APART.made(OWN_HEADER.made(frame_text(lowered.sdfg)))), places)
+    code = state.made(APART.made(OWN_HEADER.made(all_counted(frame_text(lowered.sdfg)))))
     code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
     real = not (lowered.uses_blas or "dace::complex" in code)
     return (REAL if real else "") + '#include <omp.h>\n#include "sdfgad.h"\n' + code + _entry(lowered)

@@ -1,6 +1,8 @@
 """Programs as SDFGs: kernels become maps, sequential pieces become tasklets, control flow becomes regions.
 
-Containers of the SDFG are the program's containers under the prefix `v_`. Nothing is assumed to be zero at the start.
+Containers of the SDFG are what callers pass, and numbers, under the prefix `v_`. All other arrays lie in one block of
+memory, the arena, at places that stand in the text of the tasklets: as containers DaCe would take memory for each of
+them by itself, and ask of each of thousands where it is made. Nothing is assumed to be zero at the start.
 """
 from __future__ import annotations
 
@@ -33,6 +35,7 @@ from sdfgad.codegen.cpu.text.piece_text import Scalars, emit_group, emit_point, 
 from sdfgad.codegen.cpu.text.scalars import lasting_scalars
 from sdfgad.codegen.cpu.text.statements import declare_tapes
 from sdfgad.codegen.cpu.text.team_text import emit_team, team_names
+from sdfgad.errors import InvariantError
 from sdfgad.ir.messages import OP
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Program, While
 from sdfgad.ir.walk import all_writes, statements
@@ -69,27 +72,29 @@ def lower(program: Program, results: Iterable[str] = (), loose: Collection[str] 
     lasting = lasting_scalars(items, passed, arrays)
     tapes = tuple(sorted(n for n, a in arrays.items() if a.role == "tape"))
     sdfg = dace.SDFG(f"sg_{identifier(program.name)}")
-    builder = _KernelBuilder(sdfg, Frame(arrays), frozenset(lasting), tapes)
+    held = footprint_of(made, passed)
+    builder = _KernelBuilder(sdfg, Frame(arrays), frozenset(lasting), tapes, held.arena)
     builder.declare(passed)
     builder.sequence(sdfg, items, builder.frame)
     libs = {s.op for s in statements(program.body) if isinstance(s, Lib)}
     headers = [f'#include "{h}"' for h, needed in _HEADERS if needed is None or libs & needed]
     sdfg.append_global_code("\n".join([*headers, *(
         f"static constexpr size_t {tape_number(t)} = {k};" for k, t in enumerate(tapes))]))
-    held = footprint_of(made, passed)
     return Lowered(sdfg, tuple(passed), held.arena, held.thread, bool(libs & (BLAS_OPS | DECOMPOSITIONS)), tapes)
 
 
 class _KernelBuilder:
-    def __init__(self, sdfg: dace.SDFG, frame: Frame, lasting: frozenset[str], tapes: tuple[str, ...]) -> None:
+    def __init__(self, sdfg: dace.SDFG, frame: Frame, lasting: frozenset[str], tapes: tuple[str, ...],
+                 arena: Arena) -> None:
         self.sdfg = sdfg
         self.frame = frame
         self.lasting = lasting
         self.tapes = tapes
+        self.arena = arena
         self.count = 0
 
     def declare(self, passed: Mapping[str, None]) -> None:
-        """Add the containers the caller passes; transients are added where they are first used."""
+        """Add the containers the caller passes; numbers are added where they are first used."""
         for name in passed:
             array = self.frame.arrays[name]
             self.sdfg.add_array(container(name), _shape(array), dtypes.typeclass(array.dtype.type))
@@ -101,13 +106,22 @@ class _KernelBuilder:
         found, array = container(name), self.frame.arrays.get(name)
         if array is None or found in self.sdfg.arrays:
             return found
-        kind = dtypes.typeclass(array.dtype.type)
         if array.shape:
-            self.sdfg.add_array(found, _shape(array), kind, transient=True,
-                                lifetime=dtypes.AllocationLifetime.Persistent)
-        else:
-            self.sdfg.add_scalar(found, kind, transient=True, lifetime=dtypes.AllocationLifetime.SDFG)
+            raise InvariantError(f"{name} is an array of the arena, and no container")
+        self.sdfg.add_scalar(found, dtypes.typeclass(array.dtype.type), transient=True,
+                             lifetime=dtypes.AllocationLifetime.SDFG)
         return found
+
+    def placed(self, names: Collection[str], written: Collection[str]) -> list[str]:
+        """Pointers to arrays of the arena, whose start the state has as `sg_arena`.
+
+        Where an array starts is a number in the text: the compiler reaches all arrays from a few registers. A pointer
+        to each of them in the state would take a register each, and a loop over many arrays would load most of them
+        again at every vector.
+        """
+        kinds = [(n, dtypes.typeclass(self.frame.arrays[n].dtype.type).ctype) for n in sorted(names)]
+        return [f"{'' if n in written else 'const '}{kind}* {pointer(n)} = "
+                f"__state->sg_arena.at<{kind}>({self.arena.offsets[n]});" for n, kind in kinds]
 
     def label(self, stem: str) -> str:
         self.count += 1
@@ -232,9 +246,11 @@ class _KernelBuilder:
 
     def tasklet(self, state: SDFGState, names: set[str], written: set[str], writer: Writer,
                 entry: dace.nodes.MapEntry | None = None, leave: dace.nodes.MapExit | None = None) -> None:
-        """Add a C++ tasklet with a pointer connector for every container in `names`; those on tapes are found there."""
-        taped = names & set(self.tapes)
-        inputs, outputs = sorted(names - written - taped), sorted((names & written) - taped)
+        """Add a C++ tasklet with a pointer connector for every container in `names`; those on tapes are found there,
+        and those of the arena at their places."""
+        taped, own = names & set(self.tapes), names & self.arena.offsets.keys()
+        inputs, outputs = sorted(names - written - taped - own), sorted((names & written) - taped - own)
+        writer.lines[:0] = self.placed(own, written)
         if taped:
             (inputs if entry is not None else outputs).append(TAPES)
             handle = f"uintptr_t({pointer(TAPES)}[0])"

@@ -81,7 +81,7 @@ def fold_block(block: Sequence[Stmt], far: bool = False, names: Collection[str] 
         here = [stmts[k]]
         while here:
             stmt = here.pop(0)
-            found = _folded(stmt, _Behind(stmts, places, k, tuple(here)), far, names) if isinstance(stmt, Map) else None
+            found = _folded(stmt, _LaterStatements(stmts, places, k, tuple(here)), far, names) if isinstance(stmt, Map) else None
             if found is None or not isinstance(stmt, Map):
                 out.append(stmt)
                 continue
@@ -92,7 +92,7 @@ def fold_block(block: Sequence[Stmt], far: bool = False, names: Collection[str] 
 
 
 @dataclass(frozen=True)
-class _Behind:
+class _LaterStatements:
     """What stands behind a statement: other parts of it at its place, and the rest of the block."""
 
     stmts: Sequence[Stmt]
@@ -108,7 +108,7 @@ class _Behind:
             yield places[k], self.stmts[places[k]]
 
 
-def _folded(stmt: Map, behind: _Behind, far: bool, names: Collection[str] | None) -> tuple[Store, Met] | None:
+def _folded(stmt: Map, behind: _LaterStatements, far: bool, names: Collection[str] | None) -> tuple[Store, Met] | None:
     """The first clearing of a map that meets an accumulation."""
     for part in stmt.body:
         if not is_zero(part) or (names is not None and part.array not in names):

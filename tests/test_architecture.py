@@ -33,7 +33,7 @@ LAYERS = {
 }
 TOP = 10
 MAY_IMPORT_DACE = {"ir", "frontend", "codegen"}
-LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 400, 60, 8
+LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 400, 50, 8
 LARGEST_FOLDER = 25
 MUTABLE_CALLS = {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque",
                  "WeakKeyDictionary", "WeakValueDictionary"}

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType, MethodType
+from typing import Any
 
 import numpy as np
 
@@ -69,12 +70,9 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType) and (found := polyfills.of_distribution(callee)) is not None:
         return _polyfill(ctx, callee, found[0], [*arguments, *found[1]], {**keywords, **found[2]})
-    if isinstance(callee, MethodType):
-        return invoke(ctx, callee.__func__, [callee.__self__, *arguments], keywords)
-    if isinstance(callee, Applied):
-        return invoke(ctx, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords})
-    if isinstance(callee, partial):
-        return invoke(ctx, callee.func, [*callee.args, *arguments], {**callee.keywords, **keywords})
+    if isinstance(callee, (MethodType, Applied, partial)):
+        inner, first, known = _applied(callee)
+        return invoke(ctx, inner, [*first, *arguments], {**known, **keywords})
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
     if (made := _made_outside(callee)) is not None:
@@ -87,6 +85,20 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if is_of_sizes(callee, arguments, keywords):
         known = callee(plain_list(arguments[0]))
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
+    return _of_library(ctx, callee, arguments, keywords)
+
+
+def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequence[Value], Mapping[str, Value]]:
+    """The function inside one that has some of its arguments, and these."""
+    if isinstance(callee, MethodType):
+        return callee.__func__, (callee.__self__,), {}
+    if isinstance(callee, Applied):
+        return callee.function, callee.arguments, callee.keywords
+    return callee.func, callee.args, callee.keywords
+
+
+def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """Call what NumPy, SciPy or Python have, or a function of the user's."""
     try:
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
         polyfill = polyfills.POLYFILLS.get(callee)

@@ -81,7 +81,8 @@ def fold_block(block: Sequence[Stmt], far: bool = False, names: Collection[str] 
         here = [stmts[k]]
         while here:
             stmt = here.pop(0)
-            found = _folded(stmt, _LaterStatements(stmts, places, k, tuple(here)), far, names) if isinstance(stmt, Map) else None
+            behind = _LaterStatements(stmts, places, k, tuple(here))
+            found = _folded(stmt, behind, far, names) if isinstance(stmt, Map) else None
             if found is None or not isinstance(stmt, Map):
                 out.append(stmt)
                 continue

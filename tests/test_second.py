@@ -131,6 +131,22 @@ def test_what_is_refused(ask, error, message):
         ask()
 
 
+def test_the_hessian_of_a_likelihood():
+    """A Gaussian one, by a Cholesky factorisation."""
+    places, seen = np.linspace(0.0, 2.0, 5), np.array([0.3, -1.2, 0.8, 0.1, 0.5])
+
+    def likelihood(p):
+        low = np.linalg.cholesky(np.exp(-np.subtract.outer(places, places) ** 2 * p[0]) + p[1] * np.eye(5))
+        return np.sum(np.linalg.solve(low, seen) ** 2) + 2.0 * np.sum(np.log(np.diag(low)))
+
+    p, h = np.array([1.3, 0.4]), 1e-6
+    gradient = sdfgad.grad(likelihood)
+    found = sdfgad.hessian(likelihood)(p)
+    steps = [(gradient(p + h * e) - gradient(p - h * e)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(found, np.array(steps), rtol=1e-7)
+    np.testing.assert_allclose(found, found.T, rtol=1e-12)
+
+
 def inside(x):
     return second(x) * x
 

@@ -289,10 +289,12 @@ def _fft(stmt: Lib, scope: TangentScope) -> list[Stmt]:
 
 
 def _cholesky(stmt: Lib, scope: TangentScope) -> list[Stmt]:
-    """The cotangent of a factor becomes, through a scratch of its own, one of the matrix: of its lower triangle."""
+    """The cotangent of a factor becomes, through a scratch of its own, one of the matrix: of its lower triangle. The
+    other way round, each is the adjoint of the other one."""
     factor, matrix = stmt.ins
     held = scope.fresh("lin", tuple(n.const or 0 for n in matrix.shape), matrix.dtype).whole
-    return [_lib("cholesky_adjoint", held, (factor, stmt.outs[0]), stmt),
+    dual = {"cholesky_tangent": "cholesky_adjoint", "cholesky_adjoint": "cholesky_tangent"}[stmt.op]
+    return [_lib(dual, held, (factor, stmt.outs[0]), stmt),
             _each(matrix, lambda p: load(held, p), "+", stmt)]
 
 
@@ -329,4 +331,4 @@ def _own(stmt: Lib, scope: TangentScope) -> list[Stmt]:
 
 
 _LIBRARY = MappingProxyType({"own_linear": _own, "matmul": _matmul, "solve": _solve, "trsolve": _trsolve, "fft": _fft,
-                             "cholesky_tangent": _cholesky})
+                             "cholesky_tangent": _cholesky, "cholesky_adjoint": _cholesky})

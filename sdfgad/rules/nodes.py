@@ -113,6 +113,11 @@ def _sample_positive(rng: np.random.Generator, draw: Callable[..., np.ndarray]) 
     return {"ins": (a @ a.T + 3 * np.eye(3),), "attrs": {}}
 
 
+def _sample_factor(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    a = np.real(draw(3, 3))
+    return {"ins": (np.linalg.cholesky(a @ a.T + 3 * np.eye(3)), np.real(draw(3, 3))), "attrs": {}}
+
+
 def _sample_signal(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
     return {"ins": (draw(2, 4) + 1j * draw(2, 4),), "attrs": {"inverse": False}}
 
@@ -239,6 +244,43 @@ def cholesky(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[
     if ta is None:
         return
     c.lib("cholesky_tangent", tangent, out, ta)
+
+
+@node_rule("cholesky_adjoint", _sample_factor)
+def cholesky_adjoint(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any],
+                     tangent: View) -> None:
+    """X = adj(L, G), the cotangent of a lower triangle from that of its factor L:
+    X' = adj(L, G' + L^-T L'^T G) - W - W^T + diag(W), W = L^-T L'^T (X + X^T)
+
+    For second derivatives. The operation sees lower triangles alone. L'^T G and L^-T times that have what belongs into
+    theirs, whatever is above the diagonal of G.
+    """
+    factor, cotangent = ins
+    tl, change = c.tangent_of(factor), c.tangent_of(cotangent)
+    if tl is None:
+        if change is not None:
+            c.lib("cholesky_adjoint", tangent, factor, change)
+        return
+    turned = transposed(_triangle(c, tl, lower=True, unit=False))
+
+    def solved(*of: View) -> View:
+        product = c.lib("matmul", c.scratch(out), turned, of[0])
+        for other in of[1:]:
+            c.lib("matmul", product, turned, other, accumulate=True)
+        return c.lib("trsolve", c.scratch(out), transposed(factor), product, lower=False, unit=False)
+
+    first = solved(cotangent)
+    whole = first if change is None else c.each(
+        c.scratch(out), lambda p: algebra.add(load(change, p), load(first, p)))
+    moved = c.lib("cholesky_adjoint", c.scratch(out), factor, whole)
+    w = solved(out, transposed(out))
+
+    def element(p: tuple[Ix, ...]) -> Expr:
+        both = algebra.add(load(w, p), load(w, p[::-1]))
+        off = algebra.select(_below(p, "eq"), load(w, p), algebra.select(_below(p, "gt"), both, algebra.zero(w.dtype)))
+        return algebra.sub(load(moved, p), off)
+
+    c.each(tangent, element)
 
 
 @node_rule("fft", _sample_signal)

@@ -76,6 +76,7 @@ RUN = {
     "matmul": lambda a, b, conj_a=False, conj_b=False: (a.conj() if conj_a else a) @ (b.conj() if conj_b else b),
     "solve": np.linalg.solve, "inv": np.linalg.inv, "trsolve": _trsolve,
     "cholesky": lambda a: np.linalg.cholesky(np.tril(a) + np.tril(a, -1).T),
+    "cholesky_adjoint": LIBRARY["cholesky_adjoint"],
     "eigh": lambda a: np.vstack(np.linalg.eigh(a)[::-1]),
     "svd": lambda a: LIBRARY["svd"](a), "qr": lambda a: np.vstack(np.linalg.qr(a)), "pinv": np.linalg.pinv,
     "fft": lambda a, inverse=False: np.fft.ifft(a) if inverse else np.fft.fft(a),

@@ -27,6 +27,7 @@ from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Request
@@ -53,6 +54,7 @@ class GradFunction(DerivativeFunction):
                  spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
                  gather: bool = True) -> None:
+        fn = as_function(fn)
         check_options(fn, reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)

@@ -11,8 +11,9 @@ from sdfgad.calls.arguments import Bound, Leaves, as_called, bind, refuse_specs,
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.errors import UsageError
+from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.frontend.batches import BatchedFunction, SummedBatch
+from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.products import Pullback
 from sdfgad.second import DerivativeFunction, is_single, refuse_derivatives
 from sdfgad.tracebacks import shortened
@@ -37,7 +38,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
         return _several_seeds(fn, in_axes, out_axes)
     if isinstance(fn, GradFunction):
         return BatchedGradient(fn, in_axes, out_axes)
+    fn = as_function(fn)
     refuse_derivatives(fn)
+    if isinstance(fn, GraphFunction):
+        raise UnsupportedError(f"vmap of {fn.__name__}, a graph of DaCe", code="SG123",
+                               help="write the batch as a map in the graph, or call pullbacks with batched=True")
     if not callable(fn):
         raise UsageError(f"{fn!r} is not a function", code="SG205")
     if isinstance(fn, Compiled) and fn.options["distribute"] is not None:

@@ -12,6 +12,7 @@ from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
 from sdfgad.config import chosen_target
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Primal, primal
 from sdfgad.together import Running, agreed
 from sdfgad.tracebacks import shortened
@@ -26,6 +27,7 @@ class Compiled:
 
     def __init__(self, fn: Callable[..., Any], source: str = "", distribute: Any = None, comm: Any = None,
                  grid: Any = None) -> None:
+        fn = as_function(fn)
         functools.update_wrapper(self, fn)
         self.fn, self._source = fn, source
         self._options = {"source": source, "distribute": distribute, "comm": comm, "grid": grid}

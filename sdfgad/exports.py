@@ -17,6 +17,7 @@ from sdfgad.codegen.toolchain import BASELINES, NATIVE, written_for
 from sdfgad.compiled import Compiled
 from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.interfaces import interface_of
 from sdfgad.ir.called import calls_of
 from sdfgad.ir.messages import messages
@@ -58,6 +59,7 @@ def export(fn: Callable[..., Any], *args: Any, folder: str | PathLike[str], name
     fn, options = _undecorated(fn, {
         "wrt": wrt, "output": output, "reduce": reduce, "memory_limit": memory_limit, "device": device, "plan": plan,
         "store": store, "recompute": recompute, "snapshot": snapshot, "source": source})
+    fn = as_function(fn)
     check_options(fn, options["reduce"], options["device"], options["plan"])
     _check_device(options["device"])
     name = _library_name(fn, name)

@@ -12,6 +12,7 @@ from sdfgad.api import check_options
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.program import views_of
@@ -48,6 +49,7 @@ def to_sdfg(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = 
     >>> graph = sdfgad.to_sdfg(energy, sdfgad.spec((100, 100)))
     >>> graph.compile()(x=x, grad_x=grad_x)
     """
+    fn = as_function(fn)
     check_options(fn, reduce, "cpu", None)
     with config(target="reference"):
         bound = bind(fn, args, keywords)

@@ -12,6 +12,7 @@ from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve
 from sdfgad.calls.directions import tangents_of
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Request
 from sdfgad.products import jvp, vjp
 from sdfgad.second import DerivativeFunction, Differentiated, curvature_of, is_single, refuse_derivatives
@@ -47,6 +48,7 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     Forward over reverse (Pearlmutter: Fast exact multiplication by the Hessian, Neural Computation 6, 1994): about two
     to four times the gradient's time, whatever the number of arguments. Errors as in `grad` and `jvp`.
     """
+    fn = as_function(fn)
     refuse_derivatives(fn)
     wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, tuple(args), keywords)
@@ -68,6 +70,7 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, out
 
     One product with the Hessian (`hvp`) for each element of the arguments.
     """
+    fn = as_function(fn)
     refuse_derivatives(fn)
     wrt = asked_wrt(wrt, argnums)
 
@@ -106,6 +109,7 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
         gradient = fn.differentiated()
         return MatrixFunction(fn.fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt))
+    fn = as_function(fn)
     refuse_derivatives(fn)
 
     def of(args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

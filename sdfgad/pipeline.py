@@ -28,6 +28,8 @@ from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
 from sdfgad.frontend import Parsed, parse
+from sdfgad.frontend.graphs.function import GraphFunction
+from sdfgad.frontend.graphs.reading import read
 from sdfgad.garbage import collecting_rarely
 from sdfgad.ir.program import Program, View
 from sdfgad.ir.text import program_text
@@ -240,9 +242,16 @@ class Derivative:
         return Derivative(self.parsed, found, self.outputs, told(plan, choice, found, self.plan.about), request, choice)
 
 
+def translation(fn: Callable[..., Any], bound: Bound, source: str = "", own_rules: bool = True) -> Parsed:
+    """A Python function, or a graph of DaCe, as a program."""
+    if isinstance(fn, GraphFunction):
+        return read(fn, *as_called(fn, bound))
+    return parse(fn, *as_called(fn, bound), source, own_rules)
+
+
 def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:
     """What the front end makes of a call."""
-    parsed = parse(fn, *as_called(fn, bound), source, own_rules)
+    parsed = translation(fn, bound, source, own_rules)
     parsed = replace(parsed, program=written_out(parsed.program))
     verify(parsed.program, "parse", SOURCE, verifying())
     check_target(parsed.program)

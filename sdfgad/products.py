@@ -14,6 +14,7 @@ from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.pushforwards import Pushforward, pushforward
@@ -39,6 +40,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     if isinstance(fn, GradFunction):
         refuse_options({"output": output, "has_aux": has_aux, "memory_limit": memory_limit})
         return _pullback_of_gradient(fn, args, wrt, device)
+    fn = as_function(fn)
     check_options(fn, None, device, None)
     check_aux(has_aux, output)
     bound, ranks = bind(fn, args, {}), communicator_of(fn, args, {})
@@ -150,6 +152,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         inner = fn.differentiated()
         bound = bind(inner.fn, tuple(args), keywords)
         return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
+    fn = as_function(fn)
     refuse_derivatives(fn)
     ranks = communicator_of(fn, args, keywords)
     found: list[tuple[Bound, dict[str, np.ndarray]]] = []

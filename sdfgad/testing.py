@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import value_and_grad
-from sdfgad.calls.arguments import as_called, asked_wrt, bind, resolve_wrt
+from sdfgad.calls.arguments import asked_wrt, bind, resolve_wrt
 from sdfgad.errors import GradientMismatchError, OutputError, UnsupportedError, UnusedArgumentWarning, UsageError
-from sdfgad.frontend import parse
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import Loop, While
 from sdfgad.ir.walk import statements
+from sdfgad.pipeline import translation
 from sdfgad.plans.request import is_number
 from sdfgad.products import jvp, vjp
 from sdfgad.together import refuse_ranks
@@ -128,6 +129,7 @@ def check_grads(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: An
         raise UsageError(f"method={method!r}", code="SG205", help=f"methods: {', '.join(METHODS)}")
     refuse_ranks("check_grads", fn, args, {}, "compare the products of vjp and jvp, summed over the ranks: see "
                  "docs/distributed.md")
+    fn = as_function(fn)
     check = _PointCheck(getattr(fn, "fn", fn), args, asked_wrt(wrt, argnums), output, reduce)
     report = check.report(method)
     if raise_on_fail and not report.ok:
@@ -248,7 +250,7 @@ class _PointCheck:
 
     def ends_by_data(self) -> bool:
         """Whether the function has a loop whose number of iterations depends on its arguments."""
-        program = parse(self.fn, *as_called(self.fn, self.bound)).program
+        program = translation(self.fn, self.bound).program
         return any(isinstance(s, While) or isinstance(s, Loop) and s.until is not None
                    for s in statements(program.body))
 

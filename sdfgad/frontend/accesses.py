@@ -30,12 +30,18 @@ _OPERATIONS: Mapping[type, Callable[..., np.ndarray]] = MappingProxyType({
 @dataclass(frozen=True)
 class IndexedAccess:
     """`index` into `extent` elements at every point of `domain`, outer ranges first; negative ones count from the
-    end."""
+    end, unless wraps is false."""
 
     index: Ix
     extent: int
     domain: tuple[Range, ...]
     source: SourceLine | None
+    wraps: bool = True
+
+    @property
+    def least(self) -> int:
+        """The first index that there is."""
+        return -self.extent if self.wraps else 0
 
     @cached_property
     def arrays(self) -> frozenset[str]:
@@ -61,7 +67,7 @@ class IndexedAccess:
         else:
             values = _extremes(self, arrays)
         for value in values:
-            if not -self.extent <= value < self.extent:
+            if not self.least <= value < self.extent:
                 raise OutOfBoundsError(f"index {value} is out of bounds for {self.extent} elements", source=self.source,
                                        help="NumPy raises IndexError here as well: mind the ends of the loop and of "
                                        "index arrays, which count from 0")
@@ -105,7 +111,7 @@ def _every_element_inside(access: IndexedAccess, arrays: Mapping[str, np.ndarray
         # As numbers without sign negative ones are huge: one pass tells that there are none.
         array = array.view(array.dtype.str.replace("i", "u"))
     ends = (offset, offset + factor * int(array.max(initial=0)))
-    return -access.extent <= min(ends) and max(ends) < access.extent
+    return access.least <= min(ends) and max(ends) < access.extent
 
 
 def _extremes(access: IndexedAccess, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:

@@ -1,0 +1,150 @@
+"""Whether the order of what a graph does is said by the graph: nodes of a state, iterations of a map."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sdfgad.frontend.graphs.frames import Frame
+from sdfgad.ir.expr import index_elems, loads
+from sdfgad.ir.index import Ix
+from sdfgad.ir.program import Let, Map, Range, Stmt, Store
+from sdfgad.ir.walk import own_ranges, statements
+
+
+# iterations of maps
+
+def independent(frame: Frame, domain: Sequence[Range], body: Sequence[Let | Store]) -> bool:
+    """Whether no iteration of a map reads what another one writes, and no two store to one element."""
+    stores = [p for p in body if isinstance(p, Store)]
+    written: dict[str, list[Store]] = {}
+    for store in stores:
+        written.setdefault(store.array, []).append(store)
+    ends = {e.array for r in domain for i in (r.start, r.stop) for e in i.elems}
+    if ends & written.keys() or any(e.array in written for s in stores for i in s.index for e in i.elems):
+        return False
+    return all(_apart(frame, domain, body, group) for group in written.values())
+
+
+def _apart(frame: Frame, domain: Sequence[Range], body: Sequence[Let | Store], group: Sequence[Store]) -> bool:
+    """Of the stores to one array."""
+    read = [n.index for p in body for n in loads(p.expr) if n.array == group[0].array]
+    if any(e.array == group[0].array for p in body for e in index_elems(p.expr)):
+        return False
+    if all(s.op is not None and s.op == group[0].op for s in group):
+        return not read
+    if any(s.op is not None for s in group):
+        return False
+    first = group[0].index
+    others = [i for i in (*read, *(s.index for s in group[1:])) if i != first]
+    return injective(domain, first) and all(frame.builder.scope.disjoint(i, first, domain) for i in others)
+
+
+def injective(domain: Sequence[Range], index: Sequence[Ix]) -> bool:
+    """Whether an index is another one at each point of a domain, as its parts fix one variable after the other."""
+    left = {r.var for r in domain if r.trips != 1}
+    parts = [i for i in index if i.affine is not None]
+    while left:
+        found = next((open_ for i in parts if len(open_ := i.symbols & left) == 1), None)
+        if found is None:
+            return False
+        left -= found
+    return True
+
+
+def refuse_conflicts(frame: Frame, block: Iterable[Stmt], around: Sequence[Range], node: Any,
+                     private: Collection[str] = ()) -> None:
+    """UnsupportedError for a store that hits one element in several iterations of a map.
+
+    Where data say which element it is, nothing is known: iterations run in order.
+    """
+    variables = {r.var for r in around if r.trips != 1}
+    for stmt in statements(tuple(block)):
+        if not isinstance(stmt, Map):
+            continue
+        inner = {r.var for r in stmt.domain if r.trips != 1} if not around else set()
+        for part in stmt.body:
+            if isinstance(part, Store) and part.op is None and part.array not in private and not any(
+                    i.elems for i in part.index):
+                missing = (variables | inner) - {s for i in part.index for s in i.symbols}
+                if missing and _varies(part, missing, stmt):
+                    raise frame.refuse(f"a map whose iterations write the same element of {frame.builder.label(part.array)}",
+                                       "accumulate with wcr, or write a loop", "SG107", node=node)
+
+
+def _varies(part: Store, missing: Collection[str], stmt: Map) -> bool:
+    """Whether what is stored may differ from one iteration to the next."""
+    used = {s for n in loads(part.expr) for i in n.index for s in i.symbols}
+    return bool(used & set(missing)) or any(n.array == part.array for n in loads(part.expr))
+
+
+# nodes of a state
+
+@dataclass(frozen=True)
+class _Access:
+    """An edge by which a state reads or writes a container: the node that does it, and the node of the container."""
+
+    worker: Any
+    holder: Any
+    subset: Any
+    write: bool
+    sums: bool
+
+
+def check_order(frame: Frame, state: Any) -> None:
+    """UnsupportedError where nothing says which of two nodes comes first, and they may touch the same element."""
+    found: dict[str, list[_Access]] = {}
+    for access in _accesses(state):
+        found.setdefault(access.holder.data, []).append(access)
+    risky = {n: group for n, group in found.items() if len({id(a.holder) for a in group}) > 1 and any(
+        a.write for a in group)}
+    if not risky:
+        return
+    import networkx
+
+    after = {n: networkx.descendants(state.nx, n) for group in risky.values() for a in group
+             for n in (a.worker, a.holder)}
+    for name, group in risky.items():
+        for k, one in enumerate(group):
+            for other in group[k + 1:]:
+                if _clash(one, other, after):
+                    raise frame.refuse(f"two accesses of {name!r} in one state whose order nothing says",
+                                       "put them in two states: simplify may have merged these", "SG107",
+                                       node=one.holder)
+
+
+def _accesses(state: Any) -> Iterator[_Access]:
+    """Of containers at the top of a state."""
+    for node in state.data_nodes():
+        if state.entry_node(node) is not None:
+            continue
+        for edge in state.out_edges(node):
+            if not edge.data.is_empty():
+                yield _Access(edge.dst, node, _of(edge, node), False, False)
+        for edge in state.in_edges(node):
+            if not edge.data.is_empty():
+                yield _Access(edge.src, node, _of(edge, node), True, edge.data.wcr is not None)
+
+
+def _of(edge: Any, node: Any) -> Any:
+    memlet = edge.data
+    return memlet.subset if memlet.data == node.data else memlet.other_subset
+
+
+def _clash(one: _Access, other: _Access, after: Any) -> bool:
+    if one.holder is other.holder or not (one.write or other.write) or one.sums and other.sums:
+        return False
+    if _before(one, other, after) or _before(other, one, after):
+        return False
+    if one.subset is None or other.subset is None:
+        return True
+    from dace import subsets
+
+    return subsets.intersects(one.subset, other.subset) is not False
+
+
+def _before(one: _Access, other: _Access, after: Any) -> bool:
+    """Whether the first has been done when the second begins."""
+    done = one.holder if one.write else one.worker
+    begin = other.worker
+    return begin is done or begin in after[done] or not one.write and one.worker is begin

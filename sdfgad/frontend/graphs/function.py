@@ -1,0 +1,173 @@
+"""Graphs of DaCe as functions that can be differentiated."""
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sdfgad.arrays import Spec
+from sdfgad.errors import UsageError
+from sdfgad.frontend.surroundings import Surroundings
+
+RETURN = "__return"
+
+
+class GraphFunction:
+    """A `dace.SDFG`, or a function decorated with `@dace.program`, with the parameters of a Python function.
+
+    Called, it runs what DaCe makes of it. It has no dictionary: others may take over what functions have.
+    """
+
+    __slots__ = ("__name__", "__signature__", "__weakref__", "_graphs", "_origin", "_program")
+
+    def __init__(self, origin: Any, program: bool, name: str, signature: inspect.Signature) -> None:
+        self._origin, self._program = origin, program
+        self.__name__, self.__signature__ = name, signature
+        self._graphs: dict[Any, tuple[Any, Surroundings]] = {}
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        given = self.__signature__.bind(*args, **keywords)
+        given.apply_defaults()
+        found = self._origin(**{n: v for n, v in given.arguments.items() if v is not None})
+        return tuple(map(_own, found)) if isinstance(found, tuple) else _own(found)
+
+    def graph(self, values: Mapping[str, Any]) -> tuple[Any, Surroundings]:
+        """The graph for a call with these arguments, and what it was made from; DaCe is asked once for each kind."""
+        if not self._program:
+            return self._origin, Surroundings()
+        key = None if _annotated(self._origin) else tuple((n, _kind(v)) for n, v in values.items())
+        found = self._graphs.get(key)
+        if found is None or not found[1].unchanged():
+            found = self._graphs[key] = self._parsed(values if key is not None else {})
+        return found
+
+    def _parsed(self, values: Mapping[str, Any]) -> tuple[Any, Surroundings]:
+        """What DaCe's front end makes of a program. Its `simplify` is not run: it merges states in which an element is
+        read and then written."""
+        program = self._origin
+        examples = {n: _example(v) for n, v in values.items()}
+        made = structured(program.to_sdfg(simplify=False, **examples))
+        closure = program.__sdfg_closure__()
+        if closure:
+            raise UsageError(f"{self.__name__} uses {', '.join(sorted(closure))} from around it", code="SG205",
+                             help="pass arrays as arguments, and leave out calls that DaCe hands to Python")
+        return made, _around(program.f)
+
+
+def from_sdfg(sdfg: Any) -> GraphFunction:
+    """A graph of DaCe as a function to differentiate: `grad(from_sdfg(sdfg))`, and so for all other verbs.
+
+    sdfg: a `dace.SDFG`; a copy of it is kept. The parameters are its arguments, in the order of `arg_names` where the
+    graph has that, else sorted by name as DaCe does it; symbols that no shape tells follow, to be given by name. Arrays
+    have the dtypes of the graph (DtypeError), in any shape that its symbols allow (UsageError). The function returns
+    what the graph has in `__return`, of one element as a number; other results are arguments that the graph writes,
+    which `output="name"` names. What the graph is given is left as it is.
+
+    The meaning is that of the C++ that DaCe generates: integers divide without rest, and numbers change their dtype at
+    connectors. What cannot be read is an UnsupportedError with the node, its state and the line that it comes from.
+    UsageError for anything but a graph.
+
+    >>> gradient = sdfgad.grad(sdfgad.from_sdfg(sdfg), wrt="A")
+    """
+    if not _is_a(sdfg, "SDFG"):
+        raise UsageError(f"from_sdfg of {type(sdfg).__name__}", code="SG205",
+                         help="pass a dace.SDFG; a @dace.program goes straight to sdfgad.grad")
+    kept = structured(copy.deepcopy(sdfg))
+    return GraphFunction(kept, False, kept.name, inspect.Signature(list(_parameters(kept).values())))
+
+
+def as_function(fn: Any) -> Any:
+    """The function itself, or what a program or graph of DaCe is as a function."""
+    if isinstance(fn, GraphFunction) or "dace" not in sys.modules:
+        return fn
+    if _is_a(fn, "SDFG"):
+        raise UsageError(f"{fn.name} is a graph", code="SG205", help="pass sdfgad.from_sdfg(graph)")
+    return _of_program(fn) if _is_a(fn, "DaceProgram") else fn
+
+
+@lru_cache(maxsize=64)
+def _of_program(program: Any) -> GraphFunction:
+    if program.methodobj is not None or program.objname is not None:
+        raise UsageError(f"{program.f.__name__} is a method", code="SG205",
+                         help="decorate a function, and pass it what it needs of the object")
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in program.signature.parameters.values()]
+    return GraphFunction(program, True, program.f.__name__, inspect.Signature(plain))
+
+
+def structured(sdfg: Any) -> Any:
+    """The graph with loops and branches in place of edges with conditions, as far as DaCe finds them."""
+    if any(not e.data.is_unconditional() for s in sdfg.all_sdfgs_recursive() for r in s.all_control_flow_regions()
+           for e in r.edges()):
+        from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
+
+        for part in sdfg.all_sdfgs_recursive():
+            part.using_explicit_control_flow = True
+        ControlFlowRaising().apply_pass(sdfg, {})
+    sdfg.reset_cfg_list()
+    return sdfg
+
+
+def _parameters(sdfg: Any) -> dict[str, inspect.Parameter]:
+    listed = {n: d for n, d in sdfg.arglist().items() if not n.startswith(RETURN)}
+    told = {str(s) for n in listed if n in sdfg.arrays for s in sdfg.arrays[n].free_symbols}
+    first = [n for n in sdfg.arg_names if n in listed]
+    order = [*first, *(n for n in listed if n not in first)]
+    plain, named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    made = {n: inspect.Parameter(n, plain) for n in order if n in sdfg.arrays or n in first}
+    return made | {n: inspect.Parameter(n, named, default=None if n in told else inspect.Parameter.empty)
+                   for n in order if n not in made}
+
+
+def _is_a(thing: Any, name: str) -> bool:
+    """Whether its class is one of DaCe's, which is not imported to find that out."""
+    return any(c.__name__ == name and c.__module__.split(".")[0] == "dace" for c in type(thing).__mro__)
+
+
+def _annotated(program: Any) -> bool:
+    """Whether every parameter says what it is, so that one graph is all there is."""
+    parameters = program.signature.parameters.values()
+    return not program.constant_args and all(p.annotation is not p.empty and _descriptor(program, p.annotation)
+                                             for p in parameters)
+
+
+def _descriptor(program: Any, annotation: Any) -> bool:
+    found = program._evaluate_annotation(annotation)
+    return type(found).__module__.split(".")[0] == "dace"
+
+
+def _own(result: Any) -> Any:
+    """A result that the next call leaves alone; what has one element is a number."""
+    return result if result is None else result.flat[0] if result.size == 1 else result.copy()
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, Spec)):
+        return value.shape, np.dtype(value.dtype).str
+    return type(value) if isinstance(value, (float, complex)) else (type(value), repr(value))
+
+
+def _example(value: Any) -> Any:
+    """An array that nobody fills, of the shape and dtype of the argument."""
+    return np.empty(value.shape, value.dtype) if isinstance(value, (np.ndarray, Spec)) else value
+
+
+def _around(fn: Callable[..., Any]) -> Surroundings:
+    """What the code of a function names around it, functions that it calls included."""
+    found, waiting, seen = Surroundings(), [fn], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        cells = inspect.getclosurevars(one)
+        for name in (*cells.globals, *cells.nonlocals):
+            value = cells.globals.get(name, cells.nonlocals.get(name))
+            found.note(cells.nonlocals if name in cells.nonlocals else one.__globals__, name, value)
+            plain = getattr(value, "f", value)
+            waiting += [plain] if inspect.isfunction(plain) and not _is_a(value, "symbol") else []
+    return found

@@ -53,8 +53,9 @@ __all__ = (
     "MemoryLimitError", "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable",
     "SdfgadError", "SnapshotError", "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError",
     "__version__", "as_jax", "as_scipy", "as_torch", "cache", "check_grads", "config", "custom_jvp", "custom_vjp",
-    "errors", "export", "fixed_point", "forward", "from_sdfg", "grad", "hessian", "hvp", "jacobian", "jvp", "linear_solve",
-    "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp", "vmap",
+    "errors", "export", "fixed_point", "forward", "from_sdfg", "grad", "hessian", "hvp", "jacobian", "jvp",
+    "linear_solve", "pareto", "plan", "release", "root", "spec", "stop_gradient", "to_sdfg", "value_and_grad", "vjp",
+    "vmap",
 )
 
 _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning", "Executable")))
@@ -62,7 +63,8 @@ _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning
 _HOMES = _types.MappingProxyType(
     dict.fromkeys(("forward", "grad", "pareto", "plan", "spec", "stop_gradient", "value_and_grad"), "sdfgad.api")
     | {"check_grads": "sdfgad.testing", "cache": "sdfgad.codegen.cache", "release": "sdfgad.calls.buffers",
-       "export": "sdfgad.exports", "from_sdfg": "sdfgad.frontend.graphs.function", "to_sdfg": "sdfgad.graphs", "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
+       "export": "sdfgad.exports", "from_sdfg": "sdfgad.frontend.graphs.function", "to_sdfg": "sdfgad.graphs",
+       "hessian": "sdfgad.matrices", "hvp": "sdfgad.matrices",
        "jacobian": "sdfgad.matrices", "jvp": "sdfgad.products", "vjp": "sdfgad.products", "vmap": "sdfgad.batches",
        "fixed_point": "sdfgad.implicit", "linear_solve": "sdfgad.implicit", "root": "sdfgad.implicit",
        "as_scipy": "sdfgad.adapters.optimize", "as_jax": "sdfgad.adapters.entrances",

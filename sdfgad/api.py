@@ -54,8 +54,7 @@ class GradFunction(DerivativeFunction):
                  spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
                  gather: bool = True) -> None:
-        fn = as_function(fn)
-        check_options(fn, reduce, device, plan)
+        check_options(fn := as_function(fn), reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)
         self._blocks = asked_distribution(distribute, comm, grid, gather)
@@ -223,7 +222,6 @@ class GradFunction(DerivativeFunction):
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
         single = isinstance(self._wrt, (str, int)) or (self._wrt is None and len(derivative.request.wrt) == 1)
-
         request, outputs = derivative.request, derivative.outputs  # not the derivative itself, which remembers this
         absent = absent_of(self._wrt, bound) if request.together else {}
 

@@ -1,20 +1,19 @@
 """Whether the order of what a graph does is said by the graph: nodes of a state, iterations of a map."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdfgad.frontend.graphs.frames import Frame
+from sdfgad.frontend.graphs.frames import GraphFrame
 from sdfgad.ir.expr import index_elems, loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Let, Map, Range, Stmt, Store
-from sdfgad.ir.walk import own_ranges, statements
-
+from sdfgad.ir.walk import statements
 
 # iterations of maps
 
-def independent(frame: Frame, domain: Sequence[Range], body: Sequence[Let | Store]) -> bool:
+def independent(frame: GraphFrame, domain: Sequence[Range], body: Sequence[Let | Store]) -> bool:
     """Whether no iteration of a map reads what another one writes, and no two store to one element."""
     stores = [p for p in body if isinstance(p, Store)]
     written: dict[str, list[Store]] = {}
@@ -26,7 +25,7 @@ def independent(frame: Frame, domain: Sequence[Range], body: Sequence[Let | Stor
     return all(_apart(frame, domain, body, group) for group in written.values())
 
 
-def _apart(frame: Frame, domain: Sequence[Range], body: Sequence[Let | Store], group: Sequence[Store]) -> bool:
+def _apart(frame: GraphFrame, domain: Sequence[Range], body: Sequence[Let | Store], group: Sequence[Store]) -> bool:
     """Of the stores to one array."""
     read = [n.index for p in body for n in loads(p.expr) if n.array == group[0].array]
     if any(e.array == group[0].array for p in body for e in index_elems(p.expr)):
@@ -52,7 +51,7 @@ def injective(domain: Sequence[Range], index: Sequence[Ix]) -> bool:
     return True
 
 
-def refuse_conflicts(frame: Frame, block: Iterable[Stmt], around: Sequence[Range], node: Any,
+def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[Range], node: Any,
                      private: Collection[str] = ()) -> None:
     """UnsupportedError for a store that hits one element in several iterations of a map.
 
@@ -65,11 +64,12 @@ def refuse_conflicts(frame: Frame, block: Iterable[Stmt], around: Sequence[Range
         inner = {r.var for r in stmt.domain if r.trips != 1} if not around else set()
         for part in stmt.body:
             if isinstance(part, Store) and part.op is None and part.array not in private and not any(
-                    i.elems for i in part.index):
+                    i.elems for i in part.index) and part not in frame.reading.joined:
                 missing = (variables | inner) - {s for i in part.index for s in i.symbols}
                 if missing and _varies(part, missing, stmt):
-                    raise frame.refuse(f"a map whose iterations write the same element of {frame.builder.label(part.array)}",
-                                       "accumulate with wcr, or write a loop", "SG107", node=node)
+                    raise frame.refuse("a map whose iterations write the same element of "
+                                       f"{frame.builder.label(part.array)}", "accumulate with wcr, or write a loop",
+                                       "SG107", node=node)
 
 
 def _varies(part: Store, missing: Collection[str], stmt: Map) -> bool:
@@ -84,6 +84,7 @@ def _varies(part: Store, missing: Collection[str], stmt: Map) -> bool:
 class _Access:
     """An edge by which a state reads or writes a container: the node that does it, and the node of the container."""
 
+    data: str
     worker: Any
     holder: Any
     subset: Any
@@ -91,19 +92,19 @@ class _Access:
     sums: bool
 
 
-def check_order(frame: Frame, state: Any) -> None:
-    """UnsupportedError where nothing says which of two nodes comes first, and they may touch the same element."""
+def check_order(frame: GraphFrame, state: Any, view_edge: Callable[[Any], Any]) -> None:
+    """UnsupportedError where nothing says which of two nodes comes first, and they may touch the same element.
+
+    view_edge: that of the node of a view, else None.
+    """
     found: dict[str, list[_Access]] = {}
-    for access in _accesses(state):
-        found.setdefault(access.holder.data, []).append(access)
+    for access in _accesses(state, view_edge):
+        found.setdefault(access.data, []).append(access)
     risky = {n: group for n, group in found.items() if len({id(a.holder) for a in group}) > 1 and any(
         a.write for a in group)}
     if not risky:
         return
-    import networkx
-
-    after = {n: networkx.descendants(state.nx, n) for group in risky.values() for a in group
-             for n in (a.worker, a.holder)}
+    after = {n: _behind(state, n) for group in risky.values() for a in group for n in (a.worker, a.holder)}
     for name, group in risky.items():
         for k, one in enumerate(group):
             for other in group[k + 1:]:
@@ -113,17 +114,40 @@ def check_order(frame: Frame, state: Any) -> None:
                                        node=one.holder)
 
 
-def _accesses(state: Any) -> Iterator[_Access]:
+def _behind(state: Any, node: Any) -> set[Any]:
+    """All nodes to which a path leads."""
+    found: set[Any] = set()
+    waiting = [node]
+    while waiting:
+        more = {e.dst for e in state.out_edges(waiting.pop())} - found
+        found |= more
+        waiting += more
+    return found
+
+
+def _accesses(state: Any, view_edge: Callable[[Any], Any]) -> Iterator[_Access]:
     """Of containers at the top of a state."""
-    for node in state.data_nodes():
-        if state.entry_node(node) is not None:
-            continue
+    top = [n for n in state.data_nodes() if state.entry_node(n) is None]
+    seen = {n: view_edge(n) for n in top}
+    names = {n: _viewed(n, seen) for n in top}
+    skipped = {id(e) for e in seen.values() if e is not None}
+    for node in top:
+        plain = seen[node] is None
         for edge in state.out_edges(node):
-            if not edge.data.is_empty():
-                yield _Access(edge.dst, node, _of(edge, node), False, False)
+            if not edge.data.is_empty() and id(edge) not in skipped:
+                yield _Access(names[node], edge.dst, node, _of(edge, node) if plain else None, False, False)
         for edge in state.in_edges(node):
-            if not edge.data.is_empty():
-                yield _Access(edge.src, node, _of(edge, node), True, edge.data.wcr is not None)
+            if not edge.data.is_empty() and id(edge) not in skipped:
+                yield _Access(names[node], edge.src, node, _of(edge, node) if plain else None, True,
+                              edge.data.wcr is not None)
+
+
+def _viewed(node: Any, seen: Mapping[Any, Any]) -> str:
+    """The container that a node, through all views, is about."""
+    while seen.get(node) is not None:
+        edge = seen[node]
+        node = edge.dst if edge.src is node else edge.src
+    return str(getattr(node, "data", ""))
 
 
 def _of(edge: Any, node: Any) -> Any:

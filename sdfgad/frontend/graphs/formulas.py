@@ -48,7 +48,7 @@ _NUMBERS: Mapping[str, float] = MappingProxyType({"pi": math.pi, "e": math.e, "i
 
 
 @dataclass(frozen=True)
-class Formula:
+class GraphFormula:
     """Reads expressions. value: what a name stands for; element: what is read under indices; refuse: the error for
     what is not taken."""
 
@@ -174,7 +174,8 @@ def _called(name: str, args: list[Expr]) -> Expr | None:
     if name in ("ipow", "int_floor", "int_ceil", "py_mod", "Mod", "py_floor"):
         return _of_integers(name, a, b)
     if name in ("AND", "OR"):
-        return chosen(truth(a), truth(b), literal(False)) if name == "AND" else chosen(truth(a), literal(True), truth(b))
+        a, b = truth(a), truth(b)
+        return chosen(a, b, literal(False)) if name == "AND" else chosen(a, literal(True), b)
     if name in _REAL_PAIRS:
         dtype = common(a.dtype, b.dtype) if common(a.dtype, b.dtype).kind == "f" else FLOAT
         return call(_REAL_PAIRS[name], cast(a, dtype), cast(b, dtype))
@@ -199,7 +200,7 @@ def _of_one(name: str, e: Expr) -> Expr | None:
         dtype = common(e.dtype)
         return call("abs", cast(e, dtype), dtype=np.empty(0, dtype).real.dtype)
     if name in ("real", "imag", "conj"):
-        return Formula.part(_NOTHING, name, e)
+        return GraphFormula.part(_NOTHING, name, e)
     if name in ("sign", "sgn"):
         return call("sign", cast(e, common(e.dtype)))
     if name == "reciprocal":
@@ -219,19 +220,20 @@ def _refuse_nothing(what: str, help: str) -> UnsupportedError:
     return UnsupportedError(what, help=help)
 
 
-_NOTHING = Formula(lambda name: None, lambda name, index: None, _refuse_nothing)
+_NOTHING = GraphFormula(lambda name: None, lambda name, index: None, _refuse_nothing)
 
 
-def _constant(formula: Formula, node: ast.Constant) -> Expr:
+def _constant(formula: GraphFormula, node: ast.Constant) -> Expr:
     if not isinstance(node.value, (bool, int, float, complex)):
         raise formula.strange(node)
     return literal(node.value)
 
 
 _READERS: Mapping[type, Callable[..., Expr]] = MappingProxyType({
-    ast.Constant: _constant, ast.Name: Formula.name, ast.BinOp: Formula.binary, ast.UnaryOp: Formula.unary,
-    ast.BoolOp: Formula.both, ast.Compare: Formula.compare, ast.IfExp: Formula.choice,
-    ast.Attribute: Formula.attribute, ast.Subscript: Formula.subscript, ast.Call: Formula.call})
+    ast.Constant: _constant, ast.Name: GraphFormula.name, ast.BinOp: GraphFormula.binary,
+    ast.UnaryOp: GraphFormula.unary, ast.BoolOp: GraphFormula.both,
+    ast.Compare: GraphFormula.compare, ast.IfExp: GraphFormula.choice,
+    ast.Attribute: GraphFormula.attribute, ast.Subscript: GraphFormula.subscript, ast.Call: GraphFormula.call})
 
 
 @lru_cache(maxsize=4096)

@@ -11,12 +11,12 @@ from sdfgad.errors import SourceLine, UnsupportedError, unsupported
 from sdfgad.frontend.accesses import MOST_LOOPS, IndexedAccess
 from sdfgad.frontend.builder import Builder, cast
 from sdfgad.frontend.graphs import symbols
-from sdfgad.frontend.graphs.formulas import Formula, parsed
+from sdfgad.frontend.graphs.formulas import GraphFormula, parsed
 from sdfgad.frontend.graphs.numbers import WIDE, index_of
-from sdfgad.frontend.graphs.places import Box, Place, packed, seen_as
-from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
+from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox, packed, seen_as
+from sdfgad.ir.expr import Expr, Index, Load, call, const, index_elems, loads, moved
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Let, Map, Range, Store
+from sdfgad.ir.program import Let, Loop, Map, Range, Stmt, Store
 from sdfgad.names import loop_variable
 
 
@@ -29,26 +29,27 @@ class ReadAgain(Exception):
 
 
 @dataclass(eq=False)
-class Reading:
+class GraphReading:
     """What all frames share. decisions: what earlier readings have found out."""
 
     builder: Builder
     decisions: frozenset[tuple[Any, ...]] = frozenset()
     conditional: int = 0  # branches around the current place
     fixed: set[str] = field(default_factory=set)  # arrays of the program that nothing writes
+    joined: set[Store] = field(default_factory=set)  # stores that accumulate, one iteration after the other
 
 
 @dataclass(eq=False)
-class Frame:
+class GraphFrame:
     """One graph being read. places: containers that have one; symbols: what names stand for; state: the current one.
 
     key: which graph it is, wherever it is read again.
     """
 
-    reading: Reading
+    reading: GraphReading
     sdfg: Any
     key: tuple[Any, ...]
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, ContainerPlace] = field(default_factory=dict)
     symbols: dict[str, Expr] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)  # containers of the graph -> arrays of the program
     known: dict[str, Expr] = field(default_factory=dict)  # what numbers are that nothing writes
@@ -137,10 +138,10 @@ class Frame:
                               node=node) from None
         return found.simplify(self.builder.scope.env()) if found.symbols else found
 
-    def box(self, subset: Any, node: Any = None) -> Box:
+    def box(self, subset: Any, node: Any = None) -> ElementBox:
         """The elements that a memlet names."""
         if not hasattr(subset, "ranges"):
-            return Box(tuple(self.index(i, node) for i in subset), (ix(1),) * len(subset), (1,) * len(subset))
+            return ElementBox(tuple(self.index(i, node) for i in subset), (ix(1),) * len(subset), (1,) * len(subset))
         if any(t != 1 for t in subset.tile_sizes):
             raise self.refuse(f"the tiles {subset}", "use ranges", node=node)
         first, counts, steps = [], [], []
@@ -153,11 +154,11 @@ class Frame:
             steps.append(step)
             gap = self.index(high - low, node)
             counts.append(self.builder.scope.greatest((gap + step if step > 0 else -gap - step) // abs(step), ix(0)))
-        return Box(tuple(first), tuple(counts), tuple(steps))
+        return ElementBox(tuple(first), tuple(counts), tuple(steps))
 
     # containers
 
-    def place(self, name: str, node: Any = None) -> Place:
+    def place(self, name: str, node: Any = None) -> ContainerPlace:
         """Where a container lies; made when it is used first."""
         if name in self.places:
             return self.places[name]
@@ -171,7 +172,7 @@ class Frame:
         self.widen(self.held[name], shape)
         scalar = not self.builder.arrays[self.held[name]].shape
         index = () if scalar else tuple(ix(f"_{k}") for k in range(len(shape)))
-        made = Place(self.held[name], index, shape, strides, np.dtype(desc.dtype.type))
+        made = ContainerPlace(self.held[name], index, shape, strides, np.dtype(desc.dtype.type))
         if all(n.const is not None for n in shape):
             self.places[name] = made
         return made
@@ -209,11 +210,11 @@ class Frame:
             if extents != held.shape:
                 self.builder.arrays[array] = replace(held, shape=extents)
 
-    def look(self, name: str, viewed: str, first: Sequence[Ix], node: Any = None) -> Place:
+    def look(self, name: str, viewed: str, first: Sequence[Ix], node: Any = None) -> ContainerPlace:
         """A container that is the memory of another one, from one of its elements on."""
         return self.alias(self.sdfg.arrays[name], self.place(viewed, node), first, name, node)
 
-    def alias(self, desc: Any, outer: Place, first: Sequence[Ix], name: str, node: Any) -> Place:
+    def alias(self, desc: Any, outer: ContainerPlace, first: Sequence[Ix], name: str, node: Any) -> ContainerPlace:
         shape, strides = self.layout(desc, node)
         made = seen_as(outer, first, shape, strides if not is_scalar(desc) else packed(shape),
                        np.dtype(desc.dtype.type))
@@ -227,7 +228,7 @@ class Frame:
 
     # expressions
 
-    def formula(self, node: Any = None) -> Formula:
+    def formula(self, node: Any = None) -> GraphFormula:
         """Reads formulas over symbols and containers, as edges between states have them."""
         def value(name: str) -> Expr | None:
             found = self.known.get(name) or self.symbol(name)
@@ -240,7 +241,7 @@ class Frame:
         def element(name: str, index: tuple[Ix, ...]) -> Expr | None:
             return self.load(name, index, node) if name in self.sdfg.arrays else None
 
-        return Formula(value, element, lambda what, help: self.refuse(what, help, node=node))
+        return GraphFormula(value, element, lambda what, help: self.refuse(what, help, node=node))
 
     def expression(self, text: str, node: Any = None) -> Expr:
         syntax = parsed(text)
@@ -255,7 +256,7 @@ class Frame:
         self.bounded(place, place.at(position), ())
         return place.load(position)
 
-    def bounded(self, place: Place, index: Sequence[Ix], domain: Sequence[Range]) -> None:
+    def bounded(self, place: ContainerPlace, index: Sequence[Ix], domain: Sequence[Range]) -> None:
         """Note indices that are not proven to stay inside."""
         builder = self.builder
         ranges = (*builder.scope.ranges, *domain)
@@ -279,6 +280,28 @@ class Frame:
                 self.builder.touch(part.array)
         if body and not any(r.trips == 0 for r in domain):
             self.builder.emit(Map(tuple(domain), tuple(body), self.builder.source))
+
+    def joining(self, array: str, index: Sequence[Ix], e: Expr, op: str | None) -> Store:
+        """`array[index] op= e`. Products are written out: there is no derivative of those that come in any order."""
+        if op == "*":
+            store = Store(array, tuple(index), call("mul", Load(array, tuple(index), e.dtype), e))
+            self.reading.joined.add(store)
+            return store
+        return Store(array, tuple(index), call("neg", e), "+") if op == "-" else Store(array, tuple(index), e, op)
+
+    def in_order(self, domain: Sequence[Range], store: Store) -> None:
+        """A store at each point of a domain, one after the other."""
+        loops = [(r, self.builder.symbol(loop_variable(r.var))) for r in domain]
+        names = {r.var: ix(name) for r, name in loops}
+        moved_to = Store(store.array, tuple(i.subs(names) for i in store.index), moved(store.expr, names))
+        with self.builder.region(settle=False) as block:
+            self.emit((), (moved_to,))
+        body: tuple[Stmt, ...] = tuple(block)
+        for r, name in reversed(loops):
+            span = Range(name, r.start.subs(names), r.stop.subs(names), r.step)
+            body = (Loop(span, body, self.builder.source),)
+        if not any(r.trips == 0 for r in domain):
+            self.builder.emit(body[0])
 
     def range(self, label: str, first: Ix, count: Ix, step: int) -> Range:
         """A loop over so many iterations."""
@@ -312,4 +335,4 @@ def _assigned(sdfg: Any) -> Mapping[str, Any]:
     return found
 
 
-__all__ = ("Frame", "ReadAgain", "Reading", "is_scalar")
+__all__ = ("GraphFrame", "ReadAgain", "GraphReading", "is_scalar")

@@ -12,6 +12,7 @@ import numpy as np
 
 from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.preparing import structured
 from sdfgad.frontend.surroundings import Surroundings
 
 RETURN = "__return"
@@ -52,7 +53,7 @@ class GraphFunction:
         program = self._origin
         examples = {n: _example(v) for n, v in values.items()}
         made = structured(program.to_sdfg(simplify=False, **examples))
-        closure = program.__sdfg_closure__()
+        closure = [n for n in program.__sdfg_closure__() if n in made.arrays or n in made.symbols]
         if closure:
             raise UsageError(f"{self.__name__} uses {', '.join(sorted(closure))} from around it", code="SG205",
                              help="pass arrays as arguments, and leave out calls that DaCe hands to Python")
@@ -97,19 +98,6 @@ def _of_program(program: Any) -> GraphFunction:
                          help="decorate a function, and pass it what it needs of the object")
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in program.signature.parameters.values()]
     return GraphFunction(program, True, program.f.__name__, inspect.Signature(plain))
-
-
-def structured(sdfg: Any) -> Any:
-    """The graph with loops and branches in place of edges with conditions, as far as DaCe finds them."""
-    if any(not e.data.is_unconditional() for s in sdfg.all_sdfgs_recursive() for r in s.all_control_flow_regions()
-           for e in r.edges()):
-        from dace.transformation.passes.simplification.control_flow_raising import ControlFlowRaising
-
-        for part in sdfg.all_sdfgs_recursive():
-            part.using_explicit_control_flow = True
-        ControlFlowRaising().apply_pass(sdfg, {})
-    sdfg.reset_cfg_list()
-    return sdfg
 
 
 def _parameters(sdfg: Any) -> dict[str, inspect.Parameter]:

@@ -112,7 +112,8 @@ def _plain(reader: StateReader, entry: Any, candidates: frozenset[str]) -> bool:
     kinds = {type(n).__name__ for n in inside}
     if kinds == {"MapEntry"} and len(inside) == 1:
         return _plain(reader, inside[0], candidates) and not _dynamic(inside[0])
-    return kinds <= {"Tasklet", "AccessNode"} and all(
+    products = any(reader.op_of(e.data.wcr, n) == "*" for n in inside for e in reader.state.out_edges(n))
+    return not products and kinds <= {"Tasklet", "AccessNode"} and all(
         n.data in candidates for n in inside if type(n).__name__ == "AccessNode")
 
 

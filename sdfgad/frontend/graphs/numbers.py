@@ -24,7 +24,7 @@ def literal(value: bool | int | float | complex) -> Const:
         return const(value, BOOL)
     if isinstance(value, int):
         return const(value, INT if -_LARGEST <= value < _LARGEST else WIDE)
-    return const(value, np.complex128 if isinstance(value, complex) else FLOAT)
+    return const(value, np.dtype(np.complex128) if isinstance(value, complex) else FLOAT)
 
 
 def common(*dtypes: np.dtype) -> np.dtype:
@@ -39,7 +39,7 @@ def common(*dtypes: np.dtype) -> np.dtype:
 def index_of(e: Expr) -> Ix | None:
     """An integer expression as an index; None where it is none."""
     if isinstance(e, Const) and e.dtype.kind in "iu":
-        return ix(int(e.value))
+        return ix(int(e.value))  # type: ignore[arg-type]
     if isinstance(e, Index):
         return e.ix if e.dtype.kind in "iu" else None
     if isinstance(e, Load) and e.dtype.kind in "iu":

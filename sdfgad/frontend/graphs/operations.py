@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sdfgad.frontend.builder import cast
+from sdfgad.frontend.graphs import copies
 from sdfgad.frontend.graphs.numbers import WIDE, arithmetic, literal
-from sdfgad.frontend.graphs.places import Box, Place
+from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox
 from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Range, View, all_of
@@ -17,12 +18,12 @@ from sdfgad.ir.program import Range, View, all_of
 if TYPE_CHECKING:
     from sdfgad.frontend.graphs.states import StateReader
 
-Operand = tuple[Place, Box]
+Operand = tuple[ContainerPlace, ElementBox]
 
 
 def library(reader: StateReader, node: Any) -> None:
     """Emit what a library node does."""
-    found = _OPERATIONS.get(type(node).__name__)
+    found = OPERATIONS.get(type(node).__name__)
     if found is None:
         raise reader.frame.refuse(f"the library node {type(node).__name__}", "expand it: sdfg.expand_library_nodes()",
                                   node=node)
@@ -85,7 +86,11 @@ def reduce(reader: StateReader, node: Any) -> None:
     reader.frame.bounded(target[0], index, rows)
     if source[0].array == target[0].array:
         raise reader.frame.refuse("a reduction into the array that it reads", "use another one", "SG107", node=node)
-    reader.frame.store(target[0].array, index, cast(e, dtype), domain, op)
+    store = reader.frame.joining(target[0].array, index, cast(e, dtype), op)
+    if store in reader.frame.reading.joined:
+        reader.frame.in_order(domain, store)
+    else:
+        reader.frame.emit(domain, (store,))
 
 
 # products
@@ -124,7 +129,7 @@ def ger(reader: StateReader, node: Any) -> None:
     i, j = (ix(r.var) for r in domain)
     e = arithmetic("mul", element(reader, x, (i,), domain), element(reader, y, (j,), domain))
     e = arithmetic("add", element(reader, a, (i, j), domain), _scaled(reader, node, node.alpha, e))
-    reader.pointwise(*out, domain, (i, j), e)
+    copies.pointwise(reader, out, domain, (i, j), e)
 
 
 def axpy(reader: StateReader, node: Any) -> None:
@@ -134,7 +139,7 @@ def axpy(reader: StateReader, node: Any) -> None:
     domain = all_of(out[1].extents, "d")
     position = tuple(ix(r.var) for r in domain)
     e = _scaled(reader, node, node.a, element(reader, x, position, domain))
-    reader.pointwise(*out, domain, position, arithmetic("add", e, element(reader, y, position, domain)))
+    copies.pointwise(reader, out, domain, position, arithmetic("add", e, element(reader, y, position, domain)))
 
 
 def _product(reader: StateReader, node: Any, a: Operand, b: Operand, out: Operand, turned: tuple[bool, bool],
@@ -192,7 +197,7 @@ def _written_out(reader: StateReader, node: Any, a: Operand, b: Operand, out: Op
         e = arithmetic("add", e, _scaled(reader, node, beta, element(reader, out, position, inner)))
     if len(position) != len(out[1].extents):
         raise frame.refuse("a product whose result has another shape", "", node=node)
-    reader.pointwise(*out, inner, position, e)
+    copies.pointwise(reader, out, inner, position, e)
 
 
 def _axes(part: Operand, turned: bool, right: bool) -> tuple[Ix, ...]:
@@ -313,7 +318,7 @@ def _give(reader: StateReader, result: View, out: Operand) -> None:
                        cast(Load(result.array, position, result.dtype), out[0].dtype), domain)
 
 
-_OPERATIONS: Mapping[str, Callable[..., None]] = MappingProxyType({
+OPERATIONS: Mapping[str, Callable[..., None]] = MappingProxyType({
     "Reduce": reduce, "MatMul": matmul, "Gemm": matmul, "BatchedMatMul": matmul, "Gemv": gemv, "Dot": dot, "Ger": ger,
     "Axpy": axpy, "Transpose": transpose, "TensorTranspose": tensor_transpose, "Inv": inverse, "Cholesky": cholesky,
     "Solve": solve})

@@ -13,7 +13,7 @@ from sdfgad.ir.program import View
 
 
 @dataclass(frozen=True)
-class Place:
+class ContainerPlace:
     """Element (p0, p1, ...) of a container is `array[index]`, with `axis(k)` for pk.
 
     strides: distances of neighbours in memory, as the graph has them; two descriptors of the same memory are matched by
@@ -34,7 +34,7 @@ class Place:
     def load(self, position: Sequence[Ix]) -> Load:
         return Load(self.array, self.at(position), self.dtype)
 
-    def view(self, box: Box) -> View:
+    def view(self, box: ElementBox) -> View:
         """The elements of a box as an operand."""
         kept = [k for k, n in enumerate(box.counts) if n.const != 1]
         position = list(box.first)
@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Box:
+class ElementBox:
     """Elements of a container: so many in each dimension, from the first one in steps."""
 
     first: tuple[Ix, ...]
@@ -69,8 +69,8 @@ class Box:
         return all(n.const == 1 for n in self.counts)
 
 
-def whole(shape: Sequence[Ix]) -> Box:
-    return Box(tuple(ix(0) for _ in shape), tuple(shape), tuple(1 for _ in shape))
+def whole(shape: Sequence[Ix]) -> ElementBox:
+    return ElementBox(tuple(ix(0) for _ in shape), tuple(shape), tuple(1 for _ in shape))
 
 
 def packed(shape: Sequence[Ix]) -> tuple[Ix, ...]:
@@ -81,8 +81,8 @@ def packed(shape: Sequence[Ix]) -> tuple[Ix, ...]:
     return tuple(strides[:len(shape)])
 
 
-def seen_as(outer: Place, first: Sequence[Ix], shape: tuple[Ix, ...], strides: tuple[Ix, ...],
-            dtype: np.dtype) -> Place | None:
+def seen_as(outer: ContainerPlace, first: Sequence[Ix], shape: tuple[Ix, ...], strides: tuple[Ix, ...],
+            dtype: np.dtype) -> ContainerPlace | None:
     """The memory of a container from one of its elements on, with another shape and other strides; None where that is
     no rectangle of elements that can be named."""
     if dtype != outer.dtype:
@@ -100,10 +100,10 @@ def seen_as(outer: Place, first: Sequence[Ix], shape: tuple[Ix, ...], strides: t
         moved.append((ix(at), ix(axis(k)) * factor))
     for at_, more in moved:
         position[at_.const or 0] = position[at_.const or 0] + more
-    return Place(outer.array, outer.at(position), shape, strides, dtype)
+    return ContainerPlace(outer.array, outer.at(position), shape, strides, dtype)
 
 
-def _axis_of(outer: Place, first: Sequence[Ix], n: Ix, stride: Ix) -> int | None:
+def _axis_of(outer: ContainerPlace, first: Sequence[Ix], n: Ix, stride: Ix) -> int | None:
     """The dimension along which n elements lie this far apart."""
     for at, (extent, own) in enumerate(zip(outer.shape, outer.strides, strict=True)):
         factor = _factor(stride, own)
@@ -124,7 +124,8 @@ def _factor(stride: Ix, own: Ix) -> int | None:
     return stride.const // (own.const or 1) or None
 
 
-def _through_memory(outer: Place, first: Sequence[Ix], shape: tuple[Ix, ...], strides: tuple[Ix, ...]) -> Place | None:
+def _through_memory(outer: ContainerPlace, first: Sequence[Ix], shape: tuple[Ix, ...],
+                    strides: tuple[Ix, ...]) -> ContainerPlace | None:
     """By the distance from the first element, where the outer container has no gaps."""
     if any((a - b).terms for a, b in zip(outer.strides, packed(outer.shape), strict=True)):
         return None
@@ -132,4 +133,4 @@ def _through_memory(outer: Place, first: Sequence[Ix], shape: tuple[Ix, ...], st
     distance = sum((ix(axis(k)) * s for k, s in enumerate(strides)), distance)
     position = [distance // s % n if k else distance // s
                 for k, (s, n) in enumerate(zip(outer.strides, outer.shape, strict=True))]
-    return Place(outer.array, outer.at(position), shape, strides, outer.dtype)
+    return ContainerPlace(outer.array, outer.at(position), shape, strides, outer.dtype)

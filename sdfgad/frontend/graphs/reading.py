@@ -12,9 +12,9 @@ from sdfgad.arrays import Spec, native
 from sdfgad.errors import DtypeError, UsageError, unsupported
 from sdfgad.frontend.accesses import check_known
 from sdfgad.frontend.builder import Builder, cast
-from sdfgad.frontend.graphs.frames import Frame, ReadAgain, Reading, is_scalar
+from sdfgad.frontend.graphs.frames import GraphFrame, GraphReading, ReadAgain, is_scalar
 from sdfgad.frontend.graphs.function import RETURN, GraphFunction
-from sdfgad.frontend.graphs.places import Place
+from sdfgad.frontend.graphs.places import ContainerPlace
 from sdfgad.frontend.graphs.regions import RegionReader
 from sdfgad.frontend.graphs.symbols import solved
 from sdfgad.frontend.parse import Parsed
@@ -41,7 +41,7 @@ def read(fn: GraphFunction, arguments: Sequence[Any], keywords: Mapping[str, Any
     decisions: frozenset[tuple[Any, ...]] = frozenset()
     for _ in range(MOST_READINGS):
         try:
-            return call.translated(Reading(Builder(), decisions), surroundings)
+            return call.translated(GraphReading(Builder(), decisions), surroundings)
         except ReadAgain as again:
             decisions |= {again.choice}
     raise unsupported(None, f"the graph {fn.__name__}, whose symbols change too often", code="SG105")
@@ -82,9 +82,8 @@ class _Call:
                              help=f"convert it: {name}.astype('{wanted}')")
 
     def solve(self) -> dict[str, int]:
-        extents = [(n, size) for name, value in self.values.items() if name in self.sdfg.arrays
-                   and getattr(value, "shape", ()) for n, size in zip(self.sdfg.arrays[name].shape, value.shape,
-                                                                      strict=True)]
+        arrays = {n: v for n, v in self.values.items() if n in self.sdfg.arrays and getattr(v, "shape", None)}
+        extents = [pair for n, v in arrays.items() for pair in zip(self.sdfg.arrays[n].shape, v.shape, strict=True)]
         given = {n: int(v) for n, v in self.values.items() if n not in self.sdfg.arrays and isinstance(
             v, (int, np.integer))}
         found, wrong = solved(extents, given)
@@ -92,9 +91,9 @@ class _Call:
             raise UsageError(f"{self.name}: no sizes fit the arguments, as {wrong}", code="SG205")
         return found
 
-    def translated(self, reading: Reading, surroundings: Surroundings) -> Parsed:
+    def translated(self, reading: GraphReading, surroundings: Surroundings) -> Parsed:
         builder = reading.builder
-        frame = Frame(reading, self.sdfg, (0,))
+        frame = GraphFrame(reading, self.sdfg, (0,))
         frame.symbols.update({n: const(v, np.dtype(np.int64)) for n, v in self.symbols.items()})
         traced = self.arguments(frame)
         results = self.results(frame)
@@ -110,7 +109,7 @@ class _Call:
         return Parsed(program, self.parameters, MappingProxyType(traced), frozenset(builder.mutated), surroundings,
                       accesses)
 
-    def arguments(self, frame: Frame) -> dict[str, str]:
+    def arguments(self, frame: GraphFrame) -> dict[str, str]:
         """Containers of arrays and floats; integers are known."""
         traced: dict[str, str] = {}
         written = _written(self.sdfg)
@@ -138,18 +137,18 @@ class _Call:
                 self.start(frame, name, cast(Load(array.name, (), own), dtype))
         return traced
 
-    def start(self, frame: Frame, name: str, e: Expr) -> None:
+    def start(self, frame: GraphFrame, name: str, e: Expr) -> None:
         """A number of the graph that begins as something that is given."""
         made = frame.builder.declare((), e.dtype, name)
         frame.held[name] = made.name
         frame.store(made.name, (), e)
 
-    def results(self, frame: Frame) -> list[Place]:
+    def results(self, frame: GraphFrame) -> list[ContainerPlace]:
         """Containers of what the graph returns."""
         found = sorted((n for n in self.sdfg.arrays if n.startswith(RETURN)), key=lambda n: (len(n), n))
         return [frame.place(n) for n in found]
 
-    def missing(self, frame: Frame) -> None:
+    def missing(self, frame: GraphFrame) -> None:
         """UsageError for arguments and symbols that nobody gives."""
         known = {*self.values, *self.symbols}
         arrays = [n for n, d in self.sdfg.arrays.items() if not d.transient and n not in known
@@ -162,7 +161,7 @@ class _Call:
                                   "sdfgad.from_sdfg(program.to_sdfg())")
 
 
-def open_frame(frame: Frame) -> None:
+def open_frame(frame: GraphFrame) -> None:
     """What a graph finds when it starts: symbols in scalars, zeros."""
     for kind, *rest in frame.reading.decisions:
         if kind == "stored" and rest[0] == frame.key and rest[1] in frame.symbols:
@@ -175,7 +174,7 @@ def open_frame(frame: Frame) -> None:
             _zeros(frame, name)
 
 
-def _zeros(frame: Frame, name: str) -> None:
+def _zeros(frame: GraphFrame, name: str) -> None:
     """Zeros that a container begins with, where there is no doubt how often it begins."""
     places = [s for s in frame.sdfg.states() if any(n.data == name for n in s.data_nodes())]
     if any(s.parent_graph is not frame.sdfg for s in places):
@@ -186,9 +185,9 @@ def _zeros(frame: Frame, name: str) -> None:
         frame.builder.arrays[place.array].shape), const(0, place.dtype), domain)
 
 
-def nested(frame: Frame, state: Any, node: Any) -> None:
+def nested(frame: GraphFrame, state: Any, node: Any) -> None:
     """A graph inside a state, on the containers that its connectors name."""
-    inner = Frame(frame.reading, node.sdfg, (*frame.key, node.guid))
+    inner = GraphFrame(frame.reading, node.sdfg, (*frame.key, node.guid))
     for name, value in node.symbol_mapping.items():
         inner.symbols[str(name)] = _symbol_value(frame, value, node)
     for name, desc in node.sdfg.arrays.items():
@@ -201,7 +200,7 @@ def nested(frame: Frame, state: Any, node: Any) -> None:
     RegionReader(inner, nested).read()
 
 
-def _symbol_value(frame: Frame, value: Any, node: Any) -> Expr:
+def _symbol_value(frame: GraphFrame, value: Any, node: Any) -> Expr:
     if hasattr(value, "is_Symbol") and value.is_Symbol:
         found = frame.symbol(str(value))
         if found is not None:
@@ -213,9 +212,9 @@ def _index_value(i: Ix) -> Expr:
     return const(i.const, np.dtype(np.int64)) if i.const is not None else Index(i, np.dtype(np.int64))
 
 
-def _connect(frame: Frame, inner: Frame, name: str, desc: Any, edges: Sequence[Any], node: Any) -> None:
+def _connect(frame: GraphFrame, inner: GraphFrame, name: str, desc: Any, edges: Sequence[Any], node: Any) -> None:
     """Say where a container of the inner graph lies."""
-    found: dict[Place, None] = {}
+    found: dict[ContainerPlace, None] = {}
     for edge in edges:
         memlet = edge.data
         if memlet.data in frame.known:
@@ -235,7 +234,7 @@ def _connect(frame: Frame, inner: Frame, name: str, desc: Any, edges: Sequence[A
     inner.places[name] = next(iter(found))
 
 
-def _same_layout(inner: Frame, desc: Any, outer: Place, node: Any) -> bool:
+def _same_layout(inner: GraphFrame, desc: Any, outer: ContainerPlace, node: Any) -> bool:
     shape, _ = inner.layout(desc, node)
     return len(shape) == len(outer.shape) and np.dtype(desc.dtype.type) == outer.dtype and all(
         (a - b).const in (0, None) for a, b in zip(shape, outer.shape, strict=True))
@@ -261,13 +260,13 @@ def _next_to_view(state: Any, node: Any) -> bool:
                if type(o).__name__ == "AccessNode")
 
 
-def _tree(results: Sequence[Place]) -> Any:
+def _tree(results: Sequence[ContainerPlace]) -> Any:
     """The value of the call: numbers for containers of one element."""
     views = [_view(p) for p in results]
     return None if not views else views[0] if len(views) == 1 else tuple(views)
 
 
-def _view(place: Place) -> View:
+def _view(place: ContainerPlace) -> View:
     if all(n.const == 1 for n in place.shape):
         return View(place.array, (), place.at(tuple(ix(0) for _ in place.shape)), place.dtype)
     return View(place.array, place.shape, place.index, place.dtype)

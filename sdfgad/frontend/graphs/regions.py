@@ -4,11 +4,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-
-from sdfgad.frontend.graphs.frames import Frame, ReadAgain
+from sdfgad.frontend.graphs.frames import GraphFrame, ReadAgain
 from sdfgad.frontend.graphs.numbers import BOOL, WIDE, index_of, truth
 from sdfgad.frontend.graphs.states import StateReader
 from sdfgad.ir.expr import Const, Expr, Index, Load, call, const
@@ -25,8 +25,8 @@ class RegionReader:
     """One graph's control flow. nested: reads graphs inside of states. flags: by kind of exit, the scalar that says
     that it has been taken, innermost last."""
 
-    frame: Frame
-    nested: Callable[[Frame, Any, Any], None]
+    frame: GraphFrame
+    nested: Callable[[GraphFrame, Any, Any], None]
     flags: dict[str, list[str]] = field(default_factory=lambda: {k: [] for k in _EXITS})
 
     def read(self) -> None:
@@ -83,7 +83,7 @@ class RegionReader:
                 self.assignments(edge.data.assignments)
             left = self.left_by(block) if blocks[k + 1:] else []
             if left:
-                self.unless(left, block, lambda rest=blocks[k + 1:]: self.sequence(rest))
+                self.unless(left, block, partial(self.sequence, blocks[k + 1:]))
                 return
 
     def left_by(self, block: Any) -> list[str]:
@@ -118,7 +118,7 @@ class RegionReader:
     def conditional(self, block: Any) -> None:
         branches = [(None if cond is None else truth(self.frame.expression(cond.as_string)), region)
                     for cond, region in block.branches]
-        self.choice([(cond, lambda r=region: self.region(r)) for cond, region in branches], _assigned_in(block))
+        self.choice([(cond, partial(self.region, region)) for cond, region in branches], _assigned_in(block))
 
     def choice(self, branches: Sequence[tuple[Expr | None, Callable[[], None]]], assigned: frozenset[str]) -> None:
         """The first branch whose condition holds."""
@@ -180,8 +180,7 @@ class RegionReader:
         last = index_of(self.frame.formula().read(end))
         if last is None or (op in (ast.Lt, ast.LtE)) != (size.const > 0):
             return None
-        more = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1}[op]
-        return first, last + more, size.const
+        return first, last + (1 if op is ast.LtE else -1 if op is ast.GtE else 0), size.const
 
     def counting_loop(self, region: Any, first: Expr, stop: Ix, step: int) -> None:
         frame, builder = self.frame, self.frame.builder
@@ -303,7 +302,8 @@ class RegionReader:
 
 
 _BLOCKS: Mapping[str, Callable[[RegionReader, Any], None]] = MappingProxyType({
-    "SDFGState": RegionReader.state, "ControlFlowRegion": RegionReader.region,
+    "SDFGState": RegionReader.state, "ControlFlowRegion": RegionReader.region, "NamedRegion": RegionReader.region,
+    "FunctionCallRegion": RegionReader.region,
     "ConditionalBlock": RegionReader.conditional, "LoopRegion": RegionReader.loop})
 
 
@@ -362,8 +362,8 @@ def _has_own(region: Any, kind: str) -> bool:
 def _has_own_in(block: Any, kind: str) -> bool:
     if type(block).__name__ == kind:
         return True
-    inner = [r for _, r in block.branches] if hasattr(block, "branches") else [block] if type(
-        block).__name__ == "ControlFlowRegion" else []
+    inner = [r for _, r in block.branches] if hasattr(block, "branches") else [block] if hasattr(
+        block, "start_block") and type(block).__name__ != "LoopRegion" else []
     return any(_has_own(r, kind) for r in inner)
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sdfgad.frontend.builder import cast
-from sdfgad.frontend.graphs import maps, operations
-from sdfgad.frontend.graphs.conflicts import check_order, refuse_conflicts
+from sdfgad.frontend.graphs import copies, maps, operations
+from sdfgad.frontend.graphs.conflicts import check_order
+from sdfgad.frontend.graphs.copies import kind_of
 from sdfgad.frontend.graphs.cpp import statements_of
-from sdfgad.frontend.graphs.frames import Frame
-from sdfgad.frontend.graphs.places import Box, Place, whole
+from sdfgad.frontend.graphs.frames import GraphFrame
+from sdfgad.frontend.graphs.places import ElementBox
 from sdfgad.frontend.graphs.tasklets import Pointer, TaskletBody
 from sdfgad.ir.expr import Const, Expr, Index, Load, Local, call
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Let, Range, Store, all_of
+from sdfgad.ir.program import Let, Store
 
-Nested = Callable[[Frame, Any, Any], None]
+Nested = Callable[[GraphFrame, Any, Any], None]
 """Reads a graph inside: frame, state, node."""
 
 
@@ -30,7 +29,7 @@ class StateReader:
     """One state. nested: reads graphs inside. values: what code hands to code; body: of the map being made, or None
     where statements are emitted; candidates: containers that only this map knows; locals: numbers in them."""
 
-    frame: Frame
+    frame: GraphFrame
     state: Any
     nested: Nested
     values: dict[tuple[Any, str], Expr] = field(default_factory=dict)
@@ -42,14 +41,14 @@ class StateReader:
         """All nodes."""
         self.frame.state = self.state
         self.children = self.state.scope_children()
-        check_order(self.frame, self.state)
+        check_order(self.frame, self.state, lambda node: copies.view_edge(self, node))
         self.level(None)
         self.frame.state = None
 
     def level(self, entry: Any) -> None:
         """The nodes directly inside a scope."""
         nodes = [n for n in self.order if n in set(self.children[entry])]
-        self.look(nodes)
+        copies.look(self, nodes)
         for node in nodes:
             self.frame.point(node)
             self.node(node)
@@ -64,7 +63,7 @@ class StateReader:
         return list(found)
 
     def node(self, node: Any) -> None:
-        kind = _kind(node)
+        kind = kind_of(node)
         if kind in ("MapExit", "ConsumeExit"):
             return
         reader = _NODES.get(kind)
@@ -74,139 +73,6 @@ class StateReader:
             raise self.frame.refuse(f"a {kind}", "write it with maps, tasklets and access nodes", node=node)
         else:
             reader(self, node)
-
-    # views and copies
-
-    def look(self, nodes: Sequence[Any]) -> None:
-        """Say where views are that stand among these nodes; those of views last."""
-        pending = [n for n in nodes if _kind(n) == "AccessNode" and _is_view(self.frame.sdfg.arrays[n.data])]
-        self.frame.views.update(n.data for n in pending)
-        for _ in range(len(pending)):
-            for node in list(pending):
-                edge = self.view_edge(node)
-                viewed = self.viewed(node, edge)
-                if viewed in {n.data for n in pending} - {node.data}:
-                    continue
-                first = self.view_start(edge, viewed, node)
-                self.frame.places[node.data] = self.frame.look(node.data, viewed, first, node)
-                pending.remove(node)
-
-    def view_edge(self, node: Any) -> Any:
-        from dace.sdfg import utils
-
-        edge = utils.get_view_edge(self.state, node) if _kind(node) == "AccessNode" and _is_view(
-            self.frame.sdfg.arrays[node.data]) else None
-        if edge is None and _is_view(self.frame.sdfg.arrays[node.data]):
-            raise self.frame.refuse(f"the view {node.data!r}, of nothing that can be told", "", node=node)
-        return edge
-
-    def viewed(self, node: Any, edge: Any) -> str:
-        path = self.state.memlet_path(edge)
-        other = path[-1].dst if edge.src is node else path[0].src
-        return str(other.data)
-
-    def view_start(self, edge: Any, viewed: str, node: Any) -> tuple[Ix, ...]:
-        memlet = edge.data
-        subset = memlet.subset if memlet.data == viewed else memlet.other_subset
-        if subset is None:
-            return tuple(ix(0) for _ in self.frame.sdfg.arrays[viewed].shape)
-        return self.frame.box(subset, node).first
-
-    def access(self, node: Any) -> None:
-        """What is copied into a container, and from it out of a scope."""
-        seen = self.view_edge(node) if _is_view(self.frame.sdfg.arrays[node.data]) else None
-        for edge in self.state.in_edges(node):
-            source = self.state.memlet_path(edge)[0].src
-            if edge is not seen and not edge.data.is_empty() and _kind(source) == "AccessNode" and not self.is_view(
-                    source, edge):
-                self.copy(edge, source, node)
-        for edge in self.state.out_edges(node):
-            if edge is not seen and not edge.data.is_empty() and _kind(edge.dst) == "MapExit":
-                target = self.state.memlet_path(edge)[-1].dst
-                if _kind(target) == "AccessNode":
-                    self.copy(edge, node, target)
-
-    def is_view(self, node: Any, edge: Any) -> bool:
-        return _is_view(self.frame.sdfg.arrays[node.data]) and self.view_edge(node) is edge
-
-    def copy(self, edge: Any, source: Any, target: Any) -> None:
-        """`target[...] = source[...]`."""
-        memlet = edge.data
-        boxes = [self.side(subset, name, edge) for subset, name in (
-            (memlet.get_src_subset(edge, self.state), source.data),
-            (memlet.get_dst_subset(edge, self.state), target.data))]
-        read, written = boxes
-        self.fit(edge, read, written, source.data, target.data)
-        if boxes[0] is None:
-            read = self.beginning(source.data, written, edge)
-        if boxes[1] is None:
-            written = self.beginning(target.data, read, edge)
-        self.refuse_dynamic(edge)
-        assert read is not None and written is not None
-        op = self.op_of(edge.data.wcr, target)
-        if source.data in self.locals or self.is_local(target.data):
-            self.write(target.data, written, self.element(source.data, read), op, target)
-            return
-        self.transfer(self.frame.place(target.data, target), written, self.frame.place(source.data, source), read, op,
-                      target)
-
-    def side(self, subset: Any, name: str, edge: Any) -> Box | None:
-        return None if subset is None else self.frame.box(subset, edge.dst)
-
-    def fit(self, edge: Any, read: Box | None, written: Box | None, source: str, target: str) -> None:
-        if read is None and written is None:
-            raise self.frame.refuse(f"a copy of {source} to {target} that names no elements", "give its memlet a "
-                                    "subset", node=edge.dst)
-
-    def beginning(self, name: str, other: Box | None, edge: Any) -> Box:
-        """As many elements of a container as another one has, when that is all of them."""
-        shape, _ = self.frame.layout(self.frame.sdfg.arrays[name], edge.dst)
-        assert other is not None
-        mine = whole(shape)
-        if _alike(mine.extents, other.extents) or _count(mine) is not None and _count(mine) == _count(other):
-            return mine
-        if other.single:
-            return Box(mine.first, tuple(ix(1) for _ in shape), mine.steps)
-        raise self.frame.refuse(f"a copy that does not say which elements of {name!r} it means",
-                                "give its memlet other_subset", node=edge.dst)
-
-    def transfer(self, to: Place, written: Box, source: Place, read: Box, op: str | None, node: Any) -> None:
-        """Copy a box to another one."""
-        domain = all_of(written.extents, "d")
-        position = tuple(ix(r.var) for r in domain)
-        if not _alike(read.extents, written.extents):
-            position_there = self.unravelled(position, written, read, node)
-        else:
-            position_there = position
-        e = source.load(read.unsqueezed(position_there))
-        self.frame.bounded(source, e.index, domain)
-        self.pointwise(to, written, domain, position, e, op)
-
-    def unravelled(self, position: Sequence[Ix], written: Box, read: Box, node: Any) -> tuple[Ix, ...]:
-        """The position in another shape of as many elements."""
-        if _count(read) is None or _count(read) != _count(written):
-            raise self.frame.refuse("a copy between boxes of different sizes", "make them equal", node=node)
-        distance = ix(0)
-        for p, n in zip(position, written.extents, strict=True):
-            distance = distance * n + p
-        found: list[Ix] = []
-        for n in reversed(read.extents):
-            found.insert(0, distance % n)
-            distance = distance // n
-        return tuple(found)
-
-    def pointwise(self, to: Place, box: Box, domain: Sequence[Range], position: Sequence[Ix], e: Expr,
-                  op: str | None = None) -> None:
-        """`to[position] op= e` for all positions, as if e were read first."""
-        builder, frame = self.frame.builder, self.frame
-        index, e = to.at(box.unsqueezed(position)), cast(e, to.dtype)
-        frame.bounded(to, index, domain)
-        if builder.collides(to.array, index, e, domain) and domain:
-            made = builder.declare(tuple(box.extents), to.dtype, "copied")
-            frame.store(made.name, position, e, domain)
-            e = Load(made.name, tuple(position), to.dtype)
-        builder.check_target(to.array)
-        builder.store(to.array, index, e, domain, op)
 
     # code
 
@@ -256,7 +122,7 @@ class StateReader:
             e = self.element(memlet.data, box)
         inputs[conn] = e if kind is None else cast(e, kind)
 
-    def element(self, name: str, box: Box) -> Expr:
+    def element(self, name: str, box: ElementBox) -> Expr:
         """The one element of a box."""
         if name in self.locals:
             return self.locals[name]
@@ -266,7 +132,7 @@ class StateReader:
         conn, memlet = edge.src_conn, edge.data
         self.refuse_dynamic(edge)
         kind = _connector_dtype(self.frame, edge.src, edge.src.out_connectors[conn])
-        if memlet.data is not None and _kind(edge.dst) != "Tasklet":
+        if memlet.data is not None and kind_of(edge.dst) != "Tasklet":
             box = self.frame.box(memlet.subset, edge.src)
             place = None if self.is_local(memlet.data) else self.frame.place(memlet.data, edge.src)
             if not box.single and place is not None:
@@ -293,7 +159,7 @@ class StateReader:
         self.put([*parts, *made.stores])
         for edge in plain:
             value = found[edge.src_conn]
-            if _kind(edge.dst) in ("Tasklet", "NestedSDFG") and edge.data.data is None:
+            if kind_of(edge.dst) in ("Tasklet", "NestedSDFG") and edge.data.data is None:
                 self.values[node, edge.src_conn] = self.handed_on(value)
             else:
                 self.write(edge.data.data, self.frame.box(edge.data.subset, node), value,
@@ -325,7 +191,7 @@ class StateReader:
         self.put(parts)
         return made
 
-    def write(self, name: str, box: Box, e: Expr, op: str | None, node: Any) -> None:
+    def write(self, name: str, box: ElementBox, e: Expr, op: str | None, node: Any) -> None:
         """`name[element] op= e`."""
         dtype = np.dtype(self.frame.sdfg.arrays[name].dtype.type)
         if self.is_local(name) and self.body is not None:
@@ -336,9 +202,7 @@ class StateReader:
         place = self.frame.place(name, node)
         index = place.at(box.first)
         self.frame.bounded(place, index, ())
-        if op == "-":
-            op, e = "+", call("neg", cast(e, dtype))
-        self.put([Store(place.array, index, cast(e, dtype), op)])
+        self.put([self.frame.joining(place.array, index, cast(e, dtype), op)])
 
     def put(self, parts: Sequence[Let | Store]) -> None:
         if self.body is not None:
@@ -395,23 +259,15 @@ class StateReader:
 
 
 _NODES: Mapping[str, Callable[..., None]] = MappingProxyType({
-    "AccessNode": StateReader.access, "Tasklet": StateReader.tasklet, "MapEntry": StateReader.map,
+    "AccessNode": copies.access, "Tasklet": StateReader.tasklet, "MapEntry": StateReader.map,
     "NestedSDFG": StateReader.inside})
-
-
-def _kind(node: Any) -> str:
-    return type(node).__name__
-
-
-def _is_view(desc: Any) -> bool:
-    return type(desc).__name__ in ("ArrayView", "View", "StructureView", "ContainerView")
 
 
 def _is_library(node: Any) -> bool:
     return any(c.__name__ == "LibraryNode" for c in type(node).__mro__)
 
 
-def _connector_dtype(frame: Frame, node: Any, declared: Any) -> np.dtype | None:
+def _connector_dtype(frame: GraphFrame, node: Any, declared: Any) -> np.dtype | None:
     """The dtype that a connector says it has; None where its data decide."""
     if declared is None or declared.type is None:
         return None
@@ -420,15 +276,6 @@ def _connector_dtype(frame: Frame, node: Any, declared: Any) -> np.dtype | None:
     if type(declared).__name__ == "pointer":
         return None
     return np.dtype(declared.type)
-
-
-def _alike(a: Sequence[Ix], b: Sequence[Ix]) -> bool:
-    return len(a) == len(b) and all((x - y).const == 0 for x, y in zip(a, b, strict=True))
-
-
-def _count(box: Box) -> int | None:
-    sizes = [n.const for n in box.counts]
-    return None if None in sizes else prod(sizes)  # type: ignore[arg-type]
 
 
 def _joined(op: str, a: Expr, b: Expr) -> Expr:

@@ -82,11 +82,14 @@ _FOLDS: Mapping[str, Callable[[Ratio, Ratio], Ratio]] = MappingProxyType(
     {"Add": _plus, "Mul": _times, "Min": _least, "Max": _greatest})
 
 
-def _floor(a: Ratio, b: Ratio = (ix(1), 1)) -> Ix:
+_ONE: Ratio = (ix(1), 1)
+
+
+def _floor(a: Ratio, b: Ratio = _ONE) -> Ix:
     return floordiv(a[0] * b[1], b[0] * a[1])
 
 
-def _ceiling(a: Ratio, b: Ratio = (ix(1), 1)) -> Ix:
+def _ceiling(a: Ratio, b: Ratio = _ONE) -> Ix:
     below = b[0] * a[1]
     return floordiv(a[0] * b[1] + below - 1, below)
 
@@ -132,8 +135,10 @@ def _told(extent: Any, values: Mapping[str, int]) -> str:
 
 def _root(extent: Any, name: str, number: int, values: Mapping[str, int]) -> int | None:
     """The whole number with which an extent that is linear in it has its value."""
-    at = [index(extent, lambda n, k=k: ix(k) if n == name else ix(values[n]) if n in values else None).const
-          for k in (0, 1, 2)]
+    def extent_at(k: int) -> int | None:
+        return index(extent, lambda n: ix(k) if n == name else ix(values[n]) if n in values else None).const
+
+    at = [extent_at(k) for k in (0, 1, 2)]
     if None in at or at[2] - at[1] != at[1] - at[0] or at[1] == at[0]:  # type: ignore[operator]
         return None
     found, rest = divmod(number - at[0], at[1] - at[0])  # type: ignore[operator]

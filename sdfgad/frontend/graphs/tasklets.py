@@ -10,9 +10,9 @@ import numpy as np
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.builder import cast
-from sdfgad.frontend.graphs.formulas import Formula, Refuse
+from sdfgad.frontend.graphs.formulas import GraphFormula, Refuse
 from sdfgad.frontend.graphs.numbers import chosen, literal, truth
-from sdfgad.frontend.graphs.places import Box, Place
+from sdfgad.frontend.graphs.places import ContainerPlace, ElementBox
 from sdfgad.ir.expr import Const, Expr, Load
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Store
@@ -25,8 +25,8 @@ _TYPES = frozenset(("float64", "float32", "int64", "int32", "double", "float", "
 class Pointer:
     """A connector that stands for several elements."""
 
-    place: Place
-    box: Box
+    place: ContainerPlace
+    box: ElementBox
 
     def at(self, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
         """The index in the array of the program; short ones leave out dimensions of one element."""
@@ -69,8 +69,8 @@ class TaskletBody:
         return self.refuse(f"`{ast.unparse(node)}` in a tasklet", "use assignments, if, and for over range(n)")
 
     @property
-    def formula(self) -> Formula:
-        return Formula(self.value, self.element, self.refuse)
+    def formula(self) -> GraphFormula:
+        return GraphFormula(self.value, self.element, self.refuse)
 
     def value(self, name: str) -> Expr | None:
         if name in self.values:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdfgad.frontend.graphs.frames import GraphFrame
-from sdfgad.ir.expr import index_elems, loads
+from sdfgad.ir.expr import Expr, index_elems, loads, symbols_of
 from sdfgad.ir.index import Ix
-from sdfgad.ir.program import Let, Map, Range, Stmt, Store
-from sdfgad.ir.walk import statements
+from sdfgad.ir.layout import axis
+from sdfgad.ir.program import Let, Lib, Map, Range, Stmt, Store
+from sdfgad.ir.walk import own_ranges, statements
 
 # iterations of maps
 
@@ -53,29 +54,71 @@ def injective(domain: Sequence[Range], index: Sequence[Ix]) -> bool:
 
 def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[Range], node: Any,
                      private: Collection[str] = ()) -> None:
-    """UnsupportedError for a store that hits one element in several iterations of a map.
+    """UnsupportedError for a map one of whose iterations may touch what another one writes, sums aside.
 
-    Where data say which element it is, nothing is known: iterations run in order.
+    around: its ranges; private: arrays that belong to one iteration. Where data say which element it is, nothing is
+    known: iterations run in order, which is right for all maps that keep their promise.
     """
-    variables = {r.var for r in around if r.trips != 1}
-    for stmt in statements(tuple(block)):
-        if not isinstance(stmt, Map):
+    body = tuple(block)
+    inner = tuple(r for s in statements(body) for r in own_ranges(s) if r not in around)
+    variables = frozenset(r.var for r in around if r.trips != 1)
+    for array, touched in _touched(frame, body).items():
+        if array in private or any(i.elems for t in touched for i in t.index):
             continue
-        inner = {r.var for r in stmt.domain if r.trips != 1} if not around else set()
-        for part in stmt.body:
-            if isinstance(part, Store) and part.op is None and part.array not in private and not any(
-                    i.elems for i in part.index) and part not in frame.reading.joined:
-                missing = (variables | inner) - {s for i in part.index for s in i.symbols}
-                if missing and _varies(part, missing, stmt):
-                    raise frame.refuse("a map whose iterations write the same element of "
-                                       f"{frame.builder.label(part.array)}", "accumulate with wcr, or write a loop",
-                                       "SG107", node=node)
+        for store in (t for t in touched if t.write):
+            wrong = store.op is None and _repeats(store, variables) or any(
+                _meet(frame, store, t, variables, (*around, *inner)) for t in touched if t is not store)
+            if wrong:
+                raise frame.refuse("a map whose iterations share elements of " + frame.builder.label(array) +
+                                   ", or are not seen to leave them alone", "accumulate with wcr, or write a loop",
+                                   "SG107", node=node)
 
 
-def _varies(part: Store, missing: Collection[str], stmt: Map) -> bool:
-    """Whether what is stored may differ from one iteration to the next."""
-    used = {s for n in loads(part.expr) for i in n.index for s in i.symbols}
-    return bool(used & set(missing)) or any(n.array == part.array for n in loads(part.expr))
+@dataclass(frozen=True)
+class _Touch:
+    """An element that a statement reads or writes. value: what is stored."""
+
+    index: tuple[Ix, ...]
+    write: bool
+    op: str | None = None
+    value: Expr | None = None
+
+
+def _touched(frame: GraphFrame, body: Sequence[Stmt]) -> dict[str, list[_Touch]]:
+    """What is touched of arrays that are written."""
+    found: dict[str, list[_Touch]] = {}
+    written: set[str] = set()
+    for stmt in statements(tuple(body)):
+        if isinstance(stmt, Lib):
+            written |= {v.array for v in stmt.outs}
+            for view in (*stmt.outs, *stmt.ins):
+                found.setdefault(view.array, []).append(_Touch(view.index, view in stmt.outs))
+        for part in stmt.body if isinstance(stmt, Map) else ():
+            if isinstance(part, Store) and part not in frame.reading.joined:
+                written.add(part.array)
+                found.setdefault(part.array, []).append(_Touch(part.index, True, part.op, part.expr))
+            for load in loads(part.expr) if part not in frame.reading.joined else ():
+                found.setdefault(load.array, []).append(_Touch(load.index, False))
+    return {n: list(dict.fromkeys(found[n])) for n in written}
+
+
+def _repeats(store: _Touch, variables: frozenset[str]) -> bool:
+    """Whether iterations store different values in one element."""
+    missing = variables - {s for i in store.index for s in i.symbols}
+    if not missing or store.value is None:
+        return bool(missing)
+    return not missing.isdisjoint(symbols_of(store.value)) or bool(loads(store.value))
+
+
+def _meet(frame: GraphFrame, store: _Touch, other: _Touch, variables: frozenset[str],
+          ranges: tuple[Range, ...]) -> bool:
+    """Whether one iteration may touch what another one stores."""
+    if store.op is not None and store.op == other.op:
+        return False
+    same = [a for a, b in zip(store.index, other.index, strict=True) if a == b and a.symbols]
+    around = [r for r in ranges if r.var in variables]
+    own = [i for i in same if not i.symbols & ({r.var for r in ranges} - variables | {axis(k) for k in range(16)})]
+    return not injective(around, own) and not frame.builder.scope.disjoint(store.index, other.index, ranges)
 
 
 # nodes of a state

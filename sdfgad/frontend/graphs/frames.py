@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from sdfgad.ir.expr import Expr, Index, Load, call, const, index_elems, loads, m
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Let, Loop, Map, Range, Stmt, Store
 from sdfgad.names import loop_variable
+
+_DACE = str(Path(find_spec("dace").origin or "").parent) + "/"  # type: ignore[union-attr]
+"""Where graphs are made by code that is not the user's."""
 
 
 class ReadAgain(Exception):
@@ -72,7 +77,7 @@ class GraphFrame:
 
     def line_of(self, node: Any) -> SourceLine | None:
         place = getattr(node, "debuginfo", None)
-        if place is None or not place.filename or not place.start_line:
+        if place is None or not place.filename or not place.start_line or place.filename.startswith(_DACE):
             return None
         return SourceLine(place.filename, place.start_line, max(place.start_column, 0), 0, self.sdfg.name)
 

@@ -50,7 +50,10 @@ class GraphFunction:
     def _parsed(self, values: Mapping[str, Any]) -> tuple[Any, Surroundings]:
         """What DaCe's front end makes of a program. Its `simplify` is not run: it merges states in which an element is
         read and then written."""
+        from dace.frontend.python import parser
+
         program = self._origin
+        program.global_vars = parser._get_locals_and_globals(program.f)
         examples = {n: _example(v) for n, v in values.items()}
         made = structured(program.to_sdfg(simplify=False, **examples))
         closure = [n for n in program.__sdfg_closure__() if n in made.arrays or n in made.symbols]
@@ -96,6 +99,10 @@ def _of_program(program: Any) -> GraphFunction:
     if program.methodobj is not None or program.objname is not None:
         raise UsageError(f"{program.f.__name__} is a method", code="SG205",
                          help="decorate a function, and pass it what it needs of the object")
+    starred = [p.name for p in program.signature.parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if starred:
+        raise UsageError(f"{program.f.__name__} has the parameter *{starred[0]}", code="SG205",
+                         help="name every argument of a @dace.program")
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in program.signature.parameters.values()]
     return GraphFunction(program, True, program.f.__name__, inspect.Signature(plain))
 
@@ -119,8 +126,10 @@ def _is_a(thing: Any, name: str) -> bool:
 def _annotated(program: Any) -> bool:
     """Whether every parameter says what it is, so that one graph is all there is."""
     parameters = program.signature.parameters.values()
-    return not program.constant_args and all(p.annotation is not p.empty and _descriptor(program, p.annotation)
-                                             for p in parameters)
+    # DaCe takes the default of an argument that is not given for a part of the program.
+    return not program.constant_args and all(
+        p.default is p.empty and p.annotation is not p.empty and _descriptor(program, p.annotation)
+        for p in parameters)
 
 
 def _descriptor(program: Any, annotation: Any) -> bool:

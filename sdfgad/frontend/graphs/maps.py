@@ -38,7 +38,7 @@ def made(reader: StateReader, entry: Any) -> bool:
         del ranges[depth:]
         reader.body, reader.candidates = None, frozenset()
         reader.locals.clear()
-    refuse_conflicts(reader.frame, (Map(domain, tuple(body)),), (), entry)
+    refuse_conflicts(reader.frame, (Map(domain, tuple(body)),), domain, entry)
     if not independent(reader.frame, domain, body):
         return False
     _emit(reader, domain, body)
@@ -75,7 +75,7 @@ def loops(reader: StateReader, entry: Any) -> None:
     with builder.region(settle=False) as block:
         reader.level(entry)
         body: tuple[Stmt, ...] = tuple(block)
-    private = builder.arrays.keys() - held
+    private = builder.arrays.keys() - held | _inside_maps(reader)
     refuse_conflicts(reader.frame, body, tuple(span for span, _ in opened), entry, private)
     for span, name in zip(reversed([s for s, _ in opened]), reversed(names), strict=True):
         builder.scope.ranges.pop()
@@ -115,6 +115,13 @@ def _plain(reader: StateReader, entry: Any, candidates: frozenset[str]) -> bool:
     products = any(reader.op_of(e.data.wcr, n) == "*" for n in inside for e in reader.state.out_edges(n))
     return not products and kinds <= {"Tasklet", "AccessNode"} and all(
         n.data in candidates for n in inside if type(n).__name__ == "AccessNode")
+
+
+def _inside_maps(reader: StateReader) -> set[str]:
+    """Arrays of containers that no node outside of maps names: each iteration has its own."""
+    outside = {n.data for s in reader.frame.sdfg.states() for n in s.data_nodes() if s.entry_node(n) is None}
+    return {array for name, array in reader.frame.held.items() if name not in outside
+            and reader.frame.sdfg.arrays[name].transient}
 
 
 def _dynamic(entry: Any) -> bool:

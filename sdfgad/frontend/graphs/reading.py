@@ -63,6 +63,9 @@ class _Call:
             if desc is None:
                 if name in free and not isinstance(value, (int, np.integer)):
                     raise UsageError(f"{self.name}: the symbol {name} is an integer", code="SG205")
+                if name not in free and isinstance(value, (np.ndarray, Spec, np.inexact, float, complex)):
+                    raise UsageError(f"{self.name}: the graph has no argument {name}", code="SG205",
+                                     help="leave it out, or make the graph with it")
             elif not isinstance(value, (np.ndarray, Spec, *_NUMBERS)):
                 raise UsageError(f"{self.name}: {name} is {type(value).__name__}", code="SG205",
                                  help="graphs take arrays and numbers")

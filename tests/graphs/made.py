@@ -1,0 +1,83 @@
+"""Graphs made by hand."""
+from __future__ import annotations
+
+import dace
+from dace import Memlet
+
+N = dace.symbol("N")
+
+
+def of_tasklet(code: str, language: dace.Language = dace.Language.Python, dtype: dace.typeclass = dace.float64,
+               **more: dace.typeclass) -> dace.SDFG:
+    """`y[i] = code(a, ...)` in a map, with `a = x[i]` and other connectors from arrays of their dtypes."""
+    sdfg = dace.SDFG("of_tasklet")
+    sdfg.add_array("x", [N], dtype)
+    sdfg.add_array("y", [N], dtype)
+    for name, kind in more.items():
+        sdfg.add_array(f"{name}s", [N], kind)
+    state = sdfg.add_state("only")
+    state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet("x[i]"), **{n: Memlet(f"{n}s[i]") for n in more}},
+                             code, {"b": Memlet("y[i]")}, external_edges=True, language=language)
+    return sdfg
+
+
+def jumping() -> dace.SDFG:
+    """`for i in range(1, N): x[i] += x[i - 1] * 2`, as states and edges with conditions."""
+    sdfg = dace.SDFG("jumping")
+    sdfg.add_array("x", [N], dace.float64)
+    before, guard, body, after = (sdfg.add_state(n) for n in ("before", "guard", "body", "after"))
+    sdfg.add_edge(before, guard, dace.InterstateEdge(assignments={"i": "1"}))
+    sdfg.add_edge(guard, body, dace.InterstateEdge("i < N"))
+    sdfg.add_edge(guard, after, dace.InterstateEdge("i >= N"))
+    sdfg.add_edge(body, guard, dace.InterstateEdge(assignments={"i": "i + 1"}))
+    tasklet = body.add_tasklet("step", {"a": None, "c": None}, {"b": None}, "b = a + c * 2")
+    body.add_edge(body.add_read("x"), None, tasklet, "a", Memlet("x[i]"))
+    body.add_edge(body.add_read("x"), None, tasklet, "c", Memlet("x[i - 1]"))
+    body.add_edge(tasklet, "b", body.add_write("x"), None, Memlet("x[i]"))
+    return sdfg
+
+
+def racing(target: str = "y[0]", source: str = "x[i]") -> dace.SDFG:
+    """A map whose iterations write what the target says, without a rule for conflicts."""
+    sdfg = dace.SDFG("racing")
+    sdfg.add_array("x", [N], dace.float64)
+    sdfg.add_array("y", [N], dace.float64)
+    state = sdfg.add_state("only")
+    state.add_mapped_tasklet("work", {"i": "0:N"}, {"a": Memlet(source)}, "b = a * a", {"b": Memlet(target)},
+                             external_edges=True)
+    return sdfg
+
+
+def unordered() -> dace.SDFG:
+    """`y[0] = x[0]` and `x[0] = 2 x[1]` in one state, in no order."""
+    sdfg = dace.SDFG("unordered")
+    sdfg.add_array("x", [N], dace.float64)
+    sdfg.add_array("y", [N], dace.float64)
+    state = sdfg.add_state("both")
+    reading, writing = state.add_access("x"), state.add_access("x")
+    state.add_edge(reading, None, state.add_write("y"), None, Memlet("x[0] -> [0]"))
+    tasklet = state.add_tasklet("double", {"a"}, {"b"}, "b = 2 * a")
+    state.add_edge(reading, None, tasklet, "a", Memlet("x[1]"))
+    state.add_edge(tasklet, "b", writing, None, Memlet("x[0]"))
+    return sdfg
+
+
+def rearranged() -> dace.SDFG:
+    """`y = x` as a matrix of two rows, through a view, turned into columns by a transient; then scaled by a symbol."""
+    sdfg = dace.SDFG("rearranged")
+    sdfg.add_array("x", [6], dace.float64)
+    sdfg.add_array("y", [6], dace.float64)
+    sdfg.add_view("rows", [2, 3], dace.float64)
+    sdfg.add_transient("columns", [3, 2], dace.float64)
+    sdfg.add_symbol("factor", dace.int64)
+    state = sdfg.add_state("turn")
+    rows, columns = state.add_access("rows"), state.add_access("columns")
+    state.add_edge(state.add_read("x"), None, rows, "views", Memlet("x[0:6]"))
+    state.add_mapped_tasklet("turn", {"i": "0:2", "j": "0:3"}, {"a": Memlet("rows[i, j]")}, "b = a * a",
+                             {"b": Memlet("columns[j, i]")}, external_edges=True, input_nodes={"rows": rows},
+                             output_nodes={"columns": columns})
+    state.add_edge(columns, None, state.add_write("y"), None, Memlet("columns[0:3, 0:2] -> [0:6]"))
+    later = sdfg.add_state_after(state, "scale")
+    later.add_mapped_tasklet("scale", {"i": "0:6:2"}, {"a": Memlet("y[i]")}, "b = a * factor", {"b": Memlet("y[i]")},
+                             external_edges=True)
+    return sdfg

@@ -165,8 +165,9 @@ class TaskletBody:
         self.values.pop(stmt.target.id, None)
 
     def expression(self, stmt: ast.Expr) -> None:
+        """A formula that nobody keeps, or a text."""
         if not isinstance(stmt.value, ast.Constant):
-            raise self.strange(stmt)
+            self.formula.read(stmt.value)
 
 
 def _nothing(body: TaskletBody, stmt: ast.stmt) -> None:

@@ -25,6 +25,8 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG107": "this control flow is not supported",
     "SG108": "this argument cannot be passed to a compiled function",
     "SG109": "this value is not an array, a number, a boolean, a string or None",
+    "SG110": "this graph of DaCe cannot be read",
+    "SG111": "this graph of DaCe does not say what comes first",
     "SG121": "this call goes into Python and has no derivative rule",
     "SG123": "this statement cannot be differentiated",
     "SG124": "this program cannot be cut over ranks as asked for",

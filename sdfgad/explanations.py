@@ -124,6 +124,15 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         def loss(x):
             return np.sum(2.0 * x)
         sdfgad.grad(loss)(np.ones(3))"""),
+    "SG110": _page(
+        "A node, container or tasklet of a graph that has no form here, or none whose derivative is known.", """
+        if a > 0: b = a, in a tasklet: what b is otherwise, nobody says""", """
+        b = a if a > 0 else 0.0; what is refused names its node, its state and its line""", runs=False),
+    "SG111": _page(
+        "Two accesses of one container in a state, without a path from one to the other, or iterations of a map that "
+        "share elements: any order may be taken.", """
+        b >> y[0], in a tasklet of a map over i""", """
+        b >> y(1, lambda p, q: p + q)[0], two states in place of one, or a loop in place of a map""", runs=False),
     "SG121": _page(
         "A call of something that is neither NumPy nor Python with source, so that nobody knows its derivative.", """
         def loss(x, file):

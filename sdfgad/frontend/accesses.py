@@ -68,9 +68,10 @@ class IndexedAccess:
             values = _extremes(self, arrays)
         for value in values:
             if not self.least <= value < self.extent:
+                known = "NumPy raises IndexError" if self.wraps else "DaCe reads beside the array"
                 raise OutOfBoundsError(f"index {value} is out of bounds for {self.extent} elements", source=self.source,
-                                       help="NumPy raises IndexError here as well: mind the ends of the loop and of "
-                                       "index arrays, which count from 0")
+                                       help=f"{known} here as well: mind the ends of the loop and of index "
+                                       "arrays, which count from 0")
 
 
 def check_known(accesses: Iterable[IndexedAccess], known: Mapping[str, np.ndarray],

@@ -71,7 +71,7 @@ def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[
             if wrong:
                 raise frame.refuse("a map whose iterations share elements of " + frame.builder.label(array) +
                                    ", or are not seen to leave them alone", "accumulate with wcr, or write a loop",
-                                   "SG107", node=node)
+                                   "SG111", node=node)
 
 
 @dataclass(frozen=True)
@@ -135,25 +135,25 @@ class _Access:
     sums: bool
 
 
-def check_order(frame: GraphFrame, state: Any, view_edge: Callable[[Any], Any]) -> None:
-    """UnsupportedError where nothing says which of two nodes comes first, and they may touch the same element.
+def check_order(frame: GraphFrame, state: Any, entry: Any, nodes: Sequence[Any],
+                view_edge: Callable[[Any], Any]) -> None:
+    """UnsupportedError where nothing says which of two nodes of a scope, or of none, comes first, and they may touch
+    the same element.
 
     view_edge: that of the node of a view, else None.
     """
     found: dict[str, list[_Access]] = {}
-    for access in _accesses(state, view_edge):
+    for access in _accesses(state, entry, nodes, view_edge):
         found.setdefault(access.data, []).append(access)
     risky = {n: group for n, group in found.items() if len({id(a.holder) for a in group}) > 1 and any(
         a.write for a in group)}
-    if not risky:
-        return
     after = {n: _behind(state, n) for group in risky.values() for a in group for n in (a.worker, a.holder)}
     for name, group in risky.items():
         for k, one in enumerate(group):
             for other in group[k + 1:]:
                 if _clash(one, other, after):
                     raise frame.refuse(f"two accesses of {name!r} in one state whose order nothing says",
-                                       "put them in two states: simplify may have merged these", "SG107",
+                                       "put them in two states: simplify may have merged these", "SG111",
                                        node=one.holder)
 
 
@@ -168,21 +168,23 @@ def _behind(state: Any, node: Any) -> set[Any]:
     return found
 
 
-def _accesses(state: Any, view_edge: Callable[[Any], Any]) -> Iterator[_Access]:
-    """Of containers at the top of a state."""
-    top = [n for n in state.data_nodes() if state.entry_node(n) is None]
-    seen = {n: view_edge(n) for n in top}
-    names = {n: _viewed(n, seen) for n in top}
+def _accesses(state: Any, entry: Any, nodes: Sequence[Any], view_edge: Callable[[Any], Any]) -> Iterator[_Access]:
+    """Of the containers that nodes of one scope, or of none, touch."""
+    seen = {n: view_edge(n) for n in nodes if hasattr(n, "data")}
     skipped = {id(e) for e in seen.values() if e is not None}
-    for node in top:
-        plain = seen[node] is None
-        for edge in state.out_edges(node):
-            if not edge.data.is_empty() and id(edge) not in skipped:
-                yield _Access(names[node], edge.dst, node, _of(edge, node) if plain else None, False, False)
-        for edge in state.in_edges(node):
-            if not edge.data.is_empty() and id(edge) not in skipped:
-                yield _Access(names[node], edge.src, node, _of(edge, node) if plain else None, True,
-                              edge.data.wcr is not None)
+    for node in nodes:
+        held = node in seen
+        for edge, write in (*((e, False) for e in state.out_edges(node)), *((e, True) for e in state.in_edges(node))):
+            if edge.data.is_empty() or id(edge) in skipped:
+                continue
+            other = edge.src if write else edge.dst
+            if held:
+                subset = _of(edge, node) if seen[node] is None else None
+                yield _Access(_viewed(node, seen), other, node, subset, write, edge.data.wcr is not None)
+            elif write is (other is entry) and (other is entry or type(other).__name__ == "MapExit" and
+                                                state.entry_node(other) is entry):
+                # What comes through the border of the scope is read by the node, what goes there is written.
+                yield _Access(edge.data.data, node, node, edge.data.subset, not write, edge.data.wcr is not None)
 
 
 def _viewed(node: Any, seen: Mapping[Any, Any]) -> str:

@@ -68,7 +68,7 @@ class GraphFrame:
 
     # refusals
 
-    def refuse(self, what: str, help: str = "", code: str = "SG101", node: Any = None) -> UnsupportedError:
+    def refuse(self, what: str, help: str = "", code: str = "SG110", node: Any = None) -> UnsupportedError:
         """The refusal of a construct, which says where in the graph it stands."""
         where = [f"node {node!s}"] if node is not None else []
         where += [f"state {self.state.label}"] if self.state is not None else []
@@ -105,14 +105,19 @@ class GraphFrame:
     def scalar_of(self, name: str) -> Expr:
         """The scalar of a symbol that changes."""
         if name not in self.kept:
-            kind = self.sdfg.symbols.get(name)
-            dtype = np.dtype(kind.type) if kind is not None and np.dtype(kind.type).kind in "fcb" else WIDE
-            self.kept[name] = self.builder.declare((), dtype, name).name
+            self.kept[name] = self.builder.declare((), self.kind_of(name) or WIDE, name).name
         array = self.builder.arrays[self.kept[name]]
         return Load(array.name, (), array.dtype)
 
+    def kind_of(self, name: str) -> np.dtype | None:
+        """The dtype that a symbol is declared with: integers have 64 bits here."""
+        kind = self.sdfg.symbols.get(name)
+        found = None if kind is None else np.dtype(kind.type)
+        return WIDE if found is not None and found.kind in "iu" else found
+
     def assign_symbol(self, name: str, value: Expr) -> None:
         """`name = value` on an edge between states."""
+        value = cast(value, self.kind_of(name) or value.dtype)
         at = index_of(value)
         if not self.keeps(name) and self.reading.fixed.issuperset(_arrays(value)):
             self.symbols[name] = Index(at, WIDE) if at is not None else value
@@ -194,7 +199,7 @@ class GraphFrame:
         if storage.startswith(("GPU", "FPGA", "SVE", "Snitch")):
             raise self.refuse(f"{name!r}, which lies in {storage}", "let sdfgad place arrays: device='gpu'", node=node)
         if getattr(desc, "may_alias", False) and not desc.transient and not self.key[1:]:
-            raise self.refuse(f"{name!r}, which may be part of another array", "copy it", "SG107", node=node)
+            raise self.refuse(f"{name!r}, which may be part of another array", "copy it", node=node)
         if desc.transient and getattr(desc, "lifetime", None) is not None and desc.lifetime.name == "Persistent":
             raise self.refuse(f"{name!r}, which lives from call to call", "use another lifetime", node=node)
 
@@ -225,7 +230,7 @@ class GraphFrame:
                        np.dtype(desc.dtype.type))
         if made is None:
             raise self.refuse(f"{name!r} as another view of memory", "reshape arrays in C order, and keep their dtype",
-                              "SG107", node=node)
+                              node=node)
         env = self.builder.scope.env()
         bounds = dict(env) | {f"_{k}": (0, None if n.const is None else max(n.const - 1, 0))
                               for k, n in enumerate(shape)}

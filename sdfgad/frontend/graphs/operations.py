@@ -85,7 +85,7 @@ def reduce(reader: StateReader, node: Any) -> None:
     reader.frame.bounded(source[0], e.index, domain)
     reader.frame.bounded(target[0], index, rows)
     if source[0].array == target[0].array:
-        raise reader.frame.refuse("a reduction into the array that it reads", "use another one", "SG107", node=node)
+        raise reader.frame.refuse("a reduction into the array that it reads", "use another one", node=node)
     store = reader.frame.joining(target[0].array, index, cast(e, dtype), op)
     if store in reader.frame.reading.joined:
         reader.frame.in_order(domain, store)
@@ -248,7 +248,7 @@ def transpose(reader: StateReader, node: Any) -> None:
     reader.frame.bounded(place, e.index, domain)
     index = out[0].at(out[1].at(position))
     if place.array == out[0].array:
-        raise reader.frame.refuse("a transpose in place", "use another array", "SG107", node=node)
+        raise reader.frame.refuse("a transpose in place", "use another array", node=node)
     reader.frame.store(out[0].array, index, cast(e, out[0].dtype), domain)
 
 

@@ -44,7 +44,7 @@ def read(fn: GraphFunction, arguments: Sequence[Any], keywords: Mapping[str, Any
             return call.translated(GraphReading(Builder(), decisions), surroundings)
         except ReadAgain as again:
             decisions |= {again.choice}
-    raise unsupported(None, f"the graph {fn.__name__}, whose symbols change too often", code="SG105")
+    raise unsupported(None, f"the graph {fn.__name__}, whose symbols change too often", code="SG110")
 
 
 class _Call:
@@ -227,13 +227,13 @@ def _connect(frame: GraphFrame, inner: GraphFrame, name: str, desc: Any, edges: 
         # A connector stands for the whole container, whatever elements its memlet names.
         if not _same_layout(inner, desc, outer, node):
             raise frame.refuse(f"the connector {name!r}, whose container has another shape than {memlet.data!r}",
-                               "use a view", "SG107", node=node)
+                               "use a view", node=node)
         found[outer] = None
         if memlet.wcr is not None and _plain_writes(node.sdfg, name):
             raise frame.refuse("an edge that accumulates what an inner graph assigns", "accumulate inside", node=node)
     if len(found) > 1:
         raise frame.refuse(f"the connector {name!r}, which reads and writes different elements", "use two connectors",
-                           "SG107", node=node)
+                           node=node)
     inner.places[name] = next(iter(found))
 
 

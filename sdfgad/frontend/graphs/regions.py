@@ -67,7 +67,7 @@ class RegionReader:
 
     def strange(self, block: Any) -> Exception:
         return self.frame.refuse(f"the jump behind {block.label!r}, which belongs to no loop and no branch",
-                                 "use loop regions and conditional blocks", "SG105")
+                                 "use loop regions and conditional blocks")
 
     def sequence(self, blocks: Sequence[tuple[Any, Any]]) -> None:
         for k, (block, edge) in enumerate(blocks):

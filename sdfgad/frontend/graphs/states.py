@@ -41,13 +41,14 @@ class StateReader:
         """All nodes."""
         self.frame.state = self.state
         self.children = self.state.scope_children()
-        check_order(self.frame, self.state, lambda node: copies.view_edge(self, node))
         self.level(None)
         self.frame.state = None
 
     def level(self, entry: Any) -> None:
         """The nodes directly inside a scope."""
-        nodes = [n for n in self.order if n in set(self.children[entry])]
+        inside = set(self.children[entry])
+        nodes = [n for n in self.order if n in inside]
+        check_order(self.frame, self.state, entry, nodes, lambda node: copies.view_edge(self, node))
         copies.look(self, nodes)
         for node in nodes:
             self.frame.point(node)

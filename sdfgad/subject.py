@@ -18,6 +18,7 @@ from typing import Any
 
 import sdfgad
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 
 NPBENCH = "npbench"
 
@@ -55,7 +56,7 @@ def load_subject(
     if preset:
         raise UsageError(f"{text} has no presets", help="set sizes with -s NAME=VALUE")
     module = load_module(where)
-    function = _attribute(module, name)
+    function = as_function(_attribute(module, name))
     maker = load_function(arguments) if arguments else _example_function(module, name)
     return Subject(text, function, _call_maker(maker, sizes, function))
 

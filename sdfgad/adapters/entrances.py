@@ -8,6 +8,7 @@ from typing import Any
 
 from sdfgad.adapters.bridge import Bridge, check_function
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
 from sdfgad.tracebacks import shortened
 
@@ -53,7 +54,7 @@ def as_jax(fn: Callable[..., Any], *, output: Any = None, memory_limit: Any = No
 
 
 def _bridge(fn: Callable[..., Any], output: Any, memory_limit: Any, source: str | None, what: str) -> Bridge:
-    check_function(fn, what)
+    check_function(fn := as_function(fn), what)
     parse_bytes(memory_limit)
     return Bridge(fn, output, memory_limit, source or "", what)
 

@@ -13,6 +13,7 @@ from sdfgad.api import GradFunction
 from sdfgad.arrays import native
 from sdfgad.calls.arguments import Bound, Leaves, as_called, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.errors import UsageError
+from sdfgad.frontend.graphs.function import as_function
 from sdfgad.matrices import hvp
 from sdfgad.second import refuse_options
 from sdfgad.tracebacks import shortened
@@ -36,7 +37,7 @@ def as_scipy(fn: Callable[..., Any], example: Any, wrt: Any = None, *, argnums: 
 
     Raises UsageError for an example that does not fit, and what `grad` and `hvp` raise.
     """
-    check_function(fn, "as_scipy")
+    check_function(fn := as_function(fn), "as_scipy")
     wrt = asked_wrt(wrt, argnums)
     args = example if isinstance(example, tuple) and not is_named(type(example)) else (example,)
     bound = bind(fn, args, {})

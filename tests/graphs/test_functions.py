@@ -1,6 +1,8 @@
 """Graphs and programs of DaCe as functions: all verbs, arguments, refusals."""
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +95,18 @@ def test_numbers_around_a_program_are_looked_up_again(monkeypatch: pytest.Monkey
     assert forward(np.ones(4)) == 12.0
     monkeypatch.setitem(globals(), "FACTOR", 5.0)
     assert forward(np.ones(4)) == 20.0
+
+
+def test_a_function_is_pickled_and_copied() -> None:
+    gradient = sdfgad.grad(objective, wrt="x")
+    assert copy.deepcopy(gradient).fn is gradient.fn is pickle.loads(pickle.dumps(gradient)).fn
+    function = pickle.loads(pickle.dumps(from_sdfg(made.jumping())))
+    assert list(function.__signature__.parameters) == ["x", "N"]
+
+
+def test_a_call_inside_of_a_function_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="SG121"):
+        sdfgad.grad(lambda x: objective(x, 2, 1.5))(numbers(4))
 
 
 def test_a_default_is_an_argument_like_others() -> None:

@@ -5,7 +5,9 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
+from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,16 @@ class GraphFunction:
         given.apply_defaults()
         found = self._origin(**{n: v for n, v in given.arguments.items() if v is not None})
         return tuple(map(_own, found)) if isinstance(found, tuple) else _own(found)
+
+    def __deepcopy__(self, memo: Any) -> GraphFunction:
+        """Itself, as of any function."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A program is found again by its name, as functions are."""
+        if self._program:
+            return _named, (self._origin.f.__module__, self._origin.f.__qualname__)
+        return from_sdfg, (self._origin,)
 
     def graph(self, values: Mapping[str, Any]) -> tuple[Any, Surroundings]:
         """The graph for a call with these arguments, and what it was made from; DaCe is asked once for each kind."""
@@ -85,6 +97,11 @@ def from_sdfg(sdfg: Any) -> GraphFunction:
     return GraphFunction(kept, False, kept.name, inspect.Signature(list(_parameters(kept).values())))
 
 
+def _named(module: str, name: str) -> Any:
+    """The program that a module has under a name."""
+    return as_function(reduce(getattr, name.split("."), import_module(module)))
+
+
 def as_function(fn: Any) -> Any:
     """The function itself, or what a program or graph of DaCe is as a function."""
     if isinstance(fn, GraphFunction) or "dace" not in sys.modules:
@@ -112,6 +129,10 @@ def _parameters(sdfg: Any) -> dict[str, inspect.Parameter]:
     told = {str(s) for n in listed if n in sdfg.arrays for s in sdfg.arrays[n].free_symbols}
     first = [n for n in sdfg.arg_names if n in listed]
     order = [*first, *(n for n in listed if n not in first)]
+    strange = [n for n in order if not n.isidentifier() or iskeyword(n)]
+    if strange:
+        raise UsageError(f"the argument {strange[0]!r} of {sdfg.name} is no name in Python", code="SG205",
+                         help="give the container another name: sdfg.replace(old, new)")
     plain, named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     made = {n: inspect.Parameter(n, plain) for n in order if n in sdfg.arrays or n in first}
     return made | {n: inspect.Parameter(n, named, default=None if n in told else inspect.Parameter.empty)

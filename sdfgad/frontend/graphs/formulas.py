@@ -149,7 +149,9 @@ class GraphFormula:
 
 
 def function_name(node: ast.expr) -> str | None:
-    """`sin` of `sin`, `math.sin` and `dace.math.sin`."""
+    """`sin` of `sin`, `math.sin` and `dace.math.sin`; of a type that DaCe has put there, its name."""
+    if isinstance(node, ast.Constant) and hasattr(node.value, "type"):
+        return np.dtype(node.value.type).name
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (

@@ -194,10 +194,21 @@ def _written_out(reader: StateReader, node: Any, a: Operand, b: Operand, out: Op
     e: Expr = Load(made.name, tuple(variables[:-1]), made.dtype)
     e = _scaled(reader, node, alpha, e)
     if not _is_number(beta, 0):
-        e = arithmetic("add", e, _scaled(reader, node, beta, element(reader, out, position, inner)))
+        before = _added(reader, node, out)
+        e = arithmetic("add", e, _scaled(reader, node, beta, element(reader, before, position, inner)))
     if len(position) != len(out[1].extents):
         raise frame.refuse("a product whose result has another shape", "", node=node)
     copies.pointwise(reader, out, inner, position, e)
+
+
+def _added(reader: StateReader, node: Any, out: Operand) -> Operand:
+    """What a product is added to: an operand, or what the result holds."""
+    names = [n for n in ("_c", "_y") if any(e.dst_conn == n for e in reader.state.in_edges(node))]
+    return operand(reader, node, names[0]) if names and names[0] in _results(reader, node) else out
+
+
+def _results(reader: StateReader, node: Any) -> set[str]:
+    return {e.src_conn for e in reader.state.out_edges(node)}
 
 
 def _axes(part: Operand, turned: bool, right: bool) -> tuple[Ix, ...]:

@@ -150,8 +150,9 @@ class GraphFormula:
 
 def function_name(node: ast.expr) -> str | None:
     """`sin` of `sin`, `math.sin` and `dace.math.sin`; of a type that DaCe has put there, its name."""
-    if isinstance(node, ast.Constant) and hasattr(node.value, "type"):
-        return np.dtype(node.value.type).name
+    kind = getattr(node.value, "type", None) if isinstance(node, ast.Constant) else None
+    if kind is not None:
+        return np.dtype(kind).name
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (

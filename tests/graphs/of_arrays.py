@@ -75,6 +75,21 @@ def systems_twin(A, b):
     return np.sum(x * b) + np.sum(L) + np.sum(np.linalg.inv(S))
 
 
+@dace.program
+def masked(x: dace.float64[N], y: dace.float64[N]):
+    z = np.where(x > y, np.exp(x), np.abs(y)) + np.minimum(x, 0.8) * np.sign(y)
+    z[z > 2.5] = 0.5
+    y[x > 1.0] *= 2.0
+    return np.sum(z * x) + np.sum(y)
+
+
+def masked_twin(x, y):
+    z = np.where(x > y, np.exp(x), np.abs(y)) + np.minimum(x, 0.8) * np.sign(y)
+    z[z > 2.5] = 0.5
+    y[x > 1.0] *= 2.0
+    return np.sum(z * x) + np.sum(y)
+
+
 # numbers
 
 @dace.program
@@ -178,6 +193,7 @@ PAIRS = (
     Pair(reductions, reductions_twin, (numbers(3, 4),)),
     Pair(transposed, transposed_twin, (numbers(3, 4), numbers(3, 4, seed=1))),
     Pair(systems, systems_twin, (numbers(4, 4), numbers(4))),
+    Pair(masked, masked_twin, (numbers(7), numbers(7, seed=1))),
     Pair(broadcasts, broadcasts_twin, (numbers(3, 4), numbers(4), 0.7)),
     Pair(whole_numbers, whole_numbers_twin, (numbers(6), 5)),
     Pair(single, single_twin, (numbers(5).astype(np.float32),)),

@@ -247,6 +247,25 @@ def counted_by_data_twin(x, counts):
     return s
 
 
+@dace.program
+def stopped_by_data(x: dace.float64[N]):
+    s = 0.0
+    i = 0
+    while i < N and x[i] > 0.4:
+        s += x[i] * x[i]
+        i += 1
+    return s
+
+
+def stopped_by_data_twin(x):
+    s = 0.0
+    i = 0
+    while i < len(x) and x[i] > 0.4:
+        s += x[i] * x[i]
+        i += 1
+    return s
+
+
 # nested calls, views
 
 @dace.program
@@ -336,6 +355,7 @@ PAIRS = (
     Pair(branches, branches_twin, (numbers(8), 2)),
     Pair(left_early, left_early_twin, (numbers(9),)),
     Pair(counted_by_data, counted_by_data_twin, (numbers(4), np.array([2, 0, 3, 1]))),
+    Pair(stopped_by_data, stopped_by_data_twin, (numbers(8),)),
     Pair(calls, calls_twin, (numbers(3, 4),)),
     Pair(calls_plain, calls_plain_twin, (numbers(4),)),
     Pair(reshaped, reshaped_twin, (numbers(6, 4),)),

@@ -165,7 +165,7 @@ def _edited(change: Callable[[dace.SDFG], None]) -> dace.SDFG:
 def _dynamic(sdfg: dace.SDFG) -> None:
     for edge, _ in sdfg.all_edges_recursive():
         if hasattr(edge, "src_conn") and edge.src_conn == "b":
-            edge.data.dynamic = True
+            edge.data.dynamic, edge.data.wcr = True, "lambda p, q: p + q"
 
 
 def _on_a_device(sdfg: dace.SDFG) -> None:

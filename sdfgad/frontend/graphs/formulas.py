@@ -24,7 +24,8 @@ _BINARY: Mapping[type, Callable[[Expr, Expr], Expr]] = MappingProxyType({
     ast.Mult: lambda a, b: arithmetic("mul", a, b), ast.Div: numbers.divided, ast.Mod: numbers.remainder,
     ast.FloorDiv: lambda a, b: arithmetic("floordiv", a, b), ast.Pow: numbers.power,
     ast.BitAnd: lambda a, b: arithmetic("bitand", a, b), ast.BitOr: lambda a, b: arithmetic("bitor", a, b),
-    ast.BitXor: lambda a, b: arithmetic("bitxor", a, b)})
+    ast.BitXor: lambda a, b: arithmetic("bitxor", a, b), ast.LShift: lambda a, b: arithmetic("shl", a, b),
+    ast.RShift: lambda a, b: arithmetic("shr", a, b)})
 _COMPARE: Mapping[type, str] = MappingProxyType({
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"})
 _REAL: Mapping[str, str] = MappingProxyType({
@@ -174,8 +175,14 @@ def _called(name: str, args: list[Expr]) -> Expr | None:
     a, b = args
     if name == "pow":
         return numbers.power(a, b) if common(a.dtype, b.dtype).kind in "fc" else numbers.power(cast(a, FLOAT), b)
-    if name in ("ipow", "int_floor", "int_ceil", "py_mod", "Mod", "py_floor"):
+    if name in ("ipow", "int_floor", "int_ceil", "py_mod", "Mod", "PyMod", "py_floor"):
         return _of_integers(name, a, b)
+    if name in ("CMod", "c_mod", "fmod"):
+        return numbers.remainder(a, b)
+    if name == "np_float_pow":
+        return arithmetic("pow", cast(a, FLOAT), cast(b, FLOAT))
+    if name == "heaviside":
+        return chosen(compared("lt", a, literal(0)), literal(0), chosen(compared("gt", a, literal(0)), literal(1), b))
     if name in ("AND", "OR"):
         a, b = truth(a), truth(b)
         return chosen(a, b, literal(False)) if name == "AND" else chosen(a, literal(True), b)
@@ -204,6 +211,13 @@ def _of_one(name: str, e: Expr) -> Expr | None:
         return call("abs", cast(e, dtype), dtype=np.empty(0, dtype).real.dtype)
     if name in ("real", "imag", "conj"):
         return GraphFormula.part(_NOTHING, name, e)
+    if name in ("deg2rad", "rad2deg"):
+        factor = math.pi / 180 if name == "deg2rad" else 180 / math.pi
+        return arithmetic("mul", e, literal(factor)) if e.dtype.kind != "f" else call("mul", e, cast(literal(factor),
+                                                                                                    e.dtype))
+    if name == "sign_numpy_2" and e.dtype.kind != "c":
+        up, down = (cast(compared(fn, e, literal(0)), common(e.dtype)) for fn in ("gt", "lt"))
+        return arithmetic("sub", up, down)
     if name in ("sign", "sgn"):
         return call("sign", cast(e, common(e.dtype)))
     if name == "reciprocal":

@@ -14,6 +14,7 @@ from sdfgad.frontend.accesses import check_known
 from sdfgad.frontend.builder import Builder, cast
 from sdfgad.frontend.graphs.frames import GraphFrame, GraphReading, ReadAgain, is_scalar
 from sdfgad.frontend.graphs.function import RETURN, GraphFunction
+from sdfgad.frontend.graphs.guarded import guarded
 from sdfgad.frontend.graphs.places import ContainerPlace
 from sdfgad.frontend.graphs.regions import RegionReader
 from sdfgad.frontend.graphs.symbols import solved
@@ -103,11 +104,13 @@ class _Call:
         self.missing(frame)
         open_frame(frame)
         RegionReader(frame, nested).read()
-        accesses = check_known(builder.accesses, builder.constants, frozenset(builder.arguments) - builder.mutated)
+        checked = frozenset(builder.arguments) - builder.mutated
+        accesses = check_known(builder.accesses, builder.constants, checked)
+        body = guarded(tuple(builder.blocks[0]), builder.arrays, builder.scope, checked | builder.constants.keys())
         program = Program(
             name=names.safe(self.name) if self.name.isidentifier() else "program",
             arrays=MappingProxyType(dict(builder.arrays)), arguments=tuple(builder.arguments),
-            body=tuple(builder.blocks[0]), returns=_tree(results),
+            body=body, returns=_tree(results),
             constants=MappingProxyType(dict(builder.constants)), source=builder.source)
         return Parsed(program, self.parameters, MappingProxyType(traced), frozenset(builder.mutated), surroundings,
                       accesses)

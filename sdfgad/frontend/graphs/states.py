@@ -86,13 +86,16 @@ class StateReader:
                 self.input(edge, inputs, pointers)
         outputs: list[str] = []
         dtypes: dict[str, np.dtype] = {}
+        before: dict[str, Expr] = {}
         for edge in self.state.out_edges(node):
             if not edge.data.is_empty():
                 outputs.append(edge.src_conn)
                 self.output(edge, dtypes, pointers)
+                if edge.data.dynamic:
+                    before[edge.src_conn] = self.sometimes(edge)
         frame = self.frame
         made = TaskletBody(inputs, pointers, frame.formula(node).value, outputs,
-                           lambda what, help: frame.refuse(what, help, node=node), dtypes)
+                           lambda what, help: frame.refuse(what, help, node=node), dtypes, before)
         made.read(self.code(node))
         self.results(node, made)
 
@@ -131,7 +134,6 @@ class StateReader:
 
     def output(self, edge: Any, dtypes: dict[str, np.dtype], pointers: dict[str, Pointer]) -> None:
         conn, memlet = edge.src_conn, edge.data
-        self.refuse_dynamic(edge)
         kind = _connector_dtype(self.frame, edge.src, edge.src.out_connectors[conn])
         if memlet.data is not None and kind_of(edge.dst) != "Tasklet":
             box = self.frame.box(memlet.subset, edge.src)
@@ -145,6 +147,15 @@ class StateReader:
             kind = kind or np.dtype(self.frame.sdfg.arrays[memlet.data].dtype.type)
         if kind is not None:
             dtypes[conn] = kind
+
+    def sometimes(self, edge: Any) -> Expr:
+        """What an element holds that a tasklet may write or not: it is written in any case, with what it held."""
+        memlet = edge.data
+        box = None if memlet.data is None else self.frame.box(memlet.subset, edge.src)
+        if box is None or not box.single or memlet.wcr is not None or self.is_local(memlet.data):
+            self.refuse_dynamic(edge)
+        assert box is not None
+        return self.element(memlet.data, box)
 
     def results(self, node: Any, made: TaskletBody) -> None:
         """Write what a tasklet has computed."""

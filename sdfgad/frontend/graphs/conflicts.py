@@ -75,7 +75,7 @@ def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[
 
 
 @dataclass(frozen=True)
-class _Touch:
+class _ElementUse:
     """An element that a statement reads or writes. value: what is stored."""
 
     index: tuple[Ix, ...]
@@ -84,25 +84,25 @@ class _Touch:
     value: Expr | None = None
 
 
-def _touched(frame: GraphFrame, body: Sequence[Stmt]) -> dict[str, list[_Touch]]:
+def _touched(frame: GraphFrame, body: Sequence[Stmt]) -> dict[str, list[_ElementUse]]:
     """What is touched of arrays that are written."""
-    found: dict[str, list[_Touch]] = {}
+    found: dict[str, list[_ElementUse]] = {}
     written: set[str] = set()
     for stmt in statements(tuple(body)):
         if isinstance(stmt, Lib):
             written |= {v.array for v in stmt.outs}
             for view in (*stmt.outs, *stmt.ins):
-                found.setdefault(view.array, []).append(_Touch(view.index, view in stmt.outs))
+                found.setdefault(view.array, []).append(_ElementUse(view.index, view in stmt.outs))
         for part in stmt.body if isinstance(stmt, Map) else ():
             if isinstance(part, Store) and part not in frame.reading.joined:
                 written.add(part.array)
-                found.setdefault(part.array, []).append(_Touch(part.index, True, part.op, part.expr))
+                found.setdefault(part.array, []).append(_ElementUse(part.index, True, part.op, part.expr))
             for load in loads(part.expr) if part not in frame.reading.joined else ():
-                found.setdefault(load.array, []).append(_Touch(load.index, False))
+                found.setdefault(load.array, []).append(_ElementUse(load.index, False))
     return {n: list(dict.fromkeys(found[n])) for n in written}
 
 
-def _repeats(store: _Touch, variables: frozenset[str]) -> bool:
+def _repeats(store: _ElementUse, variables: frozenset[str]) -> bool:
     """Whether iterations store different values in one element."""
     missing = variables - {s for i in store.index for s in i.symbols}
     if not missing or store.value is None:
@@ -110,7 +110,7 @@ def _repeats(store: _Touch, variables: frozenset[str]) -> bool:
     return not missing.isdisjoint(symbols_of(store.value)) or bool(loads(store.value))
 
 
-def _meet(frame: GraphFrame, store: _Touch, other: _Touch, variables: frozenset[str],
+def _meet(frame: GraphFrame, store: _ElementUse, other: _ElementUse, variables: frozenset[str],
           ranges: tuple[Range, ...]) -> bool:
     """Whether one iteration may touch what another one stores."""
     if store.op is not None and store.op == other.op:

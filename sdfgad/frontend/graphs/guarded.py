@@ -19,11 +19,11 @@ def guarded(block: Block, arrays: Mapping[str, Array], scope: KnownBounds, check
             sure: bool = True) -> Block:
     """The statements with indices held inside. checked: arrays whose numbers are looked at before each call, as far as
     every run uses them (`sure`)."""
-    work = _Guard(arrays, scope, checked)
+    work = _IndexGuard(arrays, scope, checked)
     return tuple(work.statement(s, sure) for s in block)
 
 
-class _Guard:
+class _IndexGuard:
     def __init__(self, arrays: Mapping[str, Array], scope: KnownBounds, checked: Set[str]) -> None:
         self.arrays, self.scope, self.checked = arrays, scope, checked
 

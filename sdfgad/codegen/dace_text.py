@@ -48,6 +48,8 @@ DEVICE_HEADER = Change(r"#include <dace/dace\.h>", '#include "sdfgad_gpu.h"',
                        "all headers of DaCe and libraries of CUDA are read, of which a program needs a few names")
 ONE_STATE = Change(r"^struct \w+_state_t \{\n(?s:.*?)^\};\n", "", "the device's half has defined the state")
 UNSAID = Change(r"\bprintf\(", "sg::unsaid(", "errors go to the standard output, which belongs to the user", times=4)
+ON_STREAM = Change(r"= cudaLaunchKernel\((.*), 0, nullptr\);", r"= __state->gpu_context->launch(\1);",
+                   "a kernel is started on the one stream, where the caller's may be another one", times=None)
 NO_WAIT = Change(r"^ *DACE_GPU_CHECK\(cudaStreamSynchronize\(nullptr\)\);\n", "",
                  "the host waits once more, behind a number that it has waited for already", times=None)
 _DEVICE_SETTINGS = (("backend", "cuda"), ("cuda_arch", "80"), ("max_concurrent_streams", -1),
@@ -87,12 +89,13 @@ def device_text(sdfg: dace.SDFG) -> str:
         for name, value in _DEVICE_SETTINGS:
             settings.enter_context(dace.config.set_temporary("compiler", "cuda", name, value=value))
         found = {c.title: c.clean_code for c in codegen.generate_code(sdfg, validate=False)}
-    device = UNSAID.made(DEVICE_HEADER.made(found["CUDA"]))
+    device = ON_STREAM.made(UNSAID.made(DEVICE_HEADER.made(found["CUDA"])))
     host = NO_WAIT.made(ONE_STATE.made(NO_HEADER.made(NO_HASH.made(found["Frame"]))))
     text = device + host
     kernels = len(re.findall(r"^__global__ ", text, flags=re.MULTILINE))
-    for looks_for, times, why in (*_DEVICE_COUNTS, (r"cudaLaunchKernel\(.*, 0, nullptr\);", kernels,
-                                                    "a kernel is started on the one stream")):
+    for looks_for, times, why in (*_DEVICE_COUNTS, (r"= __state->gpu_context->launch\(", kernels,
+                                                    "a kernel is started on the stream of the call"),
+                                                   (r"cudaLaunchKernel", 0, "a kernel is started elsewhere")):
         Change(looks_for, r"\g<0>", why, times).made(text)
     return text
 

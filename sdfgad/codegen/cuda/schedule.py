@@ -56,15 +56,24 @@ class DeviceProgram:
         """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
         return pack(_apart(self.own(passed)), self.lives.moments)
 
-    def beside(self, passed: Iterable[str]) -> Arena:
-        """Where those lie, behind the arena, that the caller holds too, and the numbers that the host asks for."""
-        sizes = {**{n: self.arrays[n].bytes for n in passed}, ASKED: NUMBER * questions(self.items)}
+    def near(self, passed: Iterable[str]) -> Arena:
+        """Where those lie, behind the arena, that the caller may hold in the host's memory in every call: numbers and
+        constants; and the numbers that the host asks for."""
+        sizes = {n: self.arrays[n].bytes for n in passed if self._is_near(n)} | {ASKED: NUMBER * questions(self.items)}
         return pack(_apart(sizes), dict.fromkeys(sizes, 1))
+
+    def far(self, passed: Iterable[str]) -> Arena:
+        """Where the caller's other arrays lie behind that, in calls with arrays of the host."""
+        sizes = {n: self.arrays[n].bytes for n in passed if not self._is_near(n)}
+        return pack(_apart(sizes), dict.fromkeys(sizes, 1))
+
+    def _is_near(self, name: str) -> bool:
+        return not (self.arrays[name].shape and self.arrays[name].bytes) or name in self.program.constants
 
     def taken(self, passed: Collection[str]) -> int:
         """Bytes of a call on the device, beyond those of what is passed."""
         given = sum(self.arrays[n].bytes for n in passed)
-        return self.arena(passed).bytes + self.beside(passed).bytes - given
+        return self.arena(passed).bytes + self.near(passed).bytes + self.far(passed).bytes - given
 
 
 def _apart(sizes: Mapping[str, int]) -> dict[str, int]:

@@ -16,7 +16,7 @@ _ENTRY = """
 struct sg_Handle {{
     {name}_state_t *state;
     const char *said = "";
-    int64_t tape_peak = 0, tape_needed = 0;
+    int64_t tape_peak = 0, tape_needed = 0, copied = 0;
 }};
 extern "C" void sg_attach(const void *) {{}}
 extern "C" void *sg_open() {{ return new sg_Handle{{__dace_init_{name}()}}; }}
@@ -25,14 +25,16 @@ extern "C" void sg_close(void *handle) {{
     if (own->state) __dace_exit_{name}(own->state);
     delete own;
 }}
-extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
-    sg_Handle &own = *static_cast<sg_Handle *>(handle);
+static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int device, int64_t limit) {{
     args[{room} + 2] = nullptr;
     int status = 0;
     (void)limit;
     try {{
         if (!own.state) throw sg::DeviceError{{cudaErrorNoDevice}};
-        sg::Room room({bytes});
+        const sg::OnDevice there(device);
+        own.state->gpu_context->begin(given.stream);
+        sg::Room room(given.there ? {least} : {bytes}, given);
+        {places}
         {to_device}
         {begin}
         try {{
@@ -43,9 +45,12 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
             status = 1;
         }}
         {end}
-        sg::must(cudaDeviceSynchronize());
+        if (!given.there) {{
+            {to_host}
+            sg::must(cudaStreamSynchronize(given.stream));
+        }}
         sg::must(cudaError_t(__dace_gpu_last_error(own.state)));
-        {to_host}
+        own.copied = room.copied;
     }} catch (const std::bad_alloc &) {{
         status = 3;
     }} catch (const sg::DeviceError &error) {{
@@ -55,6 +60,36 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
     }}
     return status;
 }}
+extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
+    return sg_run(*static_cast<sg_Handle *>(handle), args, {{nullptr, nullptr}}, -1, limit);
+}}
+extern "C" int sg_call_there(void *handle, void **args, const char *there, void *stream, int device, int64_t limit) {{
+    return sg_run(*static_cast<sg_Handle *>(handle), args, {{there, cudaStream_t(stream)}}, device, limit);
+}}
+extern "C" int sg_taken(void **place, int64_t bytes, void *stream, int device) {{
+    const sg::OnDevice there(device);
+    return sg::taken(place, bytes, cudaStream_t(stream));
+}}
+extern "C" void sg_given_back(void *place, void *stream) {{ sg::given_back(place, cudaStream_t(stream)); }}
+extern "C" int sg_copied(void *to, const void *from, int64_t bytes, void *stream) {{
+    return int(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cudaStream_t(stream)));
+}}
+extern "C" int sg_fetched(void *to, const void *from, int64_t bytes, void *stream) {{
+    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cudaStream_t(stream));
+    return int(status == cudaSuccess ? cudaStreamSynchronize(cudaStream_t(stream)) : status);
+}}
+extern "C" int sg_cleared(void *place, int64_t bytes, void *stream) {{
+    return int(cudaMemsetAsync(place, 0, bytes, cudaStream_t(stream)));
+}}
+extern "C" int sg_after(void *stream, void *other) {{ return sg::after(cudaStream_t(stream), cudaStream_t(other)); }}
+extern "C" void *sg_mark(void *stream) {{ return sg::mark(cudaStream_t(stream)); }}
+extern "C" int sg_passed(void *mark, int wait) {{ return sg::passed(mark, wait); }}
+extern "C" int sg_device_of(const void *place) {{ return sg::device_of(place); }}
+extern "C" const char *sg_error(int status) {{ return cudaGetErrorString(cudaError_t(status)); }}
+extern "C" int64_t sg_launches(void *handle) {{
+    return static_cast<sg_Handle *>(handle)->state->gpu_context->launches;
+}}
+extern "C" int64_t sg_copied_bytes(void *handle) {{ return static_cast<sg_Handle *>(handle)->copied; }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_peak; }}
 extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_needed; }}
 extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle); }}
@@ -70,7 +105,7 @@ def source(made: DeviceProgram, results: tuple[str, ...]) -> str:
 
 def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -> str:
     passed = made.passed(results)
-    places, own, total = _places(made, graph, passed)
+    offsets, own, total = _offsets(made, graph, passed)
     names = {container(n): n for n in graph.arrays}
     program = made.program
     written = all_writes(program.body)
@@ -78,25 +113,32 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     wanted = [n for n in passed if n in results or n in program.arguments and n in written]
     tapes = f"own.state->{TAPES}"
     bytes = {n: graph.arrays[n].bytes for n in passed}
-    into = [f"sg::must(cudaMemcpy(room.at<char>({places[n]}), args[{passed.index(n)}], {bytes[n]}, "
-            "cudaMemcpyHostToDevice));" for n in given if bytes[n]]
-    out = [f"sg::must(cudaMemcpy(args[{passed.index(n)}], room.at<char>({places[n]}), {bytes[n]}, "
-           "cudaMemcpyDeviceToHost));" for n in wanted if bytes[n]]
-    arguments = "".join(f", room.at<{ctype(graph.arrays[names[n]].dtype)}>({places[names[n]]})"
-                        for n in graph.sdfg.arglist())
+    at = {n: k for k, n in enumerate(passed)}
+    into = [f"room.bring(at{at[n]}, args, {at[n]}, {bytes[n]});" for n in given if bytes[n]]
+    out = [f"room.take(args, at{at[n]}, {at[n]}, {bytes[n]});" for n in wanted if bytes[n]]
+    places = [f"char *const at{k} = room.place(args, {k}, {offsets[n]});" for n, k in at.items()]
+    arguments = "".join(f", {_pointer(names[n], graph, offsets, at)}" for n in graph.sdfg.arglist())
     return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, arguments=arguments,
-                         begin=f"{tapes}.peak = 0, {tapes}.clear(limit);" if made.tapes else "",
-                         end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0);"
-                         if made.tapes else "", to_device="\n        ".join(into), to_host="\n        ".join(out),
-                         first_failure=FIRST_FAILURE)
+                         least=total - made.far(passed).bytes, places="\n        ".join(places),
+                         begin=f"{tapes}.peak = 0, {tapes}.clear(limit, given.stream);" if made.tapes else "",
+                         end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0, "
+                         "given.stream);" if made.tapes else "", to_device="\n        ".join(into),
+                         to_host="\n            ".join(out), first_failure=FIRST_FAILURE)
 
 
-def _places(made: DeviceProgram, graph: GraphBuilder, passed: tuple[str, ...]) -> tuple[Mapping[str, int], int, int]:
+def _pointer(name: str, graph: GraphBuilder, offsets: Mapping[str, int], at: Mapping[str, int]) -> str:
+    """Where an array is: those of the caller may be where he has them."""
+    kind = ctype(graph.arrays[name].dtype)
+    return f"reinterpret_cast<{kind} *>(at{at[name]})" if name in at else f"room.at<{kind}>({offsets[name]})"
+
+
+def _offsets(made: DeviceProgram, graph: GraphBuilder, passed: tuple[str, ...]) -> tuple[Mapping[str, int], int, int]:
     """Where each array starts in the block of a call, the bytes beyond those of what is passed, and all bytes."""
-    arena, beside = made.arena(passed), made.beside(passed)
+    arena, near, far = made.arena(passed), made.near(passed), made.far(passed)
     asked = [n for n in graph.arrays if n not in made.arrays]
     if len(asked) > questions(made.items):
         raise InvariantError("the host asks for more numbers than there is room for")
-    places = {**arena.offsets, **{n: arena.bytes + at for n, at in beside.offsets.items()}}
+    places = {**arena.offsets, **{n: arena.bytes + at for n, at in near.offsets.items()}}
+    places |= {n: arena.bytes + near.bytes + at for n, at in far.offsets.items()}
     places |= {n: places[ASKED] + NUMBER * k for k, n in enumerate(asked)}
-    return places, made.taken(passed), arena.bytes + beside.bytes
+    return places, made.taken(passed), arena.bytes + near.bytes + far.bytes

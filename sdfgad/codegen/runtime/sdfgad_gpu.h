@@ -83,9 +83,9 @@ template <template <class> class How, class T> __device__ void join_atomically(T
 inline void unsaid(const char *, ...) {}
 
 // A number of the device, on the host, when all that was started before is done.
-template <class T> inline cudaError_t fetch(T *to, const T *from) {
-    const cudaError_t started = cudaMemcpyAsync(to, from, sizeof(T), cudaMemcpyDeviceToHost, nullptr);
-    return started == cudaSuccess ? cudaStreamSynchronize(nullptr) : started;
+template <class T> inline cudaError_t fetch(T *to, const T *from, cudaStream_t stream) {
+    const cudaError_t started = cudaMemcpyAsync(to, from, sizeof(T), cudaMemcpyDeviceToHost, stream);
+    return started == cudaSuccess ? cudaStreamSynchronize(stream) : started;
 }
 
 // A call of the runtime has failed.
@@ -96,11 +96,35 @@ inline void must(cudaError_t status) {
     if (status != cudaSuccess) throw DeviceError{status};
 }
 
-// One block of the device's memory for a call.
-struct Room {
-    char *start = nullptr;
-    explicit Room(size_t bytes) {
-        const cudaError_t status = cudaMalloc(reinterpret_cast<void **>(&start), bytes ? bytes : 1);
+// The device of what follows; the one of before comes back.
+class OnDevice {
+public:
+    explicit OnDevice(int device) {
+        must(cudaGetDevice(&before_));
+        if (device >= 0 && device != before_) must(cudaSetDevice(device));
+    }
+    OnDevice(const OnDevice &) = delete;
+    ~OnDevice() { (void)cudaSetDevice(before_); }
+
+private:
+    int before_ = 0;
+};
+
+// What a call is given beside its arrays. there: which of them lie on the device; null where none does, and the call
+// waits for its results. stream: on which everything is done, in the order in which it is started.
+struct Given {
+    const char *there;
+    cudaStream_t stream;
+    bool on_device(int k) const { return there && there[k]; }
+};
+
+// One block of the device's memory for a call; it is given back when what was started before is done.
+class Room {
+public:
+    int64_t copied = 0;  // bytes, to the device and from it
+
+    Room(size_t bytes, const Given &given) : given_(given) {
+        const cudaError_t status = cudaMallocAsync(reinterpret_cast<void **>(&start_), bytes ? bytes : 1, given.stream);
         if (status == cudaErrorMemoryAllocation) {
             (void)cudaGetLastError();
             throw std::bad_alloc();
@@ -108,8 +132,26 @@ struct Room {
         must(status);
     }
     Room(const Room &) = delete;
-    ~Room() { cudaFree(start); }
-    template <class T> T *at(int64_t offset) const { return reinterpret_cast<T *>(start + offset); }
+    ~Room() { (void)cudaFreeAsync(start_, given_.stream); }
+    template <class T> T *at(int64_t offset) const { return reinterpret_cast<T *>(start_ + offset); }
+    // Where the k-th array of the caller is during the call: where it is, or at this offset.
+    char *place(void **args, int k, int64_t offset) const {
+        return given_.on_device(k) ? static_cast<char *>(args[k]) : start_ + offset;
+    }
+    void bring(char *place, void **args, int k, int64_t bytes) {
+        if (!given_.on_device(k)) copy(place, args[k], bytes, cudaMemcpyHostToDevice);
+    }
+    void take(void **args, const char *place, int k, int64_t bytes) {
+        if (!given_.on_device(k)) copy(args[k], place, bytes, cudaMemcpyDeviceToHost);
+    }
+
+private:
+    void copy(void *to, const void *from, int64_t bytes, cudaMemcpyKind kind) {
+        must(cudaMemcpyAsync(to, from, bytes, kind, given_.stream));
+        copied += bytes;
+    }
+    Given given_;
+    char *start_ = nullptr;
 };
 
 // The tapes outgrew their limit.
@@ -121,13 +163,13 @@ class DeviceTapes {
 public:
     int64_t limit = 0, peak = 0, needed = 0;
 
-    ~DeviceTapes() { clear(0); }
-    // A call begins, or has ended: all entries are gone.
-    void clear(int64_t most) {
+    ~DeviceTapes() { clear(0, stream_); }
+    // A call on a stream begins, or has ended: all entries are gone.
+    void clear(int64_t most, cudaStream_t stream) {
         for (Stack &stack : stacks_)
-            for (char *entry : stack.kept) (void)cudaFreeAsync(entry, nullptr);
+            for (char *entry : stack.kept) (void)cudaFreeAsync(entry, stream_);
         stacks_.clear();
-        limit = most, held_ = 0;
+        limit = most, held_ = 0, stream_ = stream;
     }
     // The array `here` shows a new entry from now on; so many bytes of it will be used.
     void push(size_t tape, const void *here, int64_t bytes) {
@@ -140,12 +182,12 @@ public:
         if (stack.shown) {
             char *entry = nullptr;
             const int64_t size = stack.sizes.back();
-            if (cudaMallocAsync(reinterpret_cast<void **>(&entry), size ? size : 1, nullptr) != cudaSuccess) {
+            if (cudaMallocAsync(reinterpret_cast<void **>(&entry), size ? size : 1, stream_) != cudaSuccess) {
                 (void)cudaGetLastError();
                 throw std::bad_alloc();
             }
             stack.kept.push_back(entry);
-            must(cudaMemcpyAsync(entry, here, size, cudaMemcpyDeviceToDevice, nullptr));
+            must(cudaMemcpyAsync(entry, here, size, cudaMemcpyDeviceToDevice, stream_));
         }
         stack.sizes.push_back(bytes);
         stack.shown = true;
@@ -156,8 +198,8 @@ public:
     void pop(size_t tape, void *here) {
         Stack &stack = stacks_[tape];
         if (!stack.shown) {
-            must(cudaMemcpyAsync(here, stack.kept.back(), stack.sizes.back(), cudaMemcpyDeviceToDevice, nullptr));
-            must(cudaFreeAsync(stack.kept.back(), nullptr));
+            must(cudaMemcpyAsync(here, stack.kept.back(), stack.sizes.back(), cudaMemcpyDeviceToDevice, stream_));
+            must(cudaFreeAsync(stack.kept.back(), stream_));
             stack.kept.pop_back();
         }
         held_ -= stack.sizes.back();
@@ -173,7 +215,50 @@ private:
     };
     std::vector<Stack> stacks_;
     int64_t held_ = 0;
+    cudaStream_t stream_ = nullptr;
 };
+
+// What the arrays of a call ask of the device; zero says that it was done.
+inline int taken(void **place, int64_t bytes, cudaStream_t stream) {
+    return int(cudaMallocAsync(place, bytes ? size_t(bytes) : 1, stream));
+}
+// Who dropped them may do so at any time, and has nobody to tell what fails.
+inline void given_back(void *place, cudaStream_t stream) {
+    if (cudaFreeAsync(place, stream) != cudaSuccess) (void)cudaGetLastError(), (void)cudaFree(place);
+}
+// What is started on a stream from now on waits for what another one has been given.
+inline int after(cudaStream_t stream, cudaStream_t other) {
+    cudaEvent_t event;
+    cudaError_t status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (status != cudaSuccess) return int(status);
+    status = cudaEventRecord(event, other);
+    if (status == cudaSuccess) status = cudaStreamWaitEvent(stream, event, 0);
+    (void)cudaEventDestroy(event);
+    return int(status);
+}
+// A mark behind what a stream has been given; null where there is none to be had.
+inline void *mark(cudaStream_t stream) {
+    cudaEvent_t event;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return nullptr;
+    if (cudaEventRecord(event, stream) == cudaSuccess) return event;
+    (void)cudaEventDestroy(event);
+    return nullptr;
+}
+// Whether everything before a mark is done; the mark is gone then. wait: until it is.
+inline int passed(void *mark, int wait) {
+    const cudaEvent_t event = static_cast<cudaEvent_t>(mark);
+    const cudaError_t status = wait ? cudaEventSynchronize(event) : cudaEventQuery(event);
+    if (status == cudaErrorNotReady) return 0;
+    (void)cudaEventDestroy(event);
+    return 1;
+}
+// The number of the device whose memory an address belongs to; -1 for none.
+inline int device_of(const void *place) {
+    cudaPointerAttributes found;
+    if (cudaPointerGetAttributes(&found, place) != cudaSuccess) return (void)cudaGetLastError(), -1;
+    const bool there = found.type == cudaMemoryTypeDevice || found.type == cudaMemoryTypeManaged;
+    return there ? found.device : -1;
+}
 
 }  // namespace sg
 
@@ -194,8 +279,11 @@ template <class A, class B> SG_FN int64_t Min(A a, B b) { return sg::least(int64
 namespace dace {
 using uint = unsigned int;
 namespace cuda {
-// The first error of a call; streams that DaCe makes, of which programs use none.
+// The stream of a call, the kernels that it has started, and its first error; streams that DaCe makes, of which programs
+// use none.
 struct Context {
+    cudaStream_t stream = nullptr;
+    int64_t launches = 0;
     cudaStream_t *streams, *internal_streams;
     cudaEvent_t *events;
     cudaError_t lasterror = cudaSuccess;
@@ -210,6 +298,11 @@ struct Context {
     }
     void note(cudaError_t status) {
         if (lasterror == cudaSuccess) lasterror = status;
+    }
+    void begin(cudaStream_t on) { stream = on, launches = 0; }
+    cudaError_t launch(void *kernel, dim3 blocks, dim3 threads, void **args) {
+        ++launches;
+        return cudaLaunchKernel(kernel, blocks, threads, args, 0, stream);
     }
 };
 }  // namespace cuda

@@ -163,7 +163,7 @@ def test_the_host_waits_for_decisions_alone() -> None:
 
 @pytest.mark.parametrize("name", ["stencil", "decisions", "attention", "rows"])
 def test_a_call_takes_what_the_plan_says(name: str) -> None:
-    room = re.findall(r"sg::Room room\((\d+)\);", device_text(name))
+    room = re.findall(r"sg::Room room\(given.there \? \d+ : (\d+), given\);", device_text(name))
     assert room == [str(derived(name).plan.predicted.peak_bytes)]
 
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -22,23 +23,34 @@ namespace cuda_on_cpu {
 struct Stream {
     std::deque<Task> tasks;
 };
+// done: whether what was given to the stream before the last record is; shared by those that wait for that.
+struct Event {
+    Stream *stream = nullptr;
+    std::shared_ptr<bool> done = std::make_shared<bool>(true);
+};
 struct Block {
     char *pages;
     size_t mapped, bytes;
+    int device;
 };
+constexpr int DEVICES = 2;
+constexpr size_t FENCE = 1 << 20;
 struct Launched {
     Start start;
     bool barriers;
 };
 
-// All of the device. One for the process: libraries that are loaded share it.
+// All of the devices. One for the process: libraries that are loaded share it.
 struct Device {
     Stream standard;
+    std::set<Stream *> streams;
+    int current = 0, running = 0;
+    bool guarded = false;
     std::map<char *, Block> memory;
     std::map<const void *, Launched> kernels;
     std::mt19937 random;
     const char *fault = nullptr;
-    int64_t launches = 0, waits = 0;
+    int64_t launches = 0, waits = 0, copies = 0;
 };
 Device &device() {
     static Device one;
@@ -64,6 +76,16 @@ const Block *block_of(const void *address, size_t bytes) {
     if (after == memory.begin()) return nullptr;
     const auto &[start, block] = *--after;
     return static_cast<const char *>(address) + bytes <= start + block.bytes ? &block : nullptr;
+}
+
+bool is_here(const void *address) {
+    const Block *block = block_of(address, 1);
+    return block && block->device == device().current;
+}
+// Memory of the devices is open to the host, or to what runs there alone.
+void open_memory(bool open) {
+    for (auto &[start, block] : device().memory)
+        mprotect(block.pages + FENCE, block.mapped - 2 * FENCE, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 // Who has touched an element in the kernel that runs, and what was there before.
@@ -178,21 +200,62 @@ void run_grid(const Task &body, bool barriers, dim3 grid, dim3 threads) {
 }
 
 cudaError_t status() { return device().fault ? cudaErrorIllegalAddress : cudaSuccess; }
+void run_next(Stream &stream) {
+    Task task = std::move(stream.tasks.front());
+    stream.tasks.pop_front();
+    Device &all = device();
+    if (all.guarded && !all.running++) open_memory(true);
+    task();
+    if (all.guarded && !--all.running) open_memory(false);
+}
 void finish(Stream &stream) {
-    while (!stream.tasks.empty()) {
-        Task task = std::move(stream.tasks.front());
-        stream.tasks.pop_front();
-        if (!device().fault) task();
+    while (!stream.tasks.empty()) run_next(stream);
+}
+void finish_all() {
+    finish(device().standard);
+    for (Stream *stream : device().streams) finish(*stream);
+}
+void finish_until(Stream *stream, const std::shared_ptr<bool> &done) {
+    while (!*done) run_next(*stream);
+}
+void release(void *place) {
+    auto &all = device();
+    auto found = all.memory.find(static_cast<char *>(place));
+    if (found == all.memory.end()) {
+        report("what is given back is not the device's memory");
+        return;
     }
+    munmap(found->second.pages, found->second.mapped);
+    all.memory.erase(found);
+}
+}  // namespace cuda_on_cpu
+cuda_on_cpu::Stream &cuda_stream(cudaStream_t stream);
+namespace cuda_on_cpu {
+// What is given to a stream; behind a fault nothing but what others wait for.
+void give(cudaStream_t stream, Task task) {
+    cuda_stream(stream).tasks.push_back([task = std::move(task)] {
+        if (!device().fault) task();
+    });
 }
 
 }  // namespace cuda_on_cpu
 
+// Small numbers are the names of the standard stream.
 cuda_on_cpu::Stream &cuda_stream(cudaStream_t stream) {
-    return stream ? *stream : cuda_on_cpu::device().standard;
+    return reinterpret_cast<uintptr_t>(stream) > 2 ? *stream : cuda_on_cpu::device().standard;
 }
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+extern "C" {
+cudaError_t cudaGetDeviceCount(int *count) { return *count = cuda_on_cpu::DEVICES, cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) { return *device = cuda_on_cpu::device().current, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+    if (device < 0 || device >= cuda_on_cpu::DEVICES) return cudaErrorInvalidDevice;
+    return cuda_on_cpu::device().current = device, cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *found, const void *place) {
+    const cuda_on_cpu::Block *block = cuda_on_cpu::block_of(place, 1);
+    *found = {block ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered, block ? block->device : 0};
+    return cudaSuccess;
+}
 cudaError_t cudaGetLastError() {
     // A new call begins with a sound device.
     return std::exchange(cuda_on_cpu::device().fault, nullptr) ? cudaErrorIllegalAddress : cudaSuccess;
@@ -204,7 +267,8 @@ const char *cudaGetErrorString(cudaError_t status) {
 
 // The memory ends where a page ends, behind which nobody may step.
 cudaError_t cudaMalloc(void **place, size_t bytes) {
-    constexpr size_t ALIGNED = 64, FENCE = 1 << 20;
+    constexpr size_t ALIGNED = 64;
+    using cuda_on_cpu::FENCE;
     auto &all = cuda_on_cpu::device();
     if (all.memory.empty()) {
         const char *seed = std::getenv("CUDA_ON_CPU_SEED");
@@ -218,22 +282,19 @@ cudaError_t cudaMalloc(void **place, size_t bytes) {
     if (mprotect(open, inner, PROT_READ | PROT_WRITE)) return cudaErrorMemoryAllocation;
     std::memset(open, 0xff, inner);
     char *start = open + inner - room;
-    all.memory[start] = {static_cast<char *>(pages), mapped, bytes};
+    all.memory[start] = {static_cast<char *>(pages), mapped, bytes, all.current};
+    if (all.guarded && !all.running) mprotect(open, inner, PROT_NONE);
     return *place = start, cudaSuccess;
 }
 cudaError_t cudaFree(void *place) {
-    auto &all = cuda_on_cpu::device();
-    auto found = all.memory.find(static_cast<char *>(place));
-    if (!place) return cudaSuccess;
-    if (found == all.memory.end()) return cuda_on_cpu::report("what is given back is not the device's memory");
-    cuda_on_cpu::finish(all.standard);
-    munmap(found->second.pages, found->second.mapped);
-    all.memory.erase(found);
-    return cudaSuccess;
+    cuda_on_cpu::finish_all();
+    if (place) cuda_on_cpu::release(place);
+    return cuda_on_cpu::status();
 }
 cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
 cudaError_t cudaFreeAsync(void *place, cudaStream_t stream) {
-    cuda_stream(stream).tasks.push_back([=] { cudaFree(place); });
+    // Memory is given back behind a fault as well.
+    cuda_stream(stream).tasks.push_back([=] { cuda_on_cpu::release(place); });
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -241,13 +302,23 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     cuda_on_cpu::finish(cuda_stream(stream));
     return cuda_on_cpu::status();
 }
-cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
+cudaError_t cudaDeviceSynchronize() {
+    cuda_on_cpu::device().waits++;
+    cuda_on_cpu::finish_all();
+    return cuda_on_cpu::status();
+}
+cudaError_t cudaMemsetAsync(void *place, int value, size_t bytes, cudaStream_t stream) {
+    if (!cuda_on_cpu::block_of(place, bytes)) return cuda_on_cpu::report("memory that is set is not the device's");
+    cuda_on_cpu::give(stream, [=] { std::memset(place, value, bytes); });
+    return cudaSuccess;
+}
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream) {
     const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
     if (to_device != !!cuda_on_cpu::block_of(to, bytes) || from_device != !!cuda_on_cpu::block_of(from, bytes))
         return cuda_on_cpu::report("a copy from or to a place of the wrong kind");
-    cuda_stream(stream).tasks.push_back([=] { std::memcpy(to, from, bytes); });
+    if (kind != cudaMemcpyDeviceToDevice) cuda_on_cpu::device().copies++;
+    cuda_on_cpu::give(stream, [=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
@@ -255,14 +326,39 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return started == cudaSuccess ? cudaStreamSynchronize(nullptr) : started;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    return *stream = new cuda_on_cpu::Stream, cudaSuccess;
+    cuda_on_cpu::device().streams.insert(*stream = new cuda_on_cpu::Stream);
+    return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (!cuda_on_cpu::device().streams.erase(stream)) return cudaErrorInvalidResourceHandle;
+    cuda_on_cpu::finish(*stream);
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return *event = nullptr, cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+    return *event = new cuda_on_cpu::Event, cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    event->stream = &cuda_stream(stream), event->done = std::make_shared<bool>(false);
+    event->stream->tasks.push_back([done = event->done] { *done = true; });
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    cuda_stream(stream).tasks.push_back([other = event->stream, done = event->done] {
+        cuda_on_cpu::finish_until(other, done);
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    cuda_on_cpu::device().waits++;
+    cuda_on_cpu::finish_until(event->stream, event->done);
+    return cuda_on_cpu::status();
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return *event->done ? cudaSuccess : cudaErrorNotReady; }
 
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t,
                                     cudaStream_t stream) {
@@ -273,11 +369,12 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void *
         threads.x > 1024 || threads.y != 1 || threads.z != 1)
         return cudaErrorInvalidConfiguration;
     all.launches++;
-    cuda_stream(stream).tasks.push_back([=, body = found->second.start(kernel, args), barriers = found->second.barriers] {
+    cuda_on_cpu::give(stream, [=, body = found->second.start(kernel, args), barriers = found->second.barriers] {
         cuda_on_cpu::run_grid(body, barriers, grid, threads);
     });
     return cuda_on_cpu::status();
 }
+}  // extern "C"
 
 void __syncthreads() { cuda_on_cpu::barrier(); }
 int __syncthreads_or(int mine) {
@@ -289,4 +386,13 @@ int __syncthreads_or(int mine) {
 extern "C" void cuda_on_cpu_counts(int64_t *found) {
     auto &all = cuda_on_cpu::device();
     found[0] = std::exchange(all.launches, 0), found[1] = std::exchange(all.waits, 0);
+}
+// Copies between host and device since this was asked last.
+extern "C" int64_t cuda_on_cpu_copies() { return std::exchange(cuda_on_cpu::device().copies, 0); }
+// Blocks of memory that are taken.
+extern "C" int64_t cuda_on_cpu_blocks() { return int64_t(cuda_on_cpu::device().memory.size()); }
+// From now on the host may touch memory of the devices, or not.
+extern "C" void cuda_on_cpu_guard(int guarded) {
+    cuda_on_cpu::open_memory(!guarded);
+    cuda_on_cpu::device().guarded = guarded;
 }

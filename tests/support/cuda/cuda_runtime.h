@@ -5,7 +5,9 @@
 //  - memory of the device holds NaN at first, and lies between pages that nobody may touch: who steps outside is reported;
 //  - two threads that touch one element which one of them changes are reported, where pointers are `Watched`: threads
 //    between two barriers run one after the other here, so that a lost sum would not show otherwise;
-//  - a kernel that is given a pointer to anything else is reported, a barrier that not all threads reach is, too.
+//  - a kernel that is given a pointer to anything else is reported, a barrier that not all threads reach is, too;
+//  - streams wait for each other where an event says so, and nowhere else; there are two devices;
+//  - the host may not touch memory of the device at all, once a test has called `cuda_on_cpu_guard(1)`.
 // What it takes is in cuda_runtime.cpp, which is compiled once for all programs.
 // What is reported is the status of every later call, and the text of `cudaGetErrorString`.
 // CUDA_ON_CPU_KERNEL(name, barriers) behind the definition of a kernel says that there is one, and whether it has any.
@@ -31,23 +33,30 @@ struct dim3 {
 };
 enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
-    cudaErrorNoDevice = 100, cudaErrorIllegalAddress = 700
+    cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+};
 
 namespace cuda_on_cpu {
 
 using Task = std::function<void()>;
 struct Stream;
+struct Event;
 struct Block;
 extern uint3 thread_index, block_index;
 
 // Report, and leave the kernel that runs, if one does.
 cudaError_t report(const char *what);
 
-// The block of memory that an address belongs to.
-const Block *block_of(const void *address, size_t bytes = 1);
+// Whether an address belongs to the memory of the device that kernels are started on now.
+bool is_here(const void *address);
 
 // Remember that the thread that runs touches an element.
 void note(const void *place, size_t bytes);
@@ -64,7 +73,7 @@ template <class T> struct Watched {
 template <class T> T argument(void *place) {
     T value = *static_cast<T *>(place);
     if constexpr (std::is_pointer_v<T>)
-        if (!block_of(value)) report("a kernel is given a pointer that is not to the device's memory");
+        if (!is_here(value)) report("a kernel is given a pointer that is not to the device's memory");
     return value;
 }
 template <class... P, size_t... K> Task bound(void (*kernel)(P...), void **args, std::index_sequence<K...>) {
@@ -88,7 +97,8 @@ struct Kernel {
 #define blockIdx (cuda_on_cpu::block_index)
 
 using cudaStream_t = cuda_on_cpu::Stream *;
-using cudaEvent_t = void *;
+using cudaEvent_t = cuda_on_cpu::Event *;
+extern "C" {
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int);
@@ -106,7 +116,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned);
 cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaMemsetAsync(void *place, int value, size_t bytes, cudaStream_t);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *found, const void *place);
+cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t, cudaStream_t stream);
+}
 void __syncthreads();
 int __syncthreads_or(int mine);
 

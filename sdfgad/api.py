@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -18,11 +17,11 @@ from sdfgad.calls.agreement import check_objective
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
-from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
@@ -127,7 +126,7 @@ class GradFunction(DerivativeFunction):
             ranks, derivative, bound = self._ready(args, keywords, value)
             with Running(ranks):
                 tree, grads = derivative.run(bound, self._donate)
-        if ranks is None:  # others have to agree on every call
+        if ranks is None and not on_device(bound):  # others have to agree on every call
             self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
 
@@ -162,9 +161,7 @@ class GradFunction(DerivativeFunction):
             ranks, derivative, bound = self._ready(args, keywords, self._value)
             with Running(ranks):
                 derivative.measured(bound, self._donate)
-                began = time.perf_counter()
-                usage = derivative.measured(bound, self._donate)
-        return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
+                return replace(derivative.plan, measured=derivative.timed(bound, self._donate))
 
     @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
@@ -190,6 +187,7 @@ class GradFunction(DerivativeFunction):
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = placed(bind(self.fn, args, keywords), self._blocks)
         refuse_specs(bound)
+        check_place(bound)
         return bound
 
     def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
@@ -396,5 +394,5 @@ def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:
     if request.reduce:
         # Sums come in double precision; NumPy's have the precision of what they add up.
         kinds = (np.empty(0, view.dtype).real.dtype for view in outputs)
-        return sum(float(kind.type(total)) for kind, total in zip(kinds, tree, strict=True))
+        return sum(float(kind.type(float(total))) for kind, total in zip(kinds, tree, strict=True))
     return tree[0] if request.output is not None else tree

@@ -137,7 +137,7 @@ class BatchedGradient(DerivativeFunction):
                keywords: Mapping[str, Any]) -> tuple[GradFunction, Bound, Mapping[str, int | None], tuple[str, ...]]:
         """The gradient of the sum, its arguments, the axes of the batch in them, and what is differentiated by."""
         bound = bind(self.fn, args, keywords)
-        refuse_specs(bound)
+        refuse_specs(bound, True)
         axes = dict(_axes(bound, self._in_axes))
         size = _size(bound, axes)
         names = resolve_wrt(self.fn, _element(bound, axes), self._options["wrt"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from sdfgad.calls.arguments import Bound, bind, refuse_specs
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, connected, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import as_method, reduced
@@ -58,13 +59,14 @@ class Compiled:
         def prepare() -> Primal:
             bounds.append(bound := placed(bind(self.fn, args, keywords), self._blocks))
             refuse_specs(bound)
+            check_place(bound)
             return valid(self._known.setdefault((bound.signature, chosen_target()), []),
                          lambda: self._primal(bound))
 
         code, bound = agreed(ranks, prepare), bounds[0]
         with Running(ranks):
             value = code.run(bound, frozenset())[0]
-        if ranks is None:  # others have to agree on every call
+        if ranks is None and not on_device(bound):  # others have to agree on every call
             self._repeats[chosen_target()] = code.repeats(lambda: code.repeat(self.fn, bound))
         return value
 

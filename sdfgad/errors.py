@@ -49,6 +49,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG209": "an index leaves its array",
     "SG210": "there is no graphics processor that programs can run on",
     "SG211": "the ranks of a program that communicates do not agree",
+    "SG212": "an array lies where the program cannot take it",
     "SG301": "the memory limit is below what the gradient needs at the least",
     "SG302": "the tape of a loop with an unknown trip count outgrew the memory limit",
     "SG303": "the measured peak is above the predicted one",

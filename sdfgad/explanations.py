@@ -296,6 +296,11 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         "them has stopped with an error of its own, which it shows itself.", """
         comm.Split under a condition that only some ranks meet""", """
         make the communicators before the call, on every rank""", runs=False),
+    "SG212": _page(
+        "An argument lies on a graphics processor and the program runs on the processor, or the arguments lie in "
+        "several places, have gaps, or cannot be handed on as they are. Nothing is ever copied in silence.", """
+        sdfgad.grad(loss)(cupy.ones(3))                       # the program is one of the processor""", """
+        sdfgad.grad(loss, device="gpu")(cupy.ones(3))""", runs=False),
     "SG301": _page(
         "Arguments, results and what is alive at one moment take more than the limit, whatever is recomputed. The "
         "message names the arrays.", """

@@ -52,7 +52,7 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     refuse_derivatives(fn)
     wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, tuple(args), keywords)
-    refuse_specs(bound)
+    refuse_specs(bound, True)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
     single = is_single(wrt, names)
@@ -133,7 +133,7 @@ def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, A
     """The arguments of a call, the real ones that are asked for, and whether that is a single one."""
     refuse_ranks("a matrix of derivatives", fn, args, keywords, "vjp and jvp take one vector for all ranks")
     bound = bind(fn, args, keywords)
-    refuse_specs(bound)
+    refuse_specs(bound, True)
     names = resolve_wrt(fn, bound, wrt)
     refuse_complex(bound, names)
     return bound, names, is_single(wrt, names)

@@ -18,15 +18,18 @@ from sdfgad.callers import warn
 from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
 from sdfgad.calls.buffers import room
+from sdfgad.calls.device_calls import DeviceCall, device_call, handed_on, on_device
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
-from sdfgad.calls.measure import Usage, check_peak, usage_of
+from sdfgad.calls.measure import Usage, check_peak, measured, usage_of
 from sdfgad.calls.results import extract, fill
+from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
 from sdfgad.codegen.program import Executable, compile_program
 from sdfgad.codegen.targets import chosen
 from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend import Parsed, parse
 from sdfgad.frontend.graphs.function import GraphFunction
 from sdfgad.frontend.graphs.reading import read
@@ -114,7 +117,8 @@ class Derivative:
         """Compile it, and find what a call would find wrong with its arguments."""
         self.compiled()
         self.parsed.check_sharing(bound.leaves, donate)
-        self.parsed.check_indices(bound.leaves)
+        if not on_device(bound):  # there it is looked at once, when it is fetched
+            self.parsed.check_indices(bound.leaves)
 
     def seed(self, share: float) -> None:
         """Let the next calls multiply the seed of this rank by a number."""
@@ -126,8 +130,8 @@ class Derivative:
         memory = self._call(bound, donate, seeds)
         if self.request.limit is not None:
             check_peak(self._usage(memory, bound, seeds), self.plan.predicted, self.request.limit)
-        grads = {n: self._gradient(n, memory, bound) for n in self.request.wrt}
-        return fill(self.program.returns, memory), grads
+        grads = {n: handed_on(self._gradient(n, memory, bound), bound, n) for n in self.request.wrt}
+        return handed_on(fill(self.program.returns, memory), bound), grads
 
     @cached_property
     def _roomier(self) -> Iterator[tuple[Emission, Plan]]:
@@ -169,6 +173,15 @@ class Derivative:
         """The bytes of all arrays at the peak of one call, which is made for this."""
         return self._usage(self._call(bound, donate, seeds), bound, seeds)
 
+    def timed(self, bound: Bound, donate: frozenset[str] = frozenset()) -> Measured:
+        """The same with the time that the call took, and what it has asked of a graphics processor."""
+        began, code = time.perf_counter(), self.compiled()
+        memory = self._call(bound, donate, ())
+        call = device_call(code, bound)
+        if call is not None:
+            call.memory.wait()
+        return measured(self._usage(memory, bound, ()), time.perf_counter() - began, code)
+
     def _call(self, bound: Bound, donate: frozenset[str], seeds: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The arrays of one call, after it; with snapshots when a tape has outgrown the limit."""
         self.parsed.check_sharing(bound.leaves, donate)
@@ -200,9 +213,11 @@ class Derivative:
         if self.request.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
-        memory = self._places.fill(bound, donate, self.request.spill)
+        call = device_call(code, bound, donate)
+        memory = self._places.fill(bound, donate, self.request.spill) if call is None else self._places.fill_there(
+            bound, donate, call)
         memory.update(zip(self.made.seeds, seeds, strict=True))
-        execute(code, memory)
+        execute(code, memory, call)
         return memory
 
     @cached_property
@@ -231,9 +246,16 @@ class Derivative:
         if not self.request.together:  # that of another rank may
             warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = bound.leaves[name]
+        if isinstance(value, DeviceArray):
+            return self._zeros_there(value, bound)
         value = value if isinstance(value, DistributedArray) else np.asarray(value)
         shape = value.shape if self.request.batch is None else (self.request.batch, *value.shape)
         return np.zeros(shape, value.dtype) if shape else value.dtype.type(0)
+
+    def _zeros_there(self, value: DeviceArray, bound: Bound) -> DeviceArray:
+        call = device_call(self.compiled(), bound)
+        assert call is not None, "there is an array of the device"
+        return call.memory.zeros(value.shape, value.dtype)
 
     def of_several(self, batch: int) -> Derivative:
         """The same for so many seeds at once: one program, which goes through the function once."""
@@ -304,9 +326,12 @@ def build(program: Program, results: tuple[str, ...], loose: frozenset[str] = fr
     return code
 
 
-def execute(code: Executable, memory: Mapping[str, np.ndarray]) -> None:
+def execute(code: Executable, memory: Mapping[str, Any], call: DeviceCall | None = None) -> None:
     code.threads = thread_count()
-    code(memory)
+    if call is None:
+        code(memory)
+    else:
+        call.run(code, memory)
 
 
 @dataclass
@@ -327,9 +352,11 @@ class Primal:
 
     def run(self, bound: Bound, donate: frozenset[str]) -> tuple[Any, list[Any]]:
         self.parsed.check_sharing(bound.leaves, donate)
-        memory = self._places.fill(bound, donate)
-        execute(self.code, memory)
-        return fill(self.program.returns, memory), [extract(v, memory) for v in self.outputs]
+        call = device_call(self.code, bound, donate)
+        memory = self._places.fill(bound, donate) if call is None else self._places.fill_there(bound, donate, call)
+        execute(self.code, memory, call)
+        return handed_on(fill(self.program.returns, memory), bound), handed_on(
+            [extract(v, memory) for v in self.outputs], bound)
 
     def repeat(self, fn: Callable[..., Any], bound: Bound) -> FastCall | None:
         """More calls like that of `bound` for the value alone; None where every one has to be looked at."""

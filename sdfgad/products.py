@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.api import GradFunction, check_aux, check_options
-from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, resolve_wrt
+from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
@@ -44,6 +44,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     check_options(fn, None, device, None)
     check_aux(has_aux, output)
     bound, ranks = bind(fn, args, {}), communicator_of(fn, args, {})
+    refuse_specs(bound, True)
     held = _snapshot(bound)
     # The pullback belongs to the target of now, whatever the settings are when it is called.
     target = chosen_target(device)
@@ -122,6 +123,7 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, devic
     check_options(fn.fn, None, device, None)
     inner = fn.differentiated(device)
     held = _snapshot(bind(inner.fn, args, {}))
+    refuse_specs(held, True)
     names, target = resolve_wrt(inner.fn, held, wrt), chosen_target(inner.device)
 
     @shortened
@@ -151,6 +153,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         refuse_options({"output": output, "batched": batched})
         inner = fn.differentiated()
         bound = bind(inner.fn, tuple(args), keywords)
+        refuse_specs(bound, True)
         return inner.pushed(bound, tangents_of(bound, tangents, len(args)))
     fn = as_function(fn)
     refuse_derivatives(fn)
@@ -161,6 +164,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
         if batched:
             refuse_batches(ranks)
         bound = bind(fn, tuple(args), keywords)
+        refuse_specs(bound, True)
         given = tangents_of(bound, tangents, len(args), ranks is not None, batched)
         found.append((bound, given))
         names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None

@@ -108,7 +108,7 @@ class SecondGradient(DerivativeFunction):
     def value_and_grad(self, *args: Any, **keywords: Any) -> Any:
         """`(value, gradient)` of one call; the value is the inner gradient, or the real part of its sum."""
         bound = bind(self.fn, args, keywords)
-        refuse_specs(bound)
+        refuse_specs(bound, True)
         inner, outer = self._inner.names(bound), resolve_wrt(self.fn, bound, self._wrt)
         if not self._reduce:
             _check_number(bound, inner)

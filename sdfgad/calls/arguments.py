@@ -18,6 +18,8 @@ from sdfgad.arrays import DistributedArray, Spec, in_memory, special_class
 from sdfgad.checkpoint.outlook import About, Argument
 from sdfgad.config import chosen_target, thread_count
 from sdfgad.errors import DtypeError, UsageError
+from sdfgad.foreign.device_array import DeviceArray
+from sdfgad.foreign.reading import adopted
 from sdfgad.ir.program import Array
 from sdfgad.trees import contents, paths, step
 
@@ -41,6 +43,7 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any
             raise UsageError(f"{getattr(fn, '__name__', 'the function')}: {error}", code="SG205") from error
         bound.apply_defaults()
         values = {n: v for n, v in bound.arguments.items() if n not in _held(fn) or n in keywords}
+    values = adopted(values)
     leaves: dict[str, Any] = {}
     signature = tuple([(name, _signature(name, value, leaves)) for name, value in values.items()])
     return Bound(values, leaves, signature)
@@ -261,14 +264,18 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
     return found
 
 
-def refuse_specs(bound: Bound) -> None:
-    """UsageError where data is needed and a stand-in was given."""
+def refuse_specs(bound: Bound, host: bool = False) -> None:
+    """UsageError where data is needed and a stand-in was given. host: or where data of a graphics processor was."""
     for name, value in bound.leaves.items():
+        if host and isinstance(value, DeviceArray):
+            raise UsageError(f"argument {name!r} lies on a graphics processor", code="SG212",
+                             help="pass a copy in the memory of the host: grad, value_and_grad and forward alone take "
+                                  "arrays of a device")
         if isinstance(value, DistributedArray):
             if value.first is None:
                 raise UsageError(f"argument {name!r} is a block of a distributed array, and distribute= does not cut "
                                  "it", code="SG205")
-        elif isinstance(value, Spec):
+        elif isinstance(value, Spec) and not isinstance(value, DeviceArray):
             raise UsageError(f"argument {name!r} is a spec: a call needs data", code="SG205")
 
 

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sdfgad.calls.arguments import Bound, as_input
 from sdfgad.calls.buffers import room
+from sdfgad.calls.device_calls import DeviceCall
 from sdfgad.calls.spill import on_disk
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import Array, Program
@@ -20,6 +22,13 @@ class Bindings:
     parsed: Parsed
     inputs: tuple[tuple[str, str, Array, bool], ...]
     made: tuple[Array, ...]
+
+    def fill_there(self, bound: Bound, donate: frozenset[str], call: DeviceCall) -> dict[str, Any]:
+        """The same on a device: nothing is copied but what is written, unless it is given away."""
+        self.parsed.check_indices(call.with_indices(self.parsed, bound.leaves))
+        memory = {name: call.input(bound.leaves[leaf], a, written and leaf not in donate)
+                  for leaf, name, a, written in self.inputs}
+        return memory | {a.name: call.empty(a.shape, a.dtype) for a in self.made}
 
     def fill(self, bound: Bound, donate: frozenset[str], spill: str | None = None) -> dict[str, np.ndarray]:
         """The arrays of one call: inputs (copied when written), and room for results and on disk."""

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from sdfgad.callers import warn
+from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
 from sdfgad.config import settings
 from sdfgad.errors import MemoryLimitError, PeakWarning
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.memory import format_bytes
 
 SLACK_SHARE, SLACK_BYTES = 0.01, 10**6
@@ -47,13 +49,27 @@ class Usage:
 
 def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Usage:
     """What the last call held. `memory`: the arrays it ran on; `given`: the caller's, by the same names."""
-    theirs = {n: np.asarray(v) for n, v in given.items() if n in memory}
+    theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items() if n in memory}
     # A number that is passed is no array of the caller's; the one made of it is the argument.
     copied = [n for n, v in theirs.items()
-              if isinstance(given[n], np.ndarray) and not np.may_share_memory(memory[n], v)]
+              if isinstance(given[n], (np.ndarray, DeviceArray)) and _is_other(memory[n], v)]
     results = sum(a.nbytes for n, a in memory.items() if n not in theirs)
     return Usage(sum(v.nbytes for v in theirs.values()), sum(memory[n].nbytes for n in copied), results,
                  code.constant_bytes, code.peak_bytes)
+
+
+def measured(used: Usage, seconds: float, code: Executable) -> Measured:
+    """A call as a report shows it. A device holds what a program is passed as well, and no copy that the host made."""
+    if not code.on_device:
+        return Measured(used.peak_bytes, seconds)
+    return Measured(used.peak_bytes, seconds, code.launches, code.copied_bytes, used.peak_bytes)
+
+
+def _is_other(array: Any, given: Any) -> bool:
+    """Whether an array that a program ran on is a copy of the one that was given."""
+    if isinstance(given, DeviceArray):
+        return bool(array.address != given.address)
+    return not np.may_share_memory(array, given)
 
 
 def promised_bytes(predicted: Predicted, limit: int | None) -> int | None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.calls.arguments import Bound
+from sdfgad.errors import UsageError
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.index import Ix
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.program import View
@@ -110,13 +112,15 @@ def fill(tree: Any, memory: Mapping[str, np.ndarray]) -> Any:
 
 def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:
     """The array a view describes: without a copy when it is a strided part of its base."""
-    base = memory[view.array]
+    base: Any = memory[view.array]
     shape = tuple(n.const for n in view.shape if n.const is not None)
     if len(shape) != len(view.shape):
         return returned(view, memory)
     if not shape and not base.shape:
-        return base[()]
+        return base if isinstance(base, DeviceArray) else base[()]
     form = _strided(view, base)
+    if isinstance(base, DeviceArray):
+        return _part(base, shape, form)
     if form is None:
         return returned(view, memory)
     offset, strides = form
@@ -125,7 +129,14 @@ def extract(view: View, memory: Mapping[str, np.ndarray]) -> Any:
     return out if shape else out[()]
 
 
-def _strided(view: View, base: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
+def _part(base: DeviceArray, shape: tuple[int, ...], form: tuple[int, tuple[int, ...]] | None) -> DeviceArray:
+    if form is None:
+        raise UsageError("the function returns a view that has no strides, of an array of a graphics processor",
+                         code="SG212", help="return a copy of it")
+    return base.part(form[0], shape, form[1])
+
+
+def _strided(view: View, base: np.ndarray | DeviceArray) -> tuple[int, tuple[int, ...]] | None:
     """Element offset and byte strides of an affine view of a contiguous array."""
     place = Ix(())
     for i, stride in zip(view.index, base.strides, strict=True):

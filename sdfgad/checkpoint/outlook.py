@@ -123,10 +123,17 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Measured:
-    """One call: the most bytes its arrays took, growable tapes included, and how long it took."""
+    """One call: the most bytes its arrays took, growable tapes included, and how long it took.
+
+    On a graphics processor also the kernels it started, the bytes it copied to the device and from it, and the most
+    bytes it held there.
+    """
 
     peak_bytes: int
     seconds: float
+    launches: int | None = None
+    copied_bytes: int | None = None
+    device_bytes: int | None = None
 
 
 def read_about(raw: Mapping[str, Any]) -> About:

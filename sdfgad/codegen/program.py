@@ -13,6 +13,7 @@ import numpy as np
 
 from sdfgad.codegen.build import FIRST_FAILURE, FLAGS, LIBRARY, read_meta, runtime_text
 from sdfgad.codegen.cache import entry, key_of, publish, withdraw
+from sdfgad.codegen.device_memory import DeviceMemory, declare
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.mpi_table import mpi_table
 from sdfgad.codegen.notebook import without_viewer
@@ -22,6 +23,7 @@ from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
 from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
@@ -113,6 +115,43 @@ class Executable:
                                      f"not {array.dtype} with shape {array.shape}")
                 pointers[k] = address(array)
             self._start(self.threads)
+
+    def there(self, arrays: Mapping[str, Any], stream: int, device: int) -> None:
+        """Start it on arrays of a device, on a stream; numbers may be arrays of the host, which must stay as they are
+        until all is done. Arrays are as for a call, by whoever has made them."""
+        there = bytearray(self._room)
+        with self._lock:
+            for k, name in enumerate(self.arguments):
+                array = arrays[name]
+                there[k] = isinstance(array, DeviceArray) and array.size > 0
+                self._pointers[k] = array.address if isinstance(array, DeviceArray) else address(array)
+            limit = _NO_LIMIT if self.tape_limit is None else self.tape_limit
+            status = self._library.sg_call_there(self._handle, self._pointers, bytes(there), stream, device, limit)
+        if status:
+            raise self._failure(status)
+
+    def memory_of(self, stream: int, device: int) -> DeviceMemory | None:
+        """What a call on a stream of a device asks for memory; None for programs of the processor."""
+        return DeviceMemory(self._library, stream, device) if self.on_device else None
+
+    def device_of(self, place: int) -> int:
+        """The number of the device that an address belongs to, -1 for none."""
+        return int(self._library.sg_device_of(place))
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it is a program for a graphics processor."""
+        return hasattr(self._library, "sg_call_there")
+
+    @property
+    def launches(self) -> int | None:
+        """Kernels that the last call has started; None for programs of the processor."""
+        return int(self._library.sg_launches(self._handle)) if self.on_device else None
+
+    @property
+    def copied_bytes(self) -> int | None:
+        """Bytes that the last call has copied to the device and from it; None for programs of the processor."""
+        return int(self._library.sg_copied_bytes(self._handle)) if self.on_device else None
 
     def run(self, addresses: list[Any], threads: int | None) -> None:
         """Run on what lies at these addresses, one for each of `arguments`; nothing is checked."""
@@ -215,6 +254,8 @@ def _load(path: Path) -> ctypes.CDLL:
     library.sg_close.argtypes = (ctypes.c_void_p,)
     if hasattr(library, "sg_connect"):
         library.sg_connect.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    if hasattr(library, "sg_call_there"):
+        declare(library)
     library.sg_call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
     library.sg_call.restype = ctypes.c_int
     for count in (library.sg_tape_peak, library.sg_tape_needed, library.sg_peak_bytes):

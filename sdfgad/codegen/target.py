@@ -46,7 +46,8 @@ class Target:
     program passes last, derivative or not. footprint: the bytes of a call, which the limit on memory bounds. machine:
     its speeds, by which the planner weighs storing against computing again. generate: from a program to C++. compile:
     from C++ to a library in a folder. tools: what decides the library beside the C++ compiler; it is asked for before
-    every compilation, and raises UsageError where programs cannot run.
+    every compilation, and raises UsageError where programs cannot run. on_device: whether its programs take arrays in
+    the memory of a graphics processor.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Target:
     generate: Generate
     compile: Callable[[Path, Code], None] = compile_code
     tools: Callable[[], tuple[str, ...]] = tuple
+    on_device: bool = False
 
     def optimised(self, program: Program) -> Program:
         """The program behind the last stage."""

@@ -13,13 +13,14 @@ import numpy as np
 
 from sdfgad.arrays import in_memory
 from sdfgad.errors import AliasError
+from sdfgad.foreign.device_array import DeviceArray
 
 
 def check_written(written: Collection[str], leaves: Mapping[str, Any],
                   outside: Iterable[tuple[str, np.ndarray]]) -> None:
     """AliasError if one of the arguments `written`, by path, shares memory with another one or an array outside."""
     arrays = {path: value for path, leaf in leaves.items()
-              if isinstance(value := in_memory(leaf), np.ndarray) and value.size}
+              if isinstance(value := in_memory(leaf), (np.ndarray, DeviceArray)) and value.size}
     for path in (p for p in arrays if p in written):
         for other, array in arrays.items():
             if other != path and _share(array, arrays[path]):
@@ -32,11 +33,17 @@ def check_written(written: Collection[str], leaves: Mapping[str, Any],
                                  "array from outside the function", help="pass a copy")
 
 
-def _share(a: np.ndarray, b: np.ndarray) -> bool:
+def _share(a: Any, b: Any) -> bool:
+    if isinstance(a, DeviceArray) or isinstance(b, DeviceArray):
+        return isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and _overlap(a.extent, b.extent)
     # Two arrays with memory of their own are told apart at once, which is the usual case.
     if a is not b and a.flags.owndata and b.flags.owndata:
         return False
     return np.may_share_memory(a, b) and np.shares_memory(a, b)
+
+
+def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] < b[1] and b[0] < a[1]
 
 
 def extent(array: np.ndarray) -> tuple[int, int]:

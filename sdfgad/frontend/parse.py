@@ -109,6 +109,11 @@ class Parsed:
         """Paths of the arguments that the function updates."""
         return frozenset(path for path, container in self.traced.items() if container in self.mutated)
 
+    @property
+    def index_arrays(self) -> tuple[str, ...]:
+        """Paths of the arguments that decide indices, and are looked at before a call."""
+        return tuple(path for path, _ in self._index_arrays)
+
     @cached_property
     def _index_arrays(self) -> tuple[tuple[str, str], ...]:
         """Paths and containers of the arguments that decide indices."""

@@ -12,7 +12,7 @@ from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 
 if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Argument, LoopRow, Outlook, Traffic
+    from sdfgad.checkpoint.outlook import Argument, LoopRow, Measured, Outlook, Traffic
     from sdfgad.checkpoint.plan import Plan, Predicted
     from sdfgad.checkpoint.problem import Item
 
@@ -178,7 +178,16 @@ def figures(plan: Plan) -> list[str]:
     if plan.measured:
         lines += _side_by_side([f"measured peak {format_bytes(plan.measured.peak_bytes)}",
                                 f"time {plan.measured.seconds:.3g} s"])
+        lines += _on_device(plan.measured)
     return lines + (_neighbours(plan, look) if look else [])
+
+
+def _on_device(measured: Measured) -> list[str]:
+    """What a call has asked of a graphics processor."""
+    if measured.launches is None:
+        return []
+    return _side_by_side([f"launches {measured.launches}", f"copied {format_bytes(measured.copied_bytes or 0)}",
+                          f"on the device {format_bytes(measured.device_bytes or 0)}"])
 
 
 def _growing(predicted: Predicted) -> str:

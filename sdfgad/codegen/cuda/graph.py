@@ -158,7 +158,8 @@ class GraphBuilder:
         if origin is None:
             end, origin = self.computed(parent, end, value, frame)
         state = self.follow(parent, end, SDFGState(self.label("fetch")))
-        self.host(state, f"DACE_GPU_CHECK(sg::fetch(out, {pointer(origin)}, __state->gpu_context->stream));", name, origin)
+        text = f"DACE_GPU_CHECK(sg::fetch(out, {pointer(origin)}, __state->gpu_context->stream));"
+        self.host(state, text, name, origin)
         return state, name
 
     def computed(self, parent: ControlFlowRegion, end: object, value: Expr, frame: Frame) -> tuple[object, str]:

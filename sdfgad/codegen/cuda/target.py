@@ -24,4 +24,5 @@ def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]
     return Code(text, Meta(program.name, made.passed(results), 0))
 
 
-CUDA = Target("cuda", (CLEAN,), schedule.held_by, lambda: _ASSUMED, _generate, nvcc.compile_code, nvcc.tools)
+CUDA = Target("cuda", (CLEAN,), schedule.held_by, lambda: _ASSUMED, _generate, nvcc.compile_code, nvcc.tools,
+              on_device=True)

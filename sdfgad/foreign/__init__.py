@@ -1,0 +1,1 @@
+"""Arrays of other libraries in the memory of a graphics processor."""

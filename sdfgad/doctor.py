@@ -18,7 +18,7 @@ import sdfgad
 from sdfgad.checkpoint import highs
 from sdfgad.codegen import blas
 from sdfgad.codegen.cache import cache, check_folder, key_of, publish
-from sdfgad.codegen.devices import find_device, find_nvcc
+from sdfgad.codegen.devices import find_device, find_library, find_nvcc
 from sdfgad.codegen.toolchain import cpu_model, find_compiler, run
 from sdfgad.config import Origin, origins
 from sdfgad.errors import SdfgadError, ToolchainError, UsageError
@@ -26,6 +26,7 @@ from sdfgad.memory import available_bytes, cgroup_remaining, format_bytes
 
 DACE_VERSION = "2.0.0b1"
 SCHEMA = "sdfgad.doctor/1"
+CUDA_LIBRARIES = ("cublas", "cusolver", "cufft")
 _OPENMP_PROGRAM = """\
 #include <omp.h>
 #include <cstdio>
@@ -160,7 +161,8 @@ def _memory() -> tuple[str, str, str]:
 def _device() -> tuple[str, str, str]:
     def told() -> str:
         found = find_device()
-        return f"{found.name}, capability {found.capability / 10}"
+        more = f", one of {found.count}" if found.count > 1 else ""
+        return f"{found.name}, capability {found.capability / 10}{more}"
     return _if_there(told)
 
 
@@ -169,6 +171,12 @@ def _nvcc() -> tuple[str, str, str]:
         found = find_nvcc()
         return f"{run((found, '--version'), code='SG505').strip().splitlines()[-1]} at {found}"
     return _if_there(told)
+
+
+def _cuda_libraries() -> tuple[str, str, str]:
+    """Programs load them when they are called; nothing is wrong with a machine without."""
+    found = {stem: find_library(stem) for stem in CUDA_LIBRARIES}
+    return "pass", ", ".join(f"lib{stem}: {path or 'none'}" for stem, path in found.items()), ""
 
 
 def _mpi() -> tuple[str, str, str]:
@@ -207,5 +215,6 @@ CHECKS: tuple[tuple[str, Callable[[], tuple[str, str, str]]], ...] = (
     ("memory", _memory),
     ("device", _device),
     ("nvcc", _nvcc),
+    ("cuda libraries", _cuda_libraries),
     ("mpi", _mpi),
 )

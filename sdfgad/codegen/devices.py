@@ -1,11 +1,16 @@
-"""The graphics processor at hand, as CUDA's driver library tells, and the compiler for it: asked without a context."""
+"""The graphics processors at hand, as CUDA's driver library tells without a context, and the compiler and libraries for
+them."""
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import os
+import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
 from sdfgad.errors import UsageError
@@ -18,10 +23,11 @@ _INSTEAD = 'or run on the processor: device="cpu"; plans need neither driver nor
 
 @dataclass(frozen=True)
 class Device:
-    """The first device. capability: 90 for 9.0."""
+    """The first device, and how many there are. capability: what the least of them can do, 90 for 9.0."""
 
     name: str
     capability: int
+    count: int = 1
 
 
 @lru_cache(maxsize=1)
@@ -31,14 +37,22 @@ def find_device() -> Device:
         driver = ctypes.CDLL(_LIBRARY)
     except OSError as error:
         raise _missing(f"the driver library {_LIBRARY} cannot be loaded") from error
-    count, first = ctypes.c_int(), ctypes.c_int()
+    count = ctypes.c_int()
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         raise _missing("the driver finds no device")
+    devices = [_handle(driver, k) for k in range(count.value)]
     name = ctypes.create_string_buffer(256)
-    if driver.cuDeviceGet(ctypes.byref(first), 0) or driver.cuDeviceGetName(name, len(name), first):
+    if driver.cuDeviceGetName(name, len(name), devices[0]):
         raise _missing("the driver does not tell its device")
-    major, minor = (_attribute(driver, number, first) for number in (_MAJOR, _MINOR))
-    return Device(name.value.decode(), 10 * major + minor)
+    capabilities = [10 * _attribute(driver, _MAJOR, d) + _attribute(driver, _MINOR, d) for d in devices]
+    return Device(name.value.decode(), min(capabilities), count.value)
+
+
+def _handle(driver: ctypes.CDLL, number: int) -> ctypes.c_int:
+    found = ctypes.c_int()
+    if driver.cuDeviceGet(ctypes.byref(found), number):
+        raise _missing("the driver does not tell its device")
+    return found
 
 
 def _attribute(driver: ctypes.CDLL, number: int, device: ctypes.c_int) -> int:
@@ -49,12 +63,32 @@ def _attribute(driver: ctypes.CDLL, number: int, device: ctypes.c_int) -> int:
 
 
 def find_nvcc() -> str:
-    """The CUDA compiler on the PATH, or in the folder that CUDA_HOME names; raises UsageError where there is none."""
+    """The CUDA compiler on the PATH, in the folder that CUDA_HOME names, or of the wheel nvidia-cuda-nvcc; raises
+    UsageError where there is none."""
     home = os.environ.get("CUDA_HOME", "")
     found = shutil.which("nvcc") or (shutil.which("nvcc", path=str(Path(home, "bin"))) if home else None)
+    found = found or next(_of_wheels("nvidia-cuda-nvcc", r".*/bin/nvcc"), None)
     if found is None:
-        raise _missing("nvcc is neither on the PATH nor in $CUDA_HOME/bin", "install the CUDA toolkit")
+        raise _missing("nvcc is neither on the PATH nor in $CUDA_HOME/bin, nor is there the wheel nvidia-cuda-nvcc",
+                       "pip install nvidia-cuda-nvcc nvidia-cuda-runtime, or install the CUDA toolkit")
     return found
+
+
+def find_library(stem: str) -> str | None:
+    """Where a library of CUDA's toolkit is: what the system's loader finds, in the folder that CUDA_HOME names, or in a
+    wheel of NVIDIA's."""
+    home = os.environ.get("CUDA_HOME", "")
+    own = [str(f) for folder in ("lib64", "lib") for f in sorted(Path(home, folder).glob(f"lib{stem}.so*"))] if home \
+        else []
+    return ctypes.util.find_library(stem) or next(iter(own), None) or next(
+        _of_wheels(f"nvidia-{stem}", rf".*/lib{stem}\.so[.\d]*"), None)
+
+
+def _of_wheels(name: str, file: str) -> Iterator[str]:
+    """Files of installed packages of this name, which may say more behind it."""
+    for package in metadata.distributions():
+        if str(package.metadata["Name"]).startswith(name):
+            yield from (str(package.locate_file(f)) for f in package.files or () if re.fullmatch(file, f.as_posix()))
 
 
 def _missing(what: str, instead: str = "install NVIDIA's driver") -> UsageError:

@@ -20,10 +20,15 @@ def tools() -> tuple[str, ...]:
     return "cuda", str(device.capability), f"{compiler} {state.st_size} {state.st_mtime_ns}"
 
 
+def for_device(capability: int) -> tuple[str, str]:
+    """Flags for machine code of such a device, and for what its driver and newer ones can compile themselves."""
+    return "-gencode", f"arch=compute_{capability},code=[sm_{capability},compute_{capability}]"
+
+
 def compile_code(folder: Path, code: Code) -> None:
-    """A library for the device at hand."""
+    """A library for the least device at hand. For newer ones it has the code that the driver makes programs of."""
     (folder / SOURCE).write_text(code.text)
     write_meta(folder, code.meta)
-    command = (find_nvcc(), *FLAGS, f"-arch=sm_{find_device().capability}", "-shared", str(folder / SOURCE),
+    command = (find_nvcc(), *FLAGS, *for_device(find_device().capability), "-shared", str(folder / SOURCE),
                "-o", str(folder / LIBRARY))
     run(command, code="SG505", help="this is a defect of the generated code; please report it with the program")

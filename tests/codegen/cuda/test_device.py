@@ -86,19 +86,6 @@ def test_settings_and_options_choose(no_device: None) -> None:
         sdfgad.config(device="abacus")
 
 
-def test_nvcc_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CUDA_HOME", raising=False)
-    with pytest.raises(UsageError, match="CUDA_HOME"):
-        devices.find_nvcc()
-    (tmp_path / "bin").mkdir()
-    file = tmp_path / "bin" / "nvcc"
-    file.write_text("#!/bin/sh\n")
-    file.chmod(0o755)
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
-    assert devices.find_nvcc() == str(file)
-
-
 def spectrum(x: np.ndarray) -> float:
     y = x * 2.0
     return np.sum(np.abs(np.fft.fft(y)) ** 2)

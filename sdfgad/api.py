@@ -52,7 +52,7 @@ class GradFunction(DerivativeFunction):
                  store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-                 gather: bool = True) -> None:
+                 gather: bool = True, deterministic: bool | None = None) -> None:
         check_options(fn := as_function(fn), reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)
@@ -64,15 +64,15 @@ class GradFunction(DerivativeFunction):
             "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
             "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
             "snapshot": snapshot, "spill": spill, "source": source, "objective": objective, "distribute": distribute,
-            "comm": comm, "grid": grid, "gather": gather}
+            "comm": comm, "grid": grid, "gather": gather, "deterministic": deterministic}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
-        self._limit, self._plan, self._source = memory_limit, plan, source or ""
-        self._objective, self._device = objective, device
+        self._limit, self._plan, self._source, self._objective = memory_limit, plan, source or "", objective
+        self._where: Mapping[str, Any] = {"device": device, "deterministic": deterministic}
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self.of: GradFunction | None = None  # what it was made from for one object
@@ -122,11 +122,11 @@ class GradFunction(DerivativeFunction):
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call gives that is not like the one before."""
-        with config(device=self._device):
+        with config(**self._where):
             ranks, derivative, bound = self._ready(args, keywords, value)
             with Running(ranks):
                 tree, grads = derivative.run(bound, self._donate)
-        if ranks is None and not on_device(bound):  # others have to agree on every call
+        if ranks is None and not on_device(bound) and not self._where["deterministic"]:
             self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
 
@@ -151,13 +151,13 @@ class GradFunction(DerivativeFunction):
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
-        with config(device=self._device):
+        with config(**self._where):
             return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
-        with config(device=self._device):
+        with config(**self._where):
             ranks, derivative, bound = self._ready(args, keywords, self._value)
             with Running(ranks):
                 derivative.measured(bound, self._donate)
@@ -167,7 +167,7 @@ class GradFunction(DerivativeFunction):
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
         bound = bind(self.fn, args, keywords)
-        with config(device=self._device):
+        with config(**self._where):
             derivative = self._derivative(bound, value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 
@@ -182,7 +182,8 @@ class GradFunction(DerivativeFunction):
         if self._value:
             raise UsageError("value_and_grad gives a pair: a derivative is taken of sdfgad.grad(f)", code="SG205")
         refuse_options({n: v for n, v in self._options.items() if n != "output"})
-        return Differentiated(self.fn, self._wrt, self._output, self._reduce, device or self._device, self._source)
+        where = device or self._where["device"]
+        return Differentiated(self.fn, self._wrt, self._output, self._reduce, where, self._source)
 
     def _bind(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
         bound = placed(bind(self.fn, args, keywords), self._blocks)
@@ -192,7 +193,7 @@ class GradFunction(DerivativeFunction):
 
     def _derivative(self, bound: Bound, value: bool, together: bool = False) -> Derivative:
         with self._lock:
-            asked = limit_of_block(self._limit), chosen_target(self._device)
+            asked = limit_of_block(self._limit), chosen_target(**self._where)
             known = self._known.setdefault((bound.signature, value, together, thresholds(), *asked), [])
             return valid(known, lambda: self._derive(bound, value, together))
 
@@ -206,7 +207,7 @@ class GradFunction(DerivativeFunction):
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call like the last one gives; `UNLIKE` for others."""
-        repeat = self._repeats.get((value, chosen_target(self._device), limit_of_block(self._limit)))
+        repeat = self._repeats.get((value, chosen_target(**self._where), limit_of_block(self._limit)))
         return UNLIKE if repeat is None else repeat(args, keywords)
 
     def _remember(self, derivative: Derivative, bound: Bound, value: bool) -> None:
@@ -215,7 +216,7 @@ class GradFunction(DerivativeFunction):
             names = Bound(dict.fromkeys(bound.values), {}, ())  # nothing of the arguments may stay alive
             return derivative.repeat(self.fn, bound, self._donate, self._given(derivative, names, value))
 
-        self._repeats[value, chosen_target(self._device), limit_of_block(self._limit)] = derivative.repeats(find)
+        self._repeats[value, chosen_target(**self._where), limit_of_block(self._limit)] = derivative.repeats(find)
 
     def _given(self, derivative: Derivative, bound: Bound, value: bool) -> Callable[[Any, dict[str, Any]], Any]:
         """From the returned tree and the gradients to what the caller gets."""
@@ -257,7 +258,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
          plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
          snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
          objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-         gather: bool = True) -> Any:
+         gather: bool = True, deterministic: bool | None = None) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
@@ -267,7 +268,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     function returns `(objective, aux)`, the call `(gradient, aux)`; aux is any container of arrays and numbers, and
     nothing of it is differentiated. memory_limit: bytes, "4GB", "4GiB" or "80%". plan: one made
     before, followed to the letter. donate: arguments whose arrays may be overwritten. device: "cpu" or "gpu", else what
-    the settings say; a memory limit is one of the memory there.
+    the settings say; a memory limit is one of the memory there. deterministic: the same digits in every run.
 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
@@ -294,7 +295,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
         "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
         "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
         "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
-        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather}
+        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather,
+        "deterministic": deterministic}
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 

@@ -24,7 +24,7 @@ from sdfgad.memory import parse_bytes
 LOG_LEVELS = ("debug", "info", "warning", "error")
 CHECK_MODES = ("off", "warn", "error")
 DEVICES = ("cpu", "gpu")
-TARGETS = ("cpu", "reference", "cuda")
+TARGETS = ("cpu", "reference", "cuda", "cuda ordered")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,9 @@ class Settings:
     """As :func:`sdfgad.grad` takes it; still to be read by ``parse_bytes`` because a share depends on the moment."""
     device: str = "cpu"
     """Where programs run: "cpu", or "gpu" for an NVIDIA graphics processor. A target other than "cpu" has its own."""
+    deterministic: bool = False
+    """The same digits in every run. On a graphics processor sums of which data decide who adds to what are sorted for
+    it, which takes memory and time that `plan` tells; on the processor there are as many threads as asked for."""
     target: Any = "cpu"
     """What programs are made for: the processor, or plain graphs, one statement after the other, compiled by DaCe's own
     generators."""
@@ -122,6 +125,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = MappingProxyType({
     "cache_dir": (_text, "the path of a folder"),
     "memory_limit": (_limit, "a number of bytes"),
     "device": (_device, f"one of {', '.join(DEVICES)}"),
+    "deterministic": (_flag, "true or false"),
     "target": (_target, f"one of {', '.join(TARGETS)}, or a target of one's own"),
     "num_threads": (_count, "an integer of at least 1"),
     "thread_guard": (_flag, "true or false"),
@@ -166,6 +170,7 @@ def asked_threads(count: int | None) -> int:
     guard = _context.get().get("thread_guard")
     if guard is None:
         guard = _outer_guard(os.environ.get("SDFGAD_THREAD_GUARD"))
+    guard = guard and not _is_deterministic()
     return count or 0 if guard else -(count or usable_cores())
 
 
@@ -183,14 +188,16 @@ def _outer_thread_count(environment: str | None) -> int | None:
     return settings().num_threads
 
 
-def chosen_target(device: str | None = None) -> Any:
-    """What programs are made for, a name or a `codegen.target.Target`; as cheap as `thread_count`. device: if it is
-    said there and not in the settings."""
+def chosen_target(device: str | None = None, deterministic: bool | None = None) -> Any:
+    """What programs are made for, a name or a `codegen.target.Target`; as cheap as `thread_count`. device,
+    deterministic: if they are said there and not in the settings."""
     value = _context.get().get("target")
     if value is None:
         value = _outer_target(os.environ.get("SDFGAD_TARGET"))
     on_cpu = isinstance(value, str) and value == "cpu"
-    return "cuda" if on_cpu and (device or _chosen_device()) == "gpu" else value
+    if not on_cpu or (device or _chosen_device()) != "gpu":
+        return value
+    return "cuda ordered" if (_is_deterministic() if deterministic is None else deterministic) else "cuda"
 
 
 def limit_of_block(asked: Any) -> Any:
@@ -214,6 +221,17 @@ def _chosen_device() -> str:
 def _outer_device(environment: str | None) -> str:
     del environment
     return settings().device
+
+
+def _is_deterministic() -> bool:
+    value = _context.get().get("deterministic")
+    return _outer_deterministic(os.environ.get("SDFGAD_DETERMINISTIC")) if value is None else bool(value)
+
+
+@lru_cache(maxsize=8)
+def _outer_deterministic(environment: str | None) -> bool:
+    del environment
+    return settings().deterministic
 
 
 def verifying() -> bool:

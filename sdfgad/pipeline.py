@@ -305,7 +305,7 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
         choice, found, plan = planned_together(Recipe(parsed, outputs, request))
         cut = request.distribution
         plan = told(plan, choice, found, replace(about(fn, bound, request.wrt), traffic=None if cut is None else
-                                                 traffic_of(found.whole, cut)))
+                                                 traffic_of(found.whole, cut), work=chosen().work(found.whole)))
     return Derivative(parsed, found, outputs, plan, request, choice)
 
 

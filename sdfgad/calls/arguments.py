@@ -16,7 +16,8 @@ import numpy as np
 from sdfgad import __version__
 from sdfgad.arrays import DistributedArray, Spec, in_memory, special_class
 from sdfgad.checkpoint.outlook import About, Argument
-from sdfgad.config import chosen_target, thread_count
+from sdfgad.codegen.targets import chosen
+from sdfgad.config import thread_count
 from sdfgad.errors import DtypeError, UsageError
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.foreign.reading import adopted
@@ -287,7 +288,7 @@ def about(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...]) -> About:
     code = getattr(fn, "__code__", None)
     versions = {"sdfgad": __version__, "numpy": np.__version__, "dace": version("dace")}
     file = Path(code.co_filename).name if code else ""
-    device = "gpu" if chosen_target() == "cuda" else "cpu"
+    device = "gpu" if chosen().on_device else "cpu"
     return About(file, wrt, arrays, symbols, device, thread_count() or 0, versions)
 
 

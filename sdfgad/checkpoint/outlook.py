@@ -41,9 +41,20 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class DeviceWork:
+    """What a call asks of a graphics processor. launches: kernels; a loop of unknown length counts as one iteration.
+    ordered_sums: that data decide and that are sorted first, for which there are so many bytes and launches more."""
+
+    launches: int
+    ordered_sums: int = 0
+    ordered_bytes: int = 0
+    ordered_launches: int = 0
+
+
+@dataclass(frozen=True)
 class About:
     """The call a plan was made for. symbols: its integer arguments. threads: 0 is as many as OpenMP likes. traffic: of
-    a program that is distributed."""
+    a program that is distributed. work: on a graphics processor."""
 
     file: str = ""
     wrt: tuple[str, ...] = ()
@@ -53,6 +64,7 @@ class About:
     threads: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     traffic: Traffic | None = None
+    work: DeviceWork | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +154,8 @@ def read_about(raw: Mapping[str, Any]) -> About:
     traffic = raw.get("traffic")
     if traffic is not None:
         traffic = Traffic(**{**traffic, "loops": tuple(LoopTraffic(**one) for one in traffic["loops"])})
-    return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments, "traffic": traffic})
+    work = None if raw.get("work") is None else DeviceWork(**raw["work"])
+    return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments, "traffic": traffic, "work": work})
 
 
 def read_outlook(raw: Mapping[str, Any]) -> Outlook:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sdfgad.analysis.lifetimes import Held
+from sdfgad.checkpoint.outlook import DeviceWork
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.codegen.build import Meta, compile_source
 from sdfgad.ir.program import Program
@@ -47,7 +48,7 @@ class Target:
     its speeds, by which the planner weighs storing against computing again. generate: from a program to C++. compile:
     from C++ to a library in a folder. tools: what decides the library beside the C++ compiler; it is asked for before
     every compilation, and raises UsageError where programs cannot run. on_device: whether its programs take arrays in
-    the memory of a graphics processor.
+    the memory of a graphics processor. work: what a call asks of one.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Target:
     compile: Callable[[Path, Code], None] = compile_code
     tools: Callable[[], tuple[str, ...]] = tuple
     on_device: bool = False
+    work: Callable[[Program], DeviceWork | None] = lambda program: None
 
     def optimised(self, program: Program) -> Program:
         """The program behind the last stage."""

@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from sdfgad.checkpoint.roofline import Machine
 from sdfgad.codegen.cpu.target import CPU
-from sdfgad.codegen.cuda.target import CUDA
+from sdfgad.codegen.cuda.target import CUDA, CUDA_ORDERED
 from sdfgad.codegen.reference.target import REFERENCE
 from sdfgad.codegen.target import Target
 from sdfgad.config import chosen_target
 
-TARGETS: Mapping[str, Target] = MappingProxyType({t.name: t for t in (CPU, REFERENCE, CUDA)})
+TARGETS: Mapping[str, Target] = MappingProxyType({t.name: t for t in (CPU, REFERENCE, CUDA, CUDA_ORDERED)})
 
 
 def chosen() -> Target:

@@ -12,7 +12,7 @@ from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 
 if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Argument, LoopRow, Measured, Outlook, Traffic
+    from sdfgad.checkpoint.outlook import Argument, DeviceWork, LoopRow, Measured, Outlook, Traffic
     from sdfgad.checkpoint.plan import Plan, Predicted
     from sdfgad.checkpoint.problem import Item
 
@@ -52,7 +52,16 @@ def header(plan: Plan) -> list[str]:
         facts.append(about.device + (f" with {about.threads} threads" if about.threads else ""))
     title = textwrap.wrap(f"plan for {plan.target}: {plan.policy}", WIDTH, subsequent_indent="   ")
     return title + _wrapped("  ".join(facts)) + _wrapped("  ".join(_arguments(about.arguments))) + (
-        _of_ranks(about.traffic) if about.traffic else [])
+        _of_ranks(about.traffic) if about.traffic else []) + (_of_device(about.work) if about.work else [])
+
+
+def _of_device(work: DeviceWork) -> list[str]:
+    """What a call asks of a graphics processor."""
+    text = f"starts {work.launches} kernels per call"
+    if work.ordered_sums:
+        text += (f", of these {work.ordered_launches} for {work.ordered_sums} sums in a fixed order, which take "
+                 f"{format_bytes(work.ordered_bytes)}")
+    return _wrapped(text)
 
 
 def _of_ranks(traffic: Traffic) -> list[str]:

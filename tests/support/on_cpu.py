@@ -66,9 +66,9 @@ def compile_here(folder: Path, code: Code) -> None:
          "-o", str(folder / LIBRARY)), code="SG505")
 
 
-def on_cpu(change: Callable[[str], str] | None = None) -> Target:
-    """The target. change: what becomes of its text, for mutants."""
-    cuda = TARGETS["cuda"]
+def on_cpu(change: Callable[[str], str] | None = None, ordered: bool = False) -> Target:
+    """The target. change: what becomes of its text, for mutants. ordered: with `deterministic=True`."""
+    cuda = TARGETS["cuda ordered" if ordered else "cuda"]
     last: dict[tuple[int, tuple[str, ...]], tuple[Program, Code]] = {}
 
     def changed(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:
@@ -80,10 +80,10 @@ def on_cpu(change: Callable[[str], str] | None = None) -> Target:
             last[key] = program, made if change is None else replace(made, text=change(made.text))
         return last[key][1]
 
-    return replace(cuda, name=f"cuda on cpu {DIGEST}", generate=changed, compile=compile_here, tools=tuple)
+    return replace(cuda, name=f"{cuda.name} on cpu {DIGEST}", generate=changed, compile=compile_here, tools=tuple)
 
 
-ON_CPU = on_cpu()
+ON_CPU, ON_CPU_ORDERED = on_cpu(), on_cpu(ordered=True)
 
 
 @contextmanager

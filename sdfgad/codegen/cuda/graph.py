@@ -28,7 +28,7 @@ from sdfgad.codegen.cpp import (
 from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.text import kernel_text
-from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, PointWork
+from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, OrderedSum, PointWork
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
@@ -59,6 +59,7 @@ class GraphBuilder:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
         self.tapes, self.declared = made.tapes, False
+        self.sums: dict[tuple[str, np.dtype, int, int], int] = {}  # kinds of sums in a fixed order, by their numbers
         self.count = self.kernels = 0
         for name in sorted(made.touched):
             self.declare(self.arrays[name])
@@ -80,6 +81,14 @@ class GraphBuilder:
             elif isinstance(item, Lib):
                 end = self.follow(parent, end, SDFGState(self.label("fail")))
                 self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+            elif isinstance(item, OrderedSum):
+                end = self.follow(parent, end, SDFGState(self.label("sum")))
+                target = self.arrays[item.target]
+                kind = item.op, target.dtype, item.count, target.size
+                number = self.sums.setdefault(kind, len(self.sums))
+                of = (item.target, item.pairs, item.values)
+                given = ", ".join(f"(void *){pointer(n)}" for n in of)
+                self.host(end, f"sg_sum_{number}(__state->gpu_context, {given});", "", *of)
             elif isinstance(item, (Push, Pop)):
                 end = self.follow(parent, end, SDFGState(self.label("tape")))
                 self.tape(end, item, frame)
@@ -172,12 +181,12 @@ class GraphBuilder:
         self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
         return end, array.name
 
-    def host(self, state: object, text: str, output: str = "", origin: str = "") -> None:
-        """C++ of the host, that gives a number and looks at one of the device."""
+    def host(self, state: object, text: str, output: str = "", *origins: str) -> None:
+        """C++ of the host, that gives a number and looks at some of the device."""
         if not isinstance(state, SDFGState):
             raise InvariantError("the host's code stands in a state")
         outputs = {"out": dtypes.pointer(self.sdfg.arrays[output].dtype)} if output else {}
-        inputs = {pointer(origin): self.pointed(origin)} if origin else {}
+        inputs = {pointer(n): self.pointed(n) for n in origins}
         node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
         node.side_effects = True
         if TAPES in text and not self.declared:
@@ -185,7 +194,7 @@ class GraphBuilder:
         if output:
             state.add_edge(node, "out", state.add_write(output), None,
                            dace.Memlet(data=output, subset="0", dynamic=True))
-        if origin:
+        for origin in origins:
             state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
 
     def tape(self, state: object, stmt: Push | Pop, frame: Frame) -> None:

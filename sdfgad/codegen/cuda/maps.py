@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.ordered import apart, depends_on_order, in_order
 from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, PointWork, Side, size
-from sdfgad.ir.expr import Expr, Load, Local, walk
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, OrderedSum, PointWork, Side, size
+from sdfgad.ir.expr import Load
 from sdfgad.ir.index import ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
@@ -26,14 +27,16 @@ ATOMIC_BYTES = (4, 8)
 
 @dataclass
 class MapLowering:
-    """Takes maps apart; `arrays` gains what is needed in between. frame: what is known of the loops around."""
+    """Takes maps apart; `arrays` gains what is needed in between. frame: what is known of the loops around. ordered:
+    sums of which nobody knows beforehand who adds to what have the digits of a fixed order."""
 
     frame: Frame
     arrays: dict[str, Array]
     fresh: Callable[[str], str]
-    made: list[DeviceKernel] = field(default_factory=list)
+    ordered: bool = False
+    made: list[DeviceKernel | OrderedSum] = field(default_factory=list)
 
-    def lower(self, stmt: Map) -> list[DeviceKernel]:
+    def lower(self, stmt: Map) -> list[DeviceKernel | OrderedSum]:
         """The kernels of one map, in order."""
         self.made = []
         if all(r.trips != 0 for r in stmt.domain):
@@ -76,6 +79,9 @@ class MapLowering:
 
     def _scattered(self, stmt: Map, seen: Points) -> None:
         """One thread for each iteration that may add to elements of others."""
+        if self.ordered and any(depends_on_order(p, self.arrays) for p in sums(stmt).values()):
+            self.made += in_order(stmt, self.frame, self.arrays, self.fresh)
+            return
         self._kernel(stmt, seen, PointWork(seen.stmt.domain, seen.stmt.body, atomic=frozenset(sums(seen.stmt))))
 
     def _shared(self, stmt: Map, seen: Points, terms: Sequence[Side], count: int) -> None:
@@ -121,34 +127,6 @@ class MapLowering:
 def _joined(store: Store, held: Array, piece: Range) -> Map:
     value = Load(held.name, (ix(piece.var),), held.dtype)
     return Map((piece,), (Store(store.array, store.index, value, store.op),))
-
-
-def apart(stmt: Map) -> list[Map]:
-    """One map for each store, where none looks at what another one writes: sums that go different ways share their
-    terms, but no points."""
-    stores = [p for p in stmt.body if isinstance(p, Store)]
-    written = {p.array for p in stores}
-    looked_at = set().union(*(expr_reads(p.expr) for p in stmt.body),
-                            *({e.array for i in p.index for e in i.elems} for p in stores))
-    mixed = len(stores) - sum(p.op is not None for p in stores)
-    if len(stores) < 2 or written & looked_at or mixed and len(written) < len(stores):
-        return [stmt]
-    return [replace(stmt, body=(*_needed(stmt, p), p)) for p in stores]
-
-
-def _needed(stmt: Map, store: Store) -> list[Let]:
-    """The values that a store is made of."""
-    wanted = _locals(store.expr)
-    kept: list[Let] = []
-    for part in reversed(stmt.body):
-        if isinstance(part, Let) and part.name in wanted:
-            kept.insert(0, part)
-            wanted |= _locals(part.expr)
-    return kept
-
-
-def _locals(expr: Expr) -> set[str]:
-    return {n.name for n in walk(expr) if isinstance(n, Local)}
 
 
 def held_sums(seen: Points) -> frozenset[int]:

@@ -6,13 +6,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
+from sdfgad.checkpoint.outlook import DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
-from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, questions
+from sdfgad.codegen.cuda.work import (
+    DeviceItem,
+    DeviceItems,
+    DeviceKernel,
+    HostControl,
+    launches,
+    ordered_sums,
+    questions,
+)
 from sdfgad.codegen.library_forms import product_loops
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
@@ -81,28 +90,38 @@ def _apart(sizes: Mapping[str, int]) -> dict[str, int]:
     return {n: size + 1 for n, size in sizes.items()}
 
 
-def scheduled(program: Program) -> DeviceProgram:
-    """The kernels of a program; kept with it. Raises UnsupportedError for what the device is not given."""
-    known: tuple[Thresholds, DeviceProgram] | None = program.__dict__.get("_on_device")
-    if known is None or known[0] != thresholds():
+def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
+    """The kernels of a program; kept with it. ordered: all sums have a fixed order. Raises UnsupportedError for what
+    the device is not given."""
+    known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
+    if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        builder = _Builder(program)
+        builder = _Builder(program, ordered)
         items = builder.block(Frame(builder.arrays), program.body)
-        known = thresholds(), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))
+        known = (thresholds(), ordered), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))
         object.__setattr__(program, "_on_device", known)
     return known[1]
 
 
-def held_by(program: Program, results: Iterable[str], threads: int) -> Held:
+def held_by(program: Program, results: Iterable[str], threads: int, ordered: bool = False) -> Held:
     """Bytes on the device: of what is passed, and of the program's own arrays."""
     del threads
-    made = scheduled(program)
+    made = scheduled(program, ordered)
     passed = made.passed(results)
     return Held({n: made.arrays[n].bytes for n in passed}, made.own(passed), made.taken(passed), made.lives)
 
 
+def work_of(program: Program, ordered: bool = False) -> DeviceWork:
+    """What a call asks of the device, for reports."""
+    made = scheduled(program, ordered)
+    found = list(ordered_sums(made.items))
+    extra = sum(made.arrays[n].bytes for one in found for n in (one.pairs, one.values))
+    return DeviceWork(launches(made.items), len(found), extra, sum(one.launches for one in found))
+
+
 class _Builder:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, ordered: bool) -> None:
+        self.ordered = ordered
         self.arrays = dict(program.arrays)
         self.taken = all_variables(program.body) | set(self.arrays)
 
@@ -123,7 +142,7 @@ class _Builder:
 
     def statement(self, frame: Frame, stmt: Stmt) -> list[DeviceItem]:
         if isinstance(stmt, Map):
-            return list(MapLowering(frame, self.arrays, self.fresh).lower(stmt))
+            return list(MapLowering(frame, self.arrays, self.fresh, self.ordered).lower(stmt))
         if isinstance(stmt, Lib):
             return [stmt] if stmt.op == "fail" else list(self.block(frame, tuple(product_loops(stmt))))
         if isinstance(stmt, (Push, Pop)):

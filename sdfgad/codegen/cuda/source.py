@@ -1,14 +1,16 @@
 """The text of a program for the CUDA compiler: DaCe's code, and the entry points of all programs."""
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
 from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
-from sdfgad.codegen.cuda.work import questions
-from sdfgad.codegen.dace_text import device_text
+from sdfgad.codegen.cuda.text import JOINS
+from sdfgad.codegen.cuda.work import BLOCK, questions
+from sdfgad.codegen.dace_text import Change, device_text
 from sdfgad.errors import InvariantError
 from sdfgad.ir.walk import all_writes
 
@@ -97,10 +99,41 @@ extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle 
 """
 
 
+_HEADER = '#include "sdfgad_gpu.h"'
+_SORT = """
+__global__ void __launch_bounds__({block}) sg_sort_step(int64_t *pairs, int64_t count, int64_t run, int64_t gap) {{
+    const int64_t at = int64_t(blockIdx.x) * {block} + threadIdx.x;
+    if (at < count / 2) sg::sort_step(pairs, count, run, gap, at);
+}}
+"""
+_SUM = """
+__global__ void __launch_bounds__({block}) sg_add_{number}({kind} *target, const int64_t *pairs, const {kind} *terms,
+                                                           int64_t count, int64_t none) {{
+    const int64_t at = int64_t(blockIdx.x) * {block} + threadIdx.x;
+    if (at < count) sg::add_run<sg::{how}<{kind}>>(target, pairs, terms, count, none, at);
+}}
+static void sg_sum_{number}(dace::cuda::Context *context, void *target, void *pairs, void *terms) {{
+    sg::sum_in_order<{block}>(context, (void *)sg_sort_step, (void *)sg_add_{number}, target, pairs, terms, {count},
+                              {none});
+}}
+"""
+
+
 def source(made: DeviceProgram, results: tuple[str, ...]) -> str:
     """Everything the compiler needs, in one text."""
     graph = graph_of(made)
-    return device_text(graph.sdfg) + _entry(made, graph, results)
+    text = device_text(graph.sdfg)
+    if graph.sums:
+        sums = Change(f"^{re.escape(_HEADER)}$", rf"\g<0>\n{_sums(graph)}", "what sorts is started by the text below")
+        text = sums.made(text)
+    return text + _entry(made, graph, results)
+
+
+def _sums(graph: GraphBuilder) -> str:
+    """What sorts, and for each kind of sum what adds up and who starts both."""
+    kinds = [_SUM.format(number=number, kind=ctype(dtype), how=JOINS[op], count=count, none=size, block=BLOCK)
+             for (op, dtype, count, size), number in graph.sums.items()]
+    return "".join([_SORT.format(block=BLOCK), *kinds])
 
 
 def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
 from sdfgad.codegen.cuda.joining import accesses
-from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, works
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, OrderedSum, works
 from sdfgad.ir.program import If, Loop, Store
 from sdfgad.ir.walk import reads, writes
 
@@ -16,6 +16,8 @@ def steps_of(items: DeviceItems) -> Steps:
 def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
     if isinstance(item, DeviceKernel):
         return (_of_kernel(item, number),)
+    if isinstance(item, OrderedSum):
+        return (Step(number, frozenset((item.target, item.pairs, item.values)), frozenset((item.target, item.pairs))),)
     if not isinstance(item, HostControl):
         return (Step(number, reads(item), writes(item)),)
     # Bounds and conditions are read before anything inside runs; a flag is read again by each iteration.

@@ -1,9 +1,10 @@
 """What runs on the device: kernels over boxes of points, and the control flow of the host around them."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias
 
 from sdfgad.ir.index import Ix
@@ -79,6 +80,27 @@ class DeviceKernel:
 
 
 @dataclass(frozen=True)
+class OrderedSum:
+    """Terms that are joined to the elements that data name, in the order of their numbers.
+
+    pairs: for each term the number of its element and its own, then sorted; a number of the array's size is none.
+    values: the terms. count: of both, a power of two.
+    """
+
+    target: str
+    op: str
+    pairs: str
+    values: str
+    count: int
+
+    @property
+    def launches(self) -> int:
+        """Steps of the sorting network, and what adds up."""
+        depth = self.count.bit_length() - 1
+        return depth * (depth + 1) // 2 + 1
+
+
+@dataclass(frozen=True)
 class HostControl:
     """A loop or a branch of the host around what it starts."""
 
@@ -86,7 +108,7 @@ class HostControl:
     parts: tuple[DeviceItems, ...]
 
 
-DeviceItem: TypeAlias = DeviceKernel | HostControl | Lib | Push | Pop
+DeviceItem: TypeAlias = DeviceKernel | OrderedSum | HostControl | Lib | Push | Pop
 DeviceItems: TypeAlias = tuple[DeviceItem, ...]
 
 
@@ -104,17 +126,48 @@ def works(parts: Iterable[Part]) -> Iterator[PointWork]:
             yield from works(part.parts)
 
 
-def launches(items: DeviceItems) -> int:
-    """Kernels that a call starts; loops of unknown length count once, and of branches the longer one."""
-    total = 0
+def launches(items: DeviceItems, known: Mapping[str, int] = MappingProxyType({})) -> int:
+    """Kernels that a call starts; loops whose length data decide count once, and of branches the longer one. known:
+    values of counters around."""
+    return sum(_launches(item, known) for item in items)
+
+
+def _launches(item: DeviceItem, known: Mapping[str, int]) -> int:
+    if isinstance(item, OrderedSum):
+        return item.launches
+    if not isinstance(item, HostControl):
+        return int(isinstance(item, DeviceKernel))
+    if not isinstance(item.stmt, Loop):
+        return max(launches(part, known) for part in item.parts)
+    r, body = item.stmt.range, item.parts[0]
+    start, stop = (i.subs(known).const for i in (r.start, r.stop))
+    if start is None or stop is None:
+        return launches(body, known)
+    turns = range(start, stop, r.step)
+    if r.var not in _counters(body):
+        return launches(body, known) * len(turns)
+    return sum(launches(body, {**known, r.var: k}) for k in turns)
+
+
+def _counters(items: DeviceItems) -> set[str]:
+    """What decides how long loops of the host are."""
+    found: set[str] = set()
     for item in items:
         if isinstance(item, HostControl):
-            inner = [launches(part) for part in item.parts]
-            trips = item.stmt.range.trips if isinstance(item.stmt, Loop) else 1
-            total += max(inner) * (1 if trips is None else trips)
-        else:
-            total += isinstance(item, DeviceKernel)
-    return total
+            if isinstance(item.stmt, Loop):
+                found |= item.stmt.range.start.symbols | item.stmt.range.stop.symbols
+            found = found.union(*(_counters(part) for part in item.parts))
+    return found
+
+
+def ordered_sums(items: DeviceItems) -> Iterator[OrderedSum]:
+    """All of them, each once."""
+    for item in items:
+        if isinstance(item, OrderedSum):
+            yield item
+        elif isinstance(item, HostControl):
+            for part in item.parts:
+                yield from ordered_sums(part)
 
 
 def questions(items: DeviceItems) -> int:

@@ -308,4 +308,39 @@ struct Context {
 }  // namespace cuda
 }  // namespace dace
 
+namespace sg {
+
+// One step of Batcher's network: the at-th pair that lies `gap` apart is put in order, which is upwards in every other
+// run. Behind `count` numbers of elements are those of their terms, which decide where elements are the same.
+SG_FN void sort_step(int64_t *pairs, int64_t count, int64_t run, int64_t gap, int64_t at) {
+    int64_t *const terms = pairs + count;
+    const int64_t low = at / gap * (2 * gap) + at % gap, high = low + gap;
+    const bool up = !(low & run);
+    const int64_t a = pairs[low], b = pairs[high], s = terms[low], t = terms[high];
+    if ((a > b || (a == b && s > t)) == up) pairs[low] = b, pairs[high] = a, terms[low] = t, terms[high] = s;
+}
+// Where a run of terms of one element begins, all of them are joined to it.
+template <class How> SG_FN void add_run(typename How::type *target, const int64_t *pairs, const typename How::type *terms,
+                                        int64_t count, int64_t none, int64_t at) {
+    const int64_t element = pairs[at];
+    if (element == none || (at && pairs[at - 1] == element)) return;
+    typename How::type sum = target[element];
+    for (int64_t k = at; k < count && pairs[k] == element; ++k) sum = How::joined(sum, terms[pairs[count + k]]);
+    target[element] = sum;
+}
+// Sort, and add up: kernels of a program are started by it.
+template <int Block> void sum_in_order(dace::cuda::Context *context, void *step, void *add, void *target, void *pairs,
+                                       void *terms, int64_t count, int64_t none) {
+    const auto blocks = [](int64_t threads) { return dim3(unsigned((threads + Block - 1) / Block)); };
+    for (int64_t run = 2; run <= count; run *= 2)
+        for (int64_t gap = run / 2; gap; gap /= 2) {
+            void *args[] = {&pairs, &count, &run, &gap};
+            context->note(context->launch(step, blocks(count / 2), dim3(Block), args));
+        }
+    void *args[] = {&target, &pairs, &terms, &count, &none};
+    context->note(context->launch(add, blocks(count), dim3(Block), args));
+}
+
+}  // namespace sg
+
 #endif

@@ -19,6 +19,7 @@ _ENTRIES = (
     ("sg_given_back", (_POINTER, _POINTER), None),
     ("sg_copied", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
     ("sg_fetched", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
+    ("sg_sent", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
     ("sg_cleared", (_POINTER, _BYTES, _POINTER), _INT),
     ("sg_after", (_POINTER, _POINTER), _INT),
     ("sg_mark", (_POINTER,), _POINTER),
@@ -61,6 +62,13 @@ class DeviceMemory:
         """An array of zeros."""
         made = self.empty(shape, dtype)
         self.check(self.library.sg_cleared(made.address, made.nbytes, self.stream))
+        return made
+
+    def put(self, values: np.ndarray) -> DeviceArray:
+        """A copy of an array of the host, in C order; waits for it."""
+        values, made = np.ascontiguousarray(values), self.empty(values.shape, values.dtype)
+        if made.size:
+            self.check(self.library.sg_sent(made.address, values.ctypes.data, made.nbytes, self.stream))
         return made
 
     def copy(self, array: DeviceArray) -> DeviceArray:

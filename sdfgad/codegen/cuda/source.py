@@ -80,6 +80,10 @@ extern "C" int sg_fetched(void *to, const void *from, int64_t bytes, void *strea
     const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cudaStream_t(stream));
     return int(status == cudaSuccess ? cudaStreamSynchronize(cudaStream_t(stream)) : status);
 }}
+extern "C" int sg_sent(void *to, const void *from, int64_t bytes, void *stream) {{
+    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStream_t(stream));
+    return int(status == cudaSuccess ? cudaStreamSynchronize(cudaStream_t(stream)) : status);
+}}
 extern "C" int sg_cleared(void *place, int64_t bytes, void *stream) {{
     return int(cudaMemsetAsync(place, 0, bytes, cudaStream_t(stream)));
 }}

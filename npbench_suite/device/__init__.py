@@ -1,0 +1,1 @@
+"""What a machine with a graphics processor can settle: results, faults, times. Without one nothing is run."""

@@ -1,0 +1,55 @@
+"""What was found on a device as a page of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """Markdown: the device, results, tools, times."""
+    return "\n".join([*_device(found), "", *_agreement(found["agreement"]), "", *_tools(found["sanitizer"]), "",
+                      *_times(found["times"], found["preset"]), ""])
+
+
+def _device(found: Mapping[str, Any]) -> Iterator[str]:
+    device, speed = found["device"], found["bandwidth"]
+    yield f"# {device['name']}, capability {device['capability'] / 10}"
+    yield ""
+    yield "Copy bandwidth: " + ("not measured" if speed is None else f"{speed / 1e9:.0f} GB/s (read and written).")
+
+
+def _agreement(results: list[Mapping[str, Any]]) -> Iterator[str]:
+    counts = Counter(one["status"] for one in results)
+    yield "## Results against the processor"
+    yield ""
+    yield ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "none was asked for"
+    yield from (f"* {one['program']} ({one['mode']}): {one['status']} {_error(one)}" for one in results
+                if one["status"] != "agrees")
+
+
+def _error(one: Mapping[str, Any]) -> str:
+    return str(one["said"]) if one["error"] is None else f"by {one['error']:.1e}"
+
+
+def _tools(results: list[Mapping[str, str]]) -> Iterator[str]:
+    yield "## compute-sanitizer"
+    yield ""
+    yield from (f"* {one['tool']}, {one['program']}: {one['status']}" for one in results)
+
+
+def _times(results: list[Mapping[str, Any]], preset: str) -> Iterator[str]:
+    yield f"## Times at preset {preset}, in milliseconds, arrays on the device"
+    yield ""
+    yield "| program | library | gradient | program itself | first call | kernels | on the device | |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
+    for one in results:
+        held = "" if one["device_bytes"] is None else f"{one['device_bytes'] / 1e6:.1f} MB"
+        cells = (one["program"], one["engine"], *(_milliseconds(one[n]) for n in ("gradient", "primal", "first")),
+                 "" if one["launches"] is None else str(one["launches"]), held, one["said"])
+        yield f"| {' | '.join(cells)} |"
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1e3 * seconds:.3g}"

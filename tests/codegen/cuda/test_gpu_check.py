@@ -1,0 +1,105 @@
+"""The command for machines with a device: what it says without one, and its logic, on programs that run here."""
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npbench_suite.device import agreement, cli
+from npbench_suite.device.times import time_of
+from sdfgad.codegen import devices
+from tests.support.on_cpu import on_cpu, running_here
+
+WORDS = ("pass", "ok", "agree", "success", "green")
+SAYS = '{"status": "agrees"}'
+
+
+def test_without_a_device(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    monkeypatch.setattr(devices, "_LIBRARY", "libnobody.so.1")
+    monkeypatch.setattr(cli, "find_device", devices.find_device.__wrapped__)
+    page = tmp_path / "page.md"
+    assert cli.main(["--page", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("not run: no device") and said.count("\n") == 1 and not page.exists()
+    assert not [word for word in WORDS if word in said]
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "find_device", lambda: devices.Device("a stand-in", 90))
+    monkeypatch.setattr(cli, "find_nvcc", lambda: "nvcc")
+    monkeypatch.setattr(cli, "shutil", SimpleNamespace(which=lambda name: None))
+
+
+def _here(task: Sequence[str]) -> Any:
+    return cli.work(task, place=running_here)
+
+
+def test_all_of_it(card: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(tmp_path / "out" / name) for name in ("gpu.json", "gpu.md")]
+    status = cli.main(["--preset", "S", "--budget", "0", "--megabytes", "1", "--json", files[0], "--page", files[1],
+                       "softmax"], run=_sized)
+    found = json.loads(Path(files[0]).read_text())
+    assert status == 0 and found["schema"] == cli.SCHEMA and found["bandwidth"] > 0
+    states = {(one["program"], one["mode"]): one["status"] for one in found["agreement"]}
+    assert states["softmax", "reverse"] == states["softmax", "forward"] == "agrees"
+    (one, *others) = found["times"]
+    assert one["gradient"] > 0 and one["primal"] > 0 and one["launches"] > 0 and one["device_bytes"] > 0
+    assert all(other["gradient"] is None and other["said"] for other in others[:2])
+    text = Path(files[1]).read_text()
+    assert "a stand-in" in text and "| softmax | sdfgad |" in text and "not run: it is not installed" in text
+    assert text.strip() in capsys.readouterr().out
+
+
+def _sized(task: Sequence[str]) -> Any:
+    """With sizes that take no time here."""
+    if task[0] != "time" or task[1] != "sdfgad" or task[2] != "softmax":
+        return _here(task) if task[0] != "time" else cli.asdict(cli.DeviceTime(task[2], task[1], said="none"))
+    kernel = agreement.load("softmax")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(kernel), "sizes", lambda self, preset: {"N": 2, "H": 2, "SM": 8})
+        return _here(task)
+
+
+def test_a_wrong_result_is_told(card: None, tmp_path: Path) -> None:
+    """Of a program of the device that has another number in it."""
+    wrong = on_cpu(lambda text: text.replace("0.1", "0.2"))
+    (reverse, forward) = agreement.examined("trap:gauss_seidel", lambda: running_here(wrong))
+    assert reverse.status == forward.status == "differs" and (reverse.error or 0) > 1e-3
+    found = {"agreement": [vars(reverse)], "sanitizer": []}
+    assert cli.is_bad(found) and not cli.is_bad({"agreement": [], "sanitizer": []})
+    assert agreement.difference([np.array([np.nan])], [np.array([1.0])]) == float("inf")
+
+
+def test_workers_that_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "WORKER", (sys.executable, "-c", "import sys; sys.exit('broken')"))
+    (one,) = cli._in_process(("agreement", "lu"))
+    assert one["status"] == "failed" and one["said"] == "exit status 1: broken"
+    assert cli._in_process(("bandwidth", "1", "1")) is None
+    assert cli._in_process(("time", "jax", "lu", "S", "1"))["said"] == "exit status 1: broken"
+    monkeypatch.setattr(cli, "WORKER", (sys.executable, "-c", f"print('noise'); print('[{SAYS}]')"))
+    assert cli._in_process(("agreement", "lu")) == [json.loads(SAYS)]
+
+
+def test_what_a_tool_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text("#!/bin/sh\ncase \"$2\" in racecheck) exit 9;; initcheck) exit 3;; esac\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = {one["tool"]: one["status"] for one in cli._sanitized(["lu"])}
+    assert found == {"memcheck": "found nothing", "racecheck": "found something", "initcheck": "exit status 3",
+                     "synccheck": "found nothing"}
+    assert cli.is_bad({"agreement": [], "sanitizer": [{"status": "found something"}]})
+
+
+def test_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of them has a device here."""
+    for engine in ("jax", "cupy"):
+        found = time_of(engine, "softmax", "S", 0.0)
+        assert found.gradient is None and found.said

@@ -27,13 +27,15 @@ from sdfgad.codegen.cpp import (
 )
 from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.schedule import DeviceProgram
-from sdfgad.codegen.cuda.text import kernel_text
+from sdfgad.codegen.cuda.teams import touched_by
+from sdfgad.codegen.cuda.text import kernel_text, team_text
 from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, OrderedSum, PointWork
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
+from sdfgad.ir.walk import range_elems
 from sdfgad.names import fresh
 
 TAPES = "sg_tapes"
@@ -81,6 +83,9 @@ class GraphBuilder:
             elif isinstance(item, Lib):
                 end = self.follow(parent, end, SDFGState(self.label("fail")))
                 self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+            elif isinstance(item, HostControl) and item.team:
+                end = self.follow(parent, end, SDFGState(self.label("team")))
+                self.team(end, item, frame)
             elif isinstance(item, OrderedSum):
                 end = self.follow(parent, end, SDFGState(self.label("sum")))
                 target = self.arrays[item.target]
@@ -219,15 +224,26 @@ class GraphBuilder:
 
     def kernel(self, state: object, item: DeviceKernel, frame: Frame) -> None:
         """A map over the threads of whole blocks."""
+        self.map(state, kernel_text(item, frame), touched(item), (item.threads, BLOCK), frame)
+
+    def team(self, state: object, loop: HostControl, frame: Frame) -> None:
+        """A map over the threads of one block."""
+        assert isinstance(loop.stmt, Loop), "a loop of a team"
+        every, written = touched_by(loop.parts[0])
+        every |= {e.array for e in range_elems(loop.stmt.range)}
+        self.map(state, team_text(loop, frame), (every, written), (loop.team, loop.team), frame)
+
+    def map(self, state: object, text: str, arrays: tuple[frozenset[str], frozenset[str]], threads: tuple[int, int],
+            frame: Frame) -> None:
+        """A map around C++. arrays: those that it touches, and those that it writes. threads: all, and of a block."""
         if not isinstance(state, SDFGState):
             raise InvariantError("a kernel stands in a state")
         self.kernels += 1
-        text = kernel_text(item, frame)
-        every, written = touched(item)
-        ranges = {"thread": f"0:{item.threads}", **self.here(text, frame.bounds)}
+        every, written = arrays
+        ranges = {"thread": f"0:{threads[0]}", **self.here(text, frame.bounds)}
         entry, leave = state.add_map(self.label("map"), dict(reversed(ranges.items())),
                                      schedule=dtypes.ScheduleType.GPU_Device)
-        entry.map.gpu_block_size = [BLOCK, 1, 1]
+        entry.map.gpu_block_size = [threads[1], 1, 1]
         inputs = sorted(every - written)
         node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in inputs},
                                  {pointer(n): self.pointed(n) for n in sorted(written)}, text,

@@ -13,6 +13,7 @@ from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
+from sdfgad.codegen.cuda.teams import as_team
 from sdfgad.codegen.cuda.work import (
     DeviceItem,
     DeviceItems,
@@ -154,6 +155,7 @@ class _Builder:
         raise TypeError(f"no statement of a checked program: {stmt}")
 
     def loop(self, frame: Frame, stmt: Loop) -> DeviceItem:
-        items = self.block(frame.inside([stmt.range]), stmt.body)
+        inner = frame.inside([stmt.range])
+        items = self.block(inner, stmt.body)
         whole = inside(stmt, items[0]) if len(items) == 1 and isinstance(items[0], DeviceKernel) else None
-        return whole or HostControl(stmt, (items,))
+        return whole or as_team(stmt, items, inner) or HostControl(stmt, (items,))

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, Part, PointWork, Side, ThreadLoop
+from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, HostControl, Part, PointWork, Side, ThreadLoop
 from sdfgad.codegen.expressions import Values, combine, count_uses
 from sdfgad.ir.expr import Local
-from sdfgad.ir.program import Let, Range, Store
+from sdfgad.ir.program import Let, Loop, Range, Store
+from sdfgad.ir.walk import range_elems
 
 JOINS: Mapping[str, str] = MappingProxyType({"+": "Sum", "*": "Product", "max": "Largest", "min": "Smallest"})
 """Types of the runtime header that say how two numbers are joined."""
@@ -21,17 +22,54 @@ def kernel_text(kernel: DeviceKernel, frame: Frame) -> str:
     return _KernelText(kernel, frame).made()
 
 
+def team_text(loop: HostControl, frame: Frame) -> str:
+    """The body of a kernel of one block that runs a loop: its threads share the points of each part."""
+    writer = Writer()
+    _write_team(writer, loop, frame, loop.team)
+    return writer.text
+
+
+def _write_team(writer: Writer, loop: HostControl, frame: Frame, threads: int) -> None:
+    assert isinstance(loop.stmt, Loop), "a loop of a team"
+    r = loop.stmt.range
+    writer.open()
+    end, start = writer.fresh("last"), writer.fresh("first")
+    writer.line(f"const int64_t {start} = {index_text(frame, r.start)}, {end} = {index_text(frame, r.stop)};")
+    if range_elems(r):  # nobody goes on and changes them before all have looked
+        writer.line("__syncthreads();")
+    var, sign = symbol(r.var), "<" if r.step > 0 else ">"
+    writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
+    inner = frame.inside([r])
+    for part in loop.parts[0]:
+        if isinstance(part, HostControl):
+            _write_team(writer, part, inner, threads)
+        elif isinstance(part, DeviceKernel):
+            writer.open()
+            for line in _KernelText(part, inner, threads, alone=True).made().splitlines():
+                writer.line(line)
+            writer.close()
+            writer.line("__syncthreads();")
+    writer.close()
+    writer.close()
+
+
 class _KernelText:
-    def __init__(self, kernel: DeviceKernel, frame: Frame) -> None:
-        self.kernel, self.frame = kernel, frame
+    """threads: of a block. alone: it is the only one, and takes all points."""
+
+    def __init__(self, kernel: DeviceKernel, frame: Frame, threads: int = BLOCK, alone: bool = False) -> None:
+        self.kernel, self.frame, self.threads, self.alone = kernel, frame, threads, alone
         self.writer = Writer()
         self.sides = {s.var: s for s in (*kernel.box, *kernel.terms)}
         self.bound: set[str] = set()
 
     def made(self) -> str:
-        number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
-        self.writer.line(f"const int64_t at = {number};")
-        self.writer.open(f"if (at < {self.kernel.points})")
+        if self.alone:
+            first, step = ("0", "1") if self.kernel.terms else ("threadIdx.x", str(self.threads))
+            self.writer.open(f"for (int64_t at = {first}; at < {self.kernel.points}; at += {step})")
+        else:
+            number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
+            self.writer.line(f"const int64_t at = {number};")
+            self.writer.open(f"if (at < {self.kernel.points})")
         frame = self.place(self.frame, self.kernel.box, "at")
         for part in self.kernel.parts:
             self.writer.open()
@@ -103,7 +141,7 @@ class _KernelText:
         count = 1
         for side in self.kernel.terms:
             count *= side.count
-        self.writer.open(f"for (int64_t turn = threadIdx.x; turn < {count}; turn += {BLOCK})")
+        self.writer.open(f"for (int64_t turn = threadIdx.x; turn < {count}; turn += {self.threads})")
 
     def loop(self, r: Range, frame: Frame) -> None:
         """Both ends are looked at once, as Python does."""
@@ -137,7 +175,7 @@ class _KernelText:
         if self.kernel.terms:
             for k, name in names.items():
                 how = f"sg::{JOINS[_store(work, k).op or '+']}<{self.kind(work, k)}>"
-                self.writer.line(f"{name} = sg::together<{BLOCK}, {how}>({name});")
+                self.writer.line(f"{name} = sg::together<{self.threads}, {how}>({name});")
         tests = [] if work.assigned else ["__syncthreads_or(some)" if self.kernel.terms else "some"]
         if tests and self.kernel.terms:
             self.writer.line(f"const bool any = {tests.pop()};")

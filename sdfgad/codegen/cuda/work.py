@@ -12,6 +12,9 @@ from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
 
 BLOCK = 256
 """Threads of a block."""
+TEAM = 1024
+"""Threads of a block that runs alone: the most there can be. Each of them has 64 registers; where these may be too few
+there are as many as in other blocks."""
 
 
 def coordinate(k: int) -> str:
@@ -102,10 +105,12 @@ class OrderedSum:
 
 @dataclass(frozen=True)
 class HostControl:
-    """A loop or a branch of the host around what it starts."""
+    """A loop or a branch of the host around what it starts. team: of a loop that one block runs
+    by itself, its threads."""
 
     stmt: Loop | While | If
     parts: tuple[DeviceItems, ...]
+    team: int = 0
 
 
 DeviceItem: TypeAlias = DeviceKernel | OrderedSum | HostControl | Lib | Push | Pop
@@ -135,8 +140,8 @@ def launches(items: DeviceItems, known: Mapping[str, int] = MappingProxyType({})
 def _launches(item: DeviceItem, known: Mapping[str, int]) -> int:
     if isinstance(item, OrderedSum):
         return item.launches
-    if not isinstance(item, HostControl):
-        return int(isinstance(item, DeviceKernel))
+    if not isinstance(item, HostControl) or item.team:
+        return int(isinstance(item, (DeviceKernel, HostControl)))
     if not isinstance(item.stmt, Loop):
         return max(launches(part, known) for part in item.parts)
     r, body = item.stmt.range, item.parts[0]
@@ -153,7 +158,7 @@ def _counters(items: DeviceItems) -> set[str]:
     """What decides how long loops of the host are."""
     found: set[str] = set()
     for item in items:
-        if isinstance(item, HostControl):
+        if isinstance(item, HostControl) and not item.team:
             if isinstance(item.stmt, Loop):
                 found |= item.stmt.range.start.symbols | item.stmt.range.stop.symbols
             found = found.union(*(_counters(part) for part in item.parts))
@@ -176,4 +181,4 @@ def questions(items: DeviceItems) -> int:
 
 
 def _questions(item: DeviceItem) -> int:
-    return 2 + sum(map(questions, item.parts)) if isinstance(item, HostControl) else 0
+    return 2 + sum(map(questions, item.parts)) if isinstance(item, HostControl) and not item.team else 0

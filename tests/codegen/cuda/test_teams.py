@@ -1,0 +1,93 @@
+"""Loops that one block runs: their results, their barriers, and how many kernels programs start with them."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from npbench_suite.kernel import load
+from sdfgad.arrays import Spec
+from sdfgad.calls.arguments import bind
+from sdfgad.codegen.build import LIBRARY
+from sdfgad.codegen.cuda.schedule import scheduled
+from sdfgad.codegen.cuda.work import launches
+from sdfgad.errors import ToolchainError
+from sdfgad.pipeline import Request, derive
+from tests.support.on_cpu import counts, in_order, on_cpu, running_here
+
+MANY = np.random.default_rng(3)
+A, B = MANY.normal(size=(20, 20)) + 20.0 * np.eye(20), MANY.normal(size=20)
+
+
+def solved(a: np.ndarray, b: np.ndarray) -> float:
+    """Sums and elements that wait for each other, in a loop of changing length inside a loop."""
+    x = np.zeros_like(b)
+    for _ in range(2):
+        for i in range(b.shape[0]):
+            x[i] = (b[i] - np.sum(a[i, :i] * x[:i])) / a[i, i]
+        b[:] = x[::-1] * b
+    return np.sum(x * b)
+
+
+def gradients(target: Any = None) -> tuple[list[np.ndarray], int]:
+    """By CUDA text, and how many kernels one more call has started."""
+    with running_here() if target is None else running_here(target):
+        gradient = sdfgad.grad(solved)
+        gradient(A.copy(), B.copy())
+        library = next(iter(gradient._known.values()))[0].compiled().folder / LIBRARY
+        counts(library)
+        with in_order(2):
+            found = gradient(A.copy(), B.copy())
+        return list(found.values()), counts(library)[0]
+
+
+def test_a_loop_in_a_block() -> None:
+    found, started = gradients()
+    for one, other in zip(found, sdfgad.grad(solved)(A.copy(), B.copy()).values(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
+    assert started <= 8
+
+
+def test_a_missing_barrier_is_found() -> None:
+    def without(text: str) -> str:
+        changed = re.sub(r"^ *__syncthreads\(\);\n", "", text, flags=re.MULTILINE)
+        assert changed != text
+        return changed
+
+    with pytest.raises(ToolchainError, match="two threads touch"):
+        gradients(on_cpu(without))
+
+
+@pytest.mark.parametrize("name, sizes, most", [
+    ("lu", {"N": 2000}, 20_000), ("cholesky", {"N": 2000}, 20_000), ("ludcmp", {"N": 2000}, 20_000),
+    ("gramschmidt", {"M": 240, "N": 200}, 20_000), ("durbin", {"N": 16_000}, 20_000),
+    ("nbody", {"N": 25, "tEnd": 2.0, "dt": 0.05, "softening": 0.1, "G": 1.0}, 20), ("trisolv", {"N": 2000}, 20),
+    ("hdiff", {"I": 64, "J": 64, "K": 60}, 4),
+])
+def test_kernels_of_a_call(name: str, sizes: Mapping[str, Any], most: int) -> None:
+    """At paper size, but for the last three."""
+    assert 0 < kernels_of(name, sizes) <= most
+
+
+@pytest.mark.parametrize("name, sizes, steps, most", [
+    ("jacobi_2d", {"N": 2800}, "TSTEPS", 2), ("heat_3d", {"N": 120}, "TSTEPS", 2),
+    ("fdtd_2d", {"NX": 1000, "NY": 1200}, "TMAX", 3),
+])
+def test_kernels_of_a_step(name: str, sizes: Mapping[str, Any], steps: str, most: int) -> None:
+    several = [kernels_of(name, {**sizes, steps: count}) for count in (10, 20)]
+    assert 0 < several[1] - several[0] <= 10 * most
+
+
+def kernels_of(name: str, sizes: Mapping[str, Any]) -> int:
+    """That the gradient of a program of NPBench starts."""
+    kernel = load(name)
+    arguments = {n: Spec(v.shape, v.dtype) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v
+                 for n, v in kernel.initialize(**sizes).items()}
+    with sdfgad.config(device="gpu"):
+        bound = bind(kernel.program, tuple(arguments.values()), {})
+        made = derive(kernel.program, bound, Request(kernel.wrt, kernel.output, "sum", False))
+        return launches(scheduled(made.program).items)

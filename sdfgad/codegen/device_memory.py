@@ -16,13 +16,13 @@ from sdfgad.foreign.device_array import DeviceArray
 _POINTER, _BYTES, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 _ENTRIES = (
     ("sg_taken", (ctypes.POINTER(_POINTER), _BYTES, _POINTER, _INT), _INT),
-    ("sg_given_back", (_POINTER, _POINTER), None),
-    ("sg_copied", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
-    ("sg_fetched", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
-    ("sg_sent", (_POINTER, _POINTER, _BYTES, _POINTER), _INT),
-    ("sg_cleared", (_POINTER, _BYTES, _POINTER), _INT),
-    ("sg_after", (_POINTER, _POINTER), _INT),
-    ("sg_mark", (_POINTER,), _POINTER),
+    ("sg_given_back", (_POINTER, _POINTER, _INT), None),
+    ("sg_copied", (_POINTER, _POINTER, _BYTES, _POINTER, _INT), _INT),
+    ("sg_fetched", (_POINTER, _POINTER, _BYTES, _POINTER, _INT), _INT),
+    ("sg_sent", (_POINTER, _POINTER, _BYTES, _POINTER, _INT), _INT),
+    ("sg_cleared", (_POINTER, _BYTES, _POINTER, _INT), _INT),
+    ("sg_after", (_POINTER, _POINTER, _INT), _INT),
+    ("sg_mark", (_POINTER, _INT), _POINTER),
     ("sg_passed", (_POINTER, _INT), _INT),
     ("sg_device_of", (_POINTER,), _INT),
     ("sg_error", (_INT,), ctypes.c_char_p),
@@ -61,33 +61,34 @@ class DeviceMemory:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
         """An array of zeros."""
         made = self.empty(shape, dtype)
-        self.check(self.library.sg_cleared(made.address, made.nbytes, self.stream))
+        self.check(self.library.sg_cleared(made.address, made.nbytes, self.stream, self.device))
         return made
 
     def put(self, values: np.ndarray) -> DeviceArray:
         """A copy of an array of the host, in C order; waits for it."""
         values, made = np.ascontiguousarray(values), self.empty(values.shape, values.dtype)
         if made.size:
-            self.check(self.library.sg_sent(made.address, values.ctypes.data, made.nbytes, self.stream))
+            self.check(self.library.sg_sent(made.address, values.ctypes.data, made.nbytes, self.stream, self.device))
         return made
 
     def copy(self, array: DeviceArray) -> DeviceArray:
         """A copy of an array in C order."""
         made = self.empty(array.shape, array.dtype)
-        self.check(self.library.sg_copied(made.address, array.address, array.nbytes, self.stream))
+        self.check(self.library.sg_copied(made.address, array.address, array.nbytes, self.stream, self.device))
         return made
 
     def fetch(self, array: DeviceArray) -> np.ndarray:
         """The elements of an array in C order, in the memory of the host, which waits for them."""
         found = np.empty(array.shape, array.dtype)
         if array.size:
-            self.check(self.library.sg_fetched(found.ctypes.data, array.address, array.nbytes, self.stream))
+            status = self.library.sg_fetched(found.ctypes.data, array.address, array.nbytes, self.stream, self.device)
+            self.check(status)
         return found
 
     def order(self, later: int, earlier: int) -> None:
         """What one stream is given from now on waits for what another one has been given."""
         if later != earlier:
-            self.check(self.library.sg_after(later, earlier))
+            self.check(self.library.sg_after(later, earlier, self.device))
 
     def check(self, status: int) -> None:
         """ToolchainError for a status that is none of success."""
@@ -96,11 +97,11 @@ class DeviceMemory:
 
     def keep(self, things: Any) -> None:
         """Keep things alive until what the stream has been given is done."""
-        kept().add(self.library, self.library.sg_mark(self.stream), things)
+        kept().add(self.library, self.library.sg_mark(self.stream, self.device), things)
 
     def wait(self) -> None:
         """Until what the stream has been given is done."""
-        mark = self.library.sg_mark(self.stream)
+        mark = self.library.sg_mark(self.stream, self.device)
         if mark is not None:
             self.library.sg_passed(mark, 1)
 
@@ -126,8 +127,8 @@ class Lease:
     def __del__(self) -> None:
         memory = self._memory
         for other in self._others:
-            memory.library.sg_after(memory.stream, other)
-        memory.library.sg_given_back(self._address, memory.stream)
+            memory.library.sg_after(memory.stream, other, memory.device)
+        memory.library.sg_given_back(self._address, memory.stream, memory.device)
 
 
 class Borrowed:

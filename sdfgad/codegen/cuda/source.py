@@ -69,26 +69,37 @@ extern "C" int sg_call_there(void *handle, void **args, const char *there, void 
     return sg_run(*static_cast<sg_Handle *>(handle), args, {{there, cudaStream_t(stream)}}, device, limit);
 }}
 extern "C" int sg_taken(void **place, int64_t bytes, void *stream, int device) {{
-    const sg::OnDevice there(device);
-    return sg::taken(place, bytes, cudaStream_t(stream));
+    return sg::on_device(device, [=] {{ return cudaMallocAsync(place, bytes ? bytes : 1, cudaStream_t(stream)); }});
 }}
-extern "C" void sg_given_back(void *place, void *stream) {{ sg::given_back(place, cudaStream_t(stream)); }}
-extern "C" int sg_copied(void *to, const void *from, int64_t bytes, void *stream) {{
-    return int(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cudaStream_t(stream)));
+extern "C" void sg_given_back(void *place, void *stream, int device) {{
+    sg::on_device(device, [=] {{ return sg::given_back(place, cudaStream_t(stream)); }});
 }}
-extern "C" int sg_fetched(void *to, const void *from, int64_t bytes, void *stream) {{
-    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cudaStream_t(stream));
-    return int(status == cudaSuccess ? cudaStreamSynchronize(cudaStream_t(stream)) : status);
+extern "C" int sg_copied(void *to, const void *from, int64_t bytes, void *stream, int device) {{
+    return sg::on_device(device, [=] {{
+        return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cudaStream_t(stream));
+    }});
 }}
-extern "C" int sg_sent(void *to, const void *from, int64_t bytes, void *stream) {{
-    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStream_t(stream));
-    return int(status == cudaSuccess ? cudaStreamSynchronize(cudaStream_t(stream)) : status);
+extern "C" int sg_fetched(void *to, const void *from, int64_t bytes, void *stream, int device) {{
+    return sg::on_device(device, [=] {{
+        return sg::moved(to, from, bytes, cudaMemcpyDeviceToHost, cudaStream_t(stream));
+    }});
 }}
-extern "C" int sg_cleared(void *place, int64_t bytes, void *stream) {{
-    return int(cudaMemsetAsync(place, 0, bytes, cudaStream_t(stream)));
+extern "C" int sg_sent(void *to, const void *from, int64_t bytes, void *stream, int device) {{
+    return sg::on_device(device, [=] {{
+        return sg::moved(to, from, bytes, cudaMemcpyHostToDevice, cudaStream_t(stream));
+    }});
 }}
-extern "C" int sg_after(void *stream, void *other) {{ return sg::after(cudaStream_t(stream), cudaStream_t(other)); }}
-extern "C" void *sg_mark(void *stream) {{ return sg::mark(cudaStream_t(stream)); }}
+extern "C" int sg_cleared(void *place, int64_t bytes, void *stream, int device) {{
+    return sg::on_device(device, [=] {{ return cudaMemsetAsync(place, 0, bytes, cudaStream_t(stream)); }});
+}}
+extern "C" int sg_after(void *stream, void *other, int device) {{
+    return sg::on_device(device, [=] {{ return sg::after(cudaStream_t(stream), cudaStream_t(other)); }});
+}}
+extern "C" void *sg_mark(void *stream, int device) {{
+    void *found = nullptr;
+    sg::on_device(device, [&] {{ return found = sg::mark(cudaStream_t(stream)), cudaSuccess; }});
+    return found;
+}}
 extern "C" int sg_passed(void *mark, int wait) {{ return sg::passed(mark, wait); }}
 extern "C" int sg_device_of(const void *place) {{ return sg::device_of(place); }}
 extern "C" const char *sg_error(int status) {{ return cudaGetErrorString(cudaError_t(status)); }}

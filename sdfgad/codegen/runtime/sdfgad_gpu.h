@@ -218,23 +218,36 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-// What the arrays of a call ask of the device; zero says that it was done.
-inline int taken(void **place, int64_t bytes, cudaStream_t stream) {
-    return int(cudaMallocAsync(place, bytes ? size_t(bytes) : 1, stream));
+// What the arrays of a call ask of the device: the status of something that is done there. The standard stream is another
+// one on each device.
+template <class Call> int on_device(int device, const Call &call) {
+    try {
+        const OnDevice there(device);
+        return int(call());
+    } catch (const DeviceError &error) {
+        return int(error.what);
+    }
 }
 // Who dropped them may do so at any time, and has nobody to tell what fails.
-inline void given_back(void *place, cudaStream_t stream) {
-    if (cudaFreeAsync(place, stream) != cudaSuccess) (void)cudaGetLastError(), (void)cudaFree(place);
+inline cudaError_t given_back(void *place, cudaStream_t stream) {
+    if (cudaFreeAsync(place, stream) == cudaSuccess) return cudaSuccess;
+    (void)cudaGetLastError();
+    return cudaFree(place);
+}
+// A copy between host and device, and a wait for it.
+inline cudaError_t moved(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, stream);
+    return status == cudaSuccess ? cudaStreamSynchronize(stream) : status;
 }
 // What is started on a stream from now on waits for what another one has been given.
-inline int after(cudaStream_t stream, cudaStream_t other) {
+inline cudaError_t after(cudaStream_t stream, cudaStream_t other) {
     cudaEvent_t event;
     cudaError_t status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-    if (status != cudaSuccess) return int(status);
+    if (status != cudaSuccess) return status;
     status = cudaEventRecord(event, other);
     if (status == cudaSuccess) status = cudaStreamWaitEvent(stream, event, 0);
     (void)cudaEventDestroy(event);
-    return int(status);
+    return status;
 }
 // A mark behind what a stream has been given; null where there is none to be had.
 inline void *mark(cudaStream_t stream) {

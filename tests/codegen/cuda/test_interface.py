@@ -86,6 +86,15 @@ def test_streams(forgets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         agree((value, grads))
 
 
+def test_the_device_of_the_arguments() -> None:
+    """Calls run where their arguments lie, and results lie there, too."""
+    for device in (1, 0, 1):
+        found = BOTH(InterfaceArray(X, device=device), InterfaceArray(W, device=device), 2.0)
+        assert found[0].device == found[1].x.device == device
+        agree(found)
+    assert BOTH(X, W, 2.0)[0] == pytest.approx(EXPECTED[0])
+
+
 def test_arguments_live_until_the_call_is_done() -> None:
     kept().sweep()
     gc.collect()

@@ -97,13 +97,15 @@ class TurnLimits:
 class DeviceLimits:
     """Of kernels on a graphics processor; by its number of threads, not measured. points: so many keep it busy without
     sharing sums. terms: of a sum that one thread adds up whatever the others do. long_sum: terms from which on one sum
-    is worth two kernels. pieces: blocks of the first of them. apart: kernels between two that are joined."""
+    is worth two kernels. pieces: blocks of the first of them. apart: kernels between two that are joined.
+    library_product: multiplications of a matrix product from which on a library's routine is worth its start."""
 
     points: int = 1 << 13
     terms: int = 32
     long_sum: int = 1 << 14
     pieces: int = 512
     apart: int = 8
+    library_product: int = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +318,8 @@ class Thresholds:
     """Matrix products of so few multiplications are loops, and no calls of BLAS."""
     parallel_work: int = _from(1 << 16, least=1)
     """Elementary operations from which on a map is worth the fork of a parallel region."""
-    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(points=4, terms=1, long_sum=4, pieces=2))
+    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(
+        points=4, terms=1, long_sum=4, pieces=2, library_product=1))
 
     # Graphs that leave this package.
     table: int = 1 << 16

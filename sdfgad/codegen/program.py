@@ -21,7 +21,7 @@ from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
-from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed
+from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed, library_missing
 from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Program
 from sdfgad.ir.walk import all_writes
@@ -159,6 +159,8 @@ class Executable:
             return damaged(self._library.sg_damaged(self._handle).decode())
         if status == 6:
             return device_failed(self._library.sg_damaged(self._handle).decode())
+        if status == 7:
+            return library_missing(self._library.sg_damaged(self._handle).decode())
         return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
                                 limit_bytes=self.tape_limit, code="SG302")
 

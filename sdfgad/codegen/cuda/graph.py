@@ -26,6 +26,7 @@ from sdfgad.codegen.cpp import (
     symbol,
 )
 from sdfgad.codegen.cuda.joining import touched
+from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, library_text, merge_text
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.text import kernel_text
 from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, PointWork
@@ -34,6 +35,7 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
+from sdfgad.ir.walk import reads, writes
 from sdfgad.names import fresh
 
 TAPES = "sg_tapes"
@@ -58,7 +60,8 @@ class GraphBuilder:
     def __init__(self, made: DeviceProgram) -> None:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
-        self.tapes, self.declared = made.tapes, False
+        self.tapes = made.tapes
+        self.members = {TAPES: "sg::DeviceTapes", LIBRARIES: "sg::Libraries"}
         self.count = self.kernels = 0
         for name in sorted(made.touched):
             self.declare(self.arrays[name])
@@ -78,8 +81,8 @@ class GraphBuilder:
                 end = self.follow(parent, end, SDFGState(self.label("kernel")))
                 self.kernel(end, item, frame)
             elif isinstance(item, Lib):
-                end = self.follow(parent, end, SDFGState(self.label("fail")))
-                self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+                end = self.follow(parent, end, SDFGState(self.label("operation")))
+                self.operation(end, item, frame)
             elif isinstance(item, (Push, Pop)):
                 end = self.follow(parent, end, SDFGState(self.label("tape")))
                 self.tape(end, item, frame)
@@ -173,19 +176,37 @@ class GraphBuilder:
 
     def host(self, state: object, text: str, output: str = "", origin: str = "") -> None:
         """C++ of the host, that gives a number and looks at one of the device."""
-        if not isinstance(state, SDFGState):
-            raise InvariantError("the host's code stands in a state")
-        outputs = {"out": dtypes.pointer(self.sdfg.arrays[output].dtype)} if output else {}
-        inputs = {pointer(origin): self.pointed(origin)} if origin else {}
-        node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
-        node.side_effects = True
-        if TAPES in text and not self.declared:
-            self.declared, node.state_fields = True, [f"sg::DeviceTapes {TAPES};"]
-        if output:
+        node = self.code(state, text, (origin,) if origin else (), ())
+        if output and isinstance(state, SDFGState):
+            node.add_out_connector("out", dtypes.pointer(self.sdfg.arrays[output].dtype))
             state.add_edge(node, "out", state.add_write(output), None,
                            dace.Memlet(data=output, subset="0", dynamic=True))
-        if origin:
-            state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
+
+    def operation(self, state: object, stmt: Lib, frame: Frame) -> None:
+        """A call of the host's, or a kernel, for an operation on whole arrays."""
+        written = writes(stmt)
+        read = reads(stmt) - written
+        if stmt.op in KERNELS:
+            text, threads = merge_text(stmt, frame)
+            self.launch(state, text, threads, read, written, frame)
+        else:
+            self.code(state, library_text(stmt, frame), read, written)
+
+    def code(self, state: object, text: str, read: Iterable[str], written: Iterable[str]) -> dace.nodes.Tasklet:
+        """C++ of the host that is given arrays of the device."""
+        if not isinstance(state, SDFGState):
+            raise InvariantError("the host's code stands in a state")
+        node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in sorted(read)},
+                                 {pointer(n): self.pointed(n) for n in sorted(written)}, text,
+                                 language=dtypes.Language.CPP)
+        node.side_effects = True
+        needed = [name for name in self.members if name in text]
+        node.state_fields = [f"{self.members.pop(name)} {name};" for name in needed]
+        for name in sorted(read):
+            state.add_edge(state.add_read(container(name)), None, node, pointer(name), self.whole(name))
+        for name in sorted(written):
+            state.add_edge(node, pointer(name), state.add_write(container(name)), None, self.whole(name))
+        return node
 
     def tape(self, state: object, stmt: Push | Pop, frame: Frame) -> None:
         """Another entry is shown. How long one is that data decide is not asked: it takes the whole array."""
@@ -211,14 +232,18 @@ class GraphBuilder:
         """A map over the threads of whole blocks."""
         if not isinstance(state, SDFGState):
             raise InvariantError("a kernel stands in a state")
-        self.kernels += 1
-        text = kernel_text(item, frame)
         every, written = touched(item)
-        ranges = {"thread": f"0:{item.threads}", **self.here(text, frame.bounds)}
+        self.launch(state, kernel_text(item, frame), item.threads, every - written, written, frame)
+
+    def launch(self, state: SDFGState, text: str, threads: int, read: Iterable[str], written: Iterable[str],
+               frame: Frame) -> None:
+        """A map of so many threads around one tasklet."""
+        self.kernels += 1
+        ranges = {"thread": f"0:{threads}", **self.here(text, frame.bounds)}
         entry, leave = state.add_map(self.label("map"), dict(reversed(ranges.items())),
                                      schedule=dtypes.ScheduleType.GPU_Device)
         entry.map.gpu_block_size = [BLOCK, 1, 1]
-        inputs = sorted(every - written)
+        inputs = sorted(read)
         node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in inputs},
                                  {pointer(n): self.pointed(n) for n in sorted(written)}, text,
                                  language=dtypes.Language.CPP)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
+from sdfgad.codegen.cuda.library_text import LIBRARIES
 from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
 from sdfgad.codegen.cuda.work import questions
 from sdfgad.codegen.dace_text import device_text
@@ -16,6 +17,7 @@ _ENTRY = """
 struct sg_Handle {{
     {name}_state_t *state;
     const char *said = "";
+    std::string told;
     int64_t tape_peak = 0, tape_needed = 0;
 }};
 extern "C" void sg_attach(const void *) {{}}
@@ -41,6 +43,10 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
             status = {first_failure} + failed.which;
         }} catch (const sg::Overflow &) {{
             status = 1;
+        }} catch (const sg::Singular &) {{
+            status = 2;
+        }} catch (const sg::Unconverged &) {{
+            status = 5;
         }}
         {end}
         sg::must(cudaDeviceSynchronize());
@@ -52,12 +58,18 @@ extern "C" int sg_call(void *handle, void **args, int, int64_t limit) {{
         status = 6;
         own.said = cudaGetErrorString(error.what);
         (void)cudaGetLastError();
+    }} catch (const sg::Refused &error) {{
+        status = 6;
+        own.said = (own.told = error.what).c_str();
+    }} catch (const sg::Missing &error) {{
+        status = 7;
+        own.said = (own.told = error.what).c_str();
     }}
     return status;
 }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_peak; }}
 extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_needed; }}
-extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle); }}
+extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle){beside}; }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle *>(handle)->said; }}
 """
 
@@ -84,11 +96,13 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
            "cudaMemcpyDeviceToHost));" for n in wanted if bytes[n]]
     arguments = "".join(f", room.at<{ctype(graph.arrays[names[n]].dtype)}>({places[names[n]]})"
                         for n in graph.sdfg.arglist())
-    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, arguments=arguments,
+    beside = "" if LIBRARIES in graph.members else \
+        f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak"
+    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside,
+                         arguments=arguments, first_failure=FIRST_FAILURE,
                          begin=f"{tapes}.peak = 0, {tapes}.clear(limit);" if made.tapes else "",
                          end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0);"
-                         if made.tapes else "", to_device="\n        ".join(into), to_host="\n        ".join(out),
-                         first_failure=FIRST_FAILURE)
+                         if made.tapes else "", to_device="\n        ".join(into), to_host="\n        ".join(out))
 
 
 def _places(made: DeviceProgram, graph: GraphBuilder, passed: tuple[str, ...]) -> tuple[Mapping[str, int], int, int]:

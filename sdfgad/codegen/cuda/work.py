@@ -105,7 +105,8 @@ def works(parts: Iterable[Part]) -> Iterator[PointWork]:
 
 
 def launches(items: DeviceItems) -> int:
-    """Kernels that a call starts; loops of unknown length count once, and of branches the longer one."""
+    """Kernels and routines of libraries that a call starts; loops of unknown length count once, and of branches the
+    longer one."""
     total = 0
     for item in items:
         if isinstance(item, HostControl):
@@ -113,7 +114,7 @@ def launches(items: DeviceItems) -> int:
             trips = item.stmt.range.trips if isinstance(item.stmt, Loop) else 1
             total += max(inner) * (1 if trips is None else trips)
         else:
-            total += isinstance(item, DeviceKernel)
+            total += isinstance(item, (DeviceKernel, Lib))
     return total
 
 

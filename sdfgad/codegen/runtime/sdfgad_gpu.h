@@ -219,4 +219,6 @@ struct Context {
 }  // namespace cuda
 }  // namespace dace
 
+#include "sdfgad_gpu_libraries.h"
+
 #endif

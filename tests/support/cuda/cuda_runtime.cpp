@@ -191,6 +191,7 @@ void finish(Stream &stream) {
 cuda_on_cpu::Stream &cuda_stream(cudaStream_t stream) {
     return stream ? *stream : cuda_on_cpu::device().standard;
 }
+void cuda_on_cpu::give(Stream *stream, Task task) { cuda_stream(stream).tasks.push_back(std::move(task)); }
 cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaGetLastError() {

@@ -43,6 +43,9 @@ struct Stream;
 struct Block;
 extern uint3 thread_index, block_index;
 
+// What is done behind all that a stream was given before.
+void give(struct Stream *stream, Task task);
+
 // Report, and leave the kernel that runs, if one does.
 cudaError_t report(const char *what);
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, index_text, literal, pointer
+from sdfgad.codegen.cuda.batches import MATMULS
 from sdfgad.codegen.cuda.operations import LOOK, MERGE
 from sdfgad.codegen.cuda.work import BLOCK
 from sdfgad.codegen.view_strides import view_strides
@@ -72,6 +73,15 @@ def _matmul(frame: Frame, stmt: Lib) -> str:
             f"{_truth(stmt.attrs.get('accumulate'))}, {factor})")
 
 
+def _matmuls(frame: Frame, stmt: Lib) -> str:
+    (c,), (a, b) = stmt.outs, stmt.ins
+    sizes = _sizes(frame, *c.shape, a.shape[2])
+    factor = literal(stmt.attrs.get("factor", 1), c.dtype)
+    operands = ", ".join(f"{_start(frame, v)}, {s0}, {s1}, {next_}"
+                         for v in (a, b, c) for next_, s0, s1 in [view_strides(frame, v)[0]])
+    return f"gemm_batched({sizes}, {operands}, {_truth(stmt.attrs.get('accumulate'))}, {factor})"
+
+
 def _trsolve(frame: Frame, stmt: Lib) -> str:
     (x,), (t,) = stmt.outs, stmt.ins
     sizes = _sizes(frame, x.shape[0], _count(x, 1))
@@ -127,7 +137,7 @@ def _signals(frame: Frame, view: View) -> str:
 
 
 _CALLS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
-    "matmul": _matmul, "trsolve": _trsolve, "getrf": _getrf, "getrs": _getrs, "potrf": _potrf, "fft": _fft,
-    "geqrf": _whole("m", "n"), "orgqr": _whole("m", "n"), "syevd": _whole("n"), "gesvd": _whole("m", "n")})
+    "matmul": _matmul, MATMULS: _matmuls, "trsolve": _trsolve, "getrf": _getrf, "getrs": _getrs, "potrf": _potrf,
+    "fft": _fft, "geqrf": _whole("m", "n"), "orgqr": _whole("m", "n"), "syevd": _whole("n"), "gesvd": _whole("m", "n")})
 KERNELS = frozenset((MERGE,))
 """Operations that the device does by itself."""

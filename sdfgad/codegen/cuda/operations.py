@@ -12,12 +12,14 @@ from types import MappingProxyType
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame, least_trips, most_trips
+from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
 from sdfgad.codegen.library_forms import (
     FORMS,
     Forms,
     by_rows,
     conjugate,
     copy,
+    is_usable,
     points,
     product_loops,
     product_size,
@@ -41,6 +43,8 @@ IN_PLACE = frozenset(("getrf", "getrs", "potrf", "trsolve", "geqrf", "orgqr", "s
 SINGULAR, UNCONVERGED = 1, 2
 """What `sg::look` raises for."""
 _INT32, _INT64, _BOOL = (np.dtype(t) for t in (np.int32, np.int64, np.bool_))
+_SEVERAL = 64
+"""Of several products each may have so many times fewer multiplications than a single one that is worth a call."""
 _MOST = 1 << 31
 """Extents and distances are numbers of 32 bits to the libraries."""
 
@@ -113,6 +117,7 @@ def _refused(stmt: Lib, which: str) -> UnsupportedError:
 
 def device_operations(program: Program) -> Program:
     """The program with its library operations as calls and kernels, their workspaces declared."""
+    program = batched(program)
     forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)))
     body = forms.block(Frame(program.arrays), program.body)
     if forms.trouble is not None:
@@ -171,6 +176,20 @@ def _product(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
         before.append(Map(ranges, (Store(out.array, out.at(at), algebra.zero(out.dtype)),), stmt.source))
         attrs["accumulate"] = True
     return [*before, *FORMS["matmul"](forms, frame, replace(stmt, ins=(a, b), attrs=MappingProxyType(attrs)))]
+
+
+def _products(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """One call for all of them where matrices lie at fixed distances and are neither very small nor conjugated."""
+    r, one = one_of(stmt)
+    (out,), inner = one.outs, frame.inside([r])
+    each, least = product_size(inner, one), thresholds().device.library_product
+    if out.dtype.kind not in "fc" or each * (r.trips or 0) <= least or each * _SEVERAL <= least:
+        return [replace(m, domain=(r, *m.domain)) for m in product_loops(one) if isinstance(m, Map)]
+    conj = out.dtype.kind == "c" and (stmt.attrs.get("conj_a") or stmt.attrs.get("conj_b"))
+    apart = view_strides(frame, stmt.outs[0])[0][0]
+    if conj or not apart or stmt.attrs.get("factor", 1) == 0 or not all(is_usable(inner, v) for v in (out, *one.ins)):
+        return [Loop(r, forms.block(inner, (one,)))]
+    return [stmt]
 
 
 Form = Callable[[DeviceForms, Frame, Lib], list[Stmt]]
@@ -332,7 +351,7 @@ def _ascends(frame: Frame, view: View) -> bool:
 
 
 OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
-    "matmul": _product, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
+    "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
     "cholesky": _told("potrf", SINGULAR), "cholesky_tangent": None, "cholesky_adjoint": _cholesky_adjoint,
     "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr,
     "argsort": _argsort, "fft": _fft})

@@ -64,12 +64,19 @@ def systems(z: np.ndarray, x: np.ndarray) -> float:
     return total
 
 
+def several(z: np.ndarray, x: np.ndarray) -> float:
+    """Products of several matrices, with a temporary for each, and with one factor for all."""
+    a, b = x.reshape(4, 2, 3), np.real(z).reshape(4, 3, 2)
+    y = np.sin(a @ b) @ (a[:, :, 1:] * 0.5)
+    return weighted(y) + weighted(np.cos(a[::-1] @ b[1]) * a[..., :2])
+
+
 def _cases() -> dict[str, tuple[Callable[..., float], tuple[np.ndarray, ...]]]:
     rng = np.random.default_rng(9)
     a, b = rng.random((5, 5)) + 4 * np.eye(5), rng.random((5, 3))
     z = rng.normal(size=(4, 6)) + 1j * rng.normal(size=(4, 6))
     return {"factors": (factors, (a, b)), "spectra": (spectra, (a, b)), "signals": (signals, (z, rng.random((4, 6)))),
-            "systems": (systems, (z, rng.random((4, 6))))}
+            "systems": (systems, (z, rng.random((4, 6)))), "several": (several, (z, rng.random((4, 6))))}
 
 
 CASES = _cases()
@@ -82,8 +89,10 @@ def test_operations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     value, expected = sdfgad.value_and_grad(function)(*(a.copy() for a in arguments))
     change(monkeypatch, device=replace(thresholds().device, library_product=1))
     digits = 1e-5 if name == "systems" else 1e-10
-    with running_here(), in_order(2):
+    texts: list[str] = []
+    with running_here(on_cpu(lambda text: texts.append(text) or text)), in_order(2):
         found, gradient = sdfgad.value_and_grad(function)(*(a.copy() for a in arguments))
+    assert ("gemm_batched(" in texts[0]) == (name == "several")
     assert abs(found - value) <= digits * abs(value)
     for key in expected.keys():
         if name == "systems":

@@ -101,6 +101,18 @@ def test_operations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             agree(gradient[key], expected[key])
 
 
+def test_the_other_mode() -> None:
+    """Through a factor, by solves from both sides, and through sorting."""
+    def function(a: np.ndarray) -> np.ndarray:
+        return np.linalg.cholesky(a @ a.T) @ np.sort(a[0])
+
+    a = np.random.default_rng(3).random((3, 3)) + 2 * np.eye(3)
+    expected = sdfgad.jvp(function, (a,), (np.cos(a),))
+    with running_here():
+        for one, other in zip(sdfgad.jvp(function, (a,), (np.cos(a),)), expected, strict=True):
+            agree(one, other)
+
+
 def stepwise(a: np.ndarray, limit: float) -> float:
     """Factorisations in a loop, none of which the host waits for, and a decision behind them."""
     total = 0.0

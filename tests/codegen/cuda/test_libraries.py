@@ -162,7 +162,7 @@ def test_sorting_keeps_equal_values_in_order() -> None:
 @pytest.mark.parametrize("before, after, said", [
     (r"\.potrf\(int64_t\(3\), (\w+)", r".potrf(int64_t(3), (double *)malloc(999)", "not in the device's memory"),
     (r"(\.potrf\(int64_t\(3\), \w+ \+ \([^)]*\)), 3", r"\1, 900000", "not in the device's memory"),
-    (r"sg::look\(p_trouble \+ \(0\), \w+\);", "", None)])
+    (r"sg::look\([^;]+;", "", None)])
 def test_the_stand_ins_look(before: str, after: str, said: str | None) -> None:
     """Programs with one fault: memory of the host, rows beyond the end, trouble that nobody looks at."""
     def changed(text: str) -> str:

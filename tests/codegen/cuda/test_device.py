@@ -200,14 +200,14 @@ def test_a_limit_bounds_the_memory_of_the_device() -> None:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-300)
 
 
-@pytest.mark.parametrize("capability", [80, 90])
-def test_nvcc_compiles_it_without_spills(capability: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("capability, name", [(80, "attention"), (90, "waves")])
+def test_nvcc_compiles_it_without_spills(capability: int, name: str, tmp_path: Path) -> None:
     try:
         compiler = devices.find_nvcc()
     except UsageError:
         pytest.skip("nvcc is not here")
     source = tmp_path / "program.cu"
-    source.write_text(device_text("attention"))
+    source.write_text(device_text(name))
     done = subprocess.run([compiler, *FLAGS, "-Xptxas", "-v", f"-arch=sm_{capability}", "-c", str(source), "-o",
                            str(tmp_path / "program.o")], capture_output=True, text=True, check=True)
     said = done.stdout + done.stderr

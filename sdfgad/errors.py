@@ -323,6 +323,13 @@ def device_failed(what: str) -> ToolchainError:
                           help="run `sdfgad doctor`; if the device is well, please report this with the program")
 
 
+def library_missing(what: str) -> UsageError:
+    """A program for a graphics processor calls a library that is not there."""
+    return UsageError(f"a library of CUDA that the program calls is missing: {what}", code="SG210",
+                      help="install the CUDA toolkit's libraries, name its folder in CUDA_HOME, or run on the "
+                           'processor: device="cpu"')
+
+
 _OF_A_LIBRARY = "the library is not written for this: call it before and pass what it gives, or write it with NumPy"
 
 

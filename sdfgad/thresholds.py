@@ -97,15 +97,17 @@ class TurnLimits:
 class DeviceLimits:
     """Of kernels on a graphics processor; by its number of threads, not measured. points: so many keep it busy without
     sharing sums. terms: of a sum that one thread adds up whatever the others do. long_sum: terms from which on one sum
-    is worth two kernels. pieces: blocks of the first of them. apart: kernels between two that are joined. alone: terms
-    of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block that
-    take as long as a launch. parts: maps in a block whose threads have few registers."""
+    is worth two kernels. pieces: blocks of the first of them. apart: kernels between two that are joined.
+    library_product: multiplications of a matrix product from which on a library's routine is worth its start. alone:
+    terms of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block
+    that take as long as a launch. parts: maps in a block whose threads have few registers."""
 
     points: int = 1 << 13
     terms: int = 32
     long_sum: int = 1 << 14
     pieces: int = 512
     apart: int = 8
+    library_product: int = 1 << 18
     alone: int = 256
     rounds: int = 32
     parts: int = 16
@@ -321,8 +323,8 @@ class Thresholds:
     """Matrix products of so few multiplications are loops, and no calls of BLAS."""
     parallel_work: int = _from(1 << 16, least=1)
     """Elementary operations from which on a map is worth the fork of a parallel region."""
-    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(points=4, terms=1, long_sum=4, pieces=2,
-                                                                     alone=1, rounds=0))
+    device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(
+        points=4, terms=1, long_sum=4, pieces=2, library_product=1, alone=1, rounds=0))
 
     # Graphs that leave this package.
     table: int = 1 << 16

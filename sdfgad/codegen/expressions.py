@@ -213,7 +213,8 @@ def call_text(node: Call, args: list[str]) -> str:
     elif fn in _INFIX:
         text = f"({args[0]} {_INFIX[fn]} {args[1]})"
     elif fn in _FUNCTIONS:
-        text = f"{_FUNCTIONS[fn]}({', '.join(args)})"
+        name = _FUNCTIONS[fn]
+        text = f"{name.replace('std::', 'sg::of_complex::') if operand.kind == 'c' else name}({', '.join(args)})"
     else:
         raise InvariantError(f"no C++ text for the scalar function {fn!r}")
     # C++ computes small integers as int; NumPy keeps their width.

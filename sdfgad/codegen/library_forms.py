@@ -41,13 +41,21 @@ class Forms:
         out: list[Stmt] = []
         for stmt in block:
             if isinstance(stmt, Lib):
-                out.extend(_FORMS[stmt.op](self, frame, stmt))
+                out.extend(self.operation(frame, stmt))
             elif isinstance(stmt, (Loop, While, If)):
                 inner = frame.inside([stmt.range]) if isinstance(stmt, Loop) else frame
                 out.append(with_children(stmt, [self.block(inner, b) for b in children(stmt)]))
             else:
                 out.append(stmt)
         return tuple(out)
+
+    def operation(self, frame: Frame, stmt: Lib) -> list[Stmt]:
+        """One library operation in its final form."""
+        return FORMS[stmt.op](self, frame, stmt)
+
+    def is_small(self, frame: Frame, stmt: Lib) -> bool:
+        """Whether a product is not worth a call."""
+        return product_size(frame, stmt) <= thresholds().library_product
 
     def workspace(self, frame: Frame, shape: tuple[Ix, ...], dtype: np.dtype) -> View:
         """A fresh container that holds `shape` at its largest, seen at its current extents."""
@@ -66,7 +74,7 @@ def library_forms(program: Program) -> Program:
     return program.but(arrays=forms.arrays, body=body)
 
 
-def _points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
+def points(shape: tuple[Ix, ...], stem: str = "w") -> tuple[tuple[Range, ...], tuple[Ix, ...]]:
     ranges = all_of(shape, stem)
     return ranges, tuple(ix(r.var) for r in ranges)
 
@@ -77,7 +85,7 @@ def _same(value: Any) -> Any:
 
 def copy(target: View, origin: View, change: Callable[[Expr], Expr] = _same) -> Map:
     """`target[...] = change(origin[...])`."""
-    ranges, at = _points(target.shape)
+    ranges, at = points(target.shape)
     value = change(Load(origin.array, origin.at(at), origin.dtype))
     return Map(ranges, (Store(target.array, target.at(at), value),))
 
@@ -88,11 +96,11 @@ def swapped(view: View) -> View:
     return View(view.array, view.shape[::-1], tuple(i.subs(names) for i in view.index), view.dtype)
 
 
-def _conj(value: Expr) -> Expr:
+def conjugate(value: Expr) -> Expr:
     return call("conj", value)
 
 
-def _usable(frame: Frame, view: View) -> bool:
+def is_usable(frame: Frame, view: View) -> bool:
     """Whether BLAS can take the view as it is."""
     steps, _ = view_strides(replace(frame), view)
     if any(s is None for s in steps):
@@ -109,29 +117,29 @@ def _usable(frame: Frame, view: View) -> bool:
 def _matmul(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
-    if out.dtype.kind not in "fc" or _product_size(frame, stmt) <= thresholds().library_product:
+    if out.dtype.kind not in "fc" or forms.is_small(frame, stmt):
         return product_loops(stmt)
     before: list[Stmt] = []
     ins = []
     for view, conj in ((a, stmt.attrs.get("conj_a")), (b, stmt.attrs.get("conj_b"))):
         conj = bool(conj) and view.dtype.kind == "c"
-        if conj or not _usable(frame, view):
+        if conj or not is_usable(frame, view):
             space = forms.workspace(frame, view.shape, view.dtype)
-            before.append(copy(space, view, _conj if conj else _same))
+            before.append(copy(space, view, conjugate if conj else _same))
             view = space
         ins.append(view)
     add = bool(stmt.attrs.get("accumulate"))
-    if _usable(frame, out):
+    if is_usable(frame, out):
         attrs = {"accumulate": add, "factor": stmt.attrs.get("factor", 1)}
         return [*before, Lib("matmul", (out,), (*ins, *scale), attrs, stmt.source)]
     space = forms.workspace(frame, out.shape, out.dtype)
-    ranges, at = _points(out.shape)
+    ranges, at = points(out.shape)
     back = Store(out.array, out.at(at), Load(space.array, space.at(at), out.dtype), "+" if add else None)
     attrs = {"accumulate": False, "factor": stmt.attrs.get("factor", 1)}
     return [*before, Lib("matmul", (space,), (*ins, *scale), attrs, stmt.source), Map(ranges, (back,))]
 
 
-def _product_size(frame: Frame, stmt: Lib) -> float:
+def product_size(frame: Frame, stmt: Lib) -> float:
     extents = [*stmt.outs[0].shape, stmt.ins[0].shape[-1]]
     most = [most_trips(Range("_", ix(0), n), frame.bounds) for n in extents]
     return float("inf") if any(m is None for m in most) else float(np.prod([float(m or 0) for m in most]))
@@ -139,12 +147,12 @@ def _product_size(frame: Frame, stmt: Lib) -> float:
 
 def product_loops(stmt: Lib) -> list[Stmt]:
     (out,), (a, b, *scale) = stmt.outs, stmt.ins
-    ranges, at = _points(out.shape)
+    ranges, at = points(out.shape)
     inner = Range(variable("k"), ix(0), a.shape[-1])
     k = ix(inner.var)
     left = Load(a.array, a.at((*at[:1], k) if len(a.shape) == 2 else (k,)), a.dtype)
     right = Load(b.array, b.at((k, *at[-1:]) if len(b.shape) == 2 else (k,)), b.dtype)
-    factors = tuple(_conj(v) if stmt.attrs.get(f"conj_{n}") and v.dtype.kind == "c" else v
+    factors = tuple(conjugate(v) if stmt.attrs.get(f"conj_{n}") and v.dtype.kind == "c" else v
                     for n, v in (("a", left), ("b", right)))
     scales: list[Expr] = [Load(v.array, v.index, v.dtype) for v in scale]
     if "factor" in stmt.attrs:
@@ -163,7 +171,7 @@ def _zero(dtype: np.dtype) -> Const:
 
 def _lu(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
-    held = [v if _by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in stmt.outs]
+    held = [v if by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in stmt.outs]
     back = [copy(v, h) for v, h in zip(stmt.outs, held, strict=True) if h is not v]
     return [copy(held[0], stmt.ins[0]), Lib("getrf", tuple(held), (), {}, stmt.source), *back]
 
@@ -176,11 +184,11 @@ def _solve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """
     frame = replace(frame, arrays=forms.arrays)
     (x,), (*factors, b) = stmt.outs, stmt.ins
-    held = [v if _by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in factors]
+    held = [v if by_rows(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in factors]
     before = [copy(h, v) for v, h in zip(factors, held, strict=True) if h is not v]
     turn = swapped if len(b.shape) == 2 else _same
     space = forms.workspace(frame, turn(b).shape, b.dtype)
-    change = _conj if stmt.attrs.get("adjoint") and b.dtype.kind == "c" else _same
+    change = conjugate if stmt.attrs.get("adjoint") and b.dtype.kind == "c" else _same
     return [*before, copy(space, turn(b), change), Lib("getrs", (space,), tuple(held), stmt.attrs, stmt.source),
             copy(x, turn(space), change)]
 
@@ -216,7 +224,7 @@ def _inv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (x,), (a,) = stmt.outs, stmt.ins
     pivots = forms.workspace(frame, a.shape[:1], _INT32)
-    space = x if _by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
+    space = x if by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
     back = [] if space is x else [copy(x, space)]
     return [copy(space, a), Lib("getri", (space, pivots), (), {}, stmt.source), *back]
 
@@ -224,9 +232,9 @@ def _inv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
 def _cholesky(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (x,), (a,) = stmt.outs, stmt.ins
-    space = x if _by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
+    space = x if by_rows(frame, x) else forms.workspace(frame, a.shape, a.dtype)
     back = [] if space is x else [copy(x, space)]
-    return [_triangle(space, a), Lib("potrf", (space,), (), {}, stmt.source), *back]
+    return [triangle(space, a), Lib("potrf", (space,), (), {}, stmt.source), *back]
 
 
 def _cholesky_tangent(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -234,9 +242,9 @@ def _cholesky_tangent(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (x,), (factor, change) = stmt.outs, stmt.ins
     whole, half, inner = (forms.workspace(frame, x.shape, x.dtype) for _ in range(3))
     solve = {"lower": True, "unit": False}
-    steps = (_triangle(whole, change, mirrored=True), Lib("trsolve", (half,), (factor, whole), solve, stmt.source),
+    steps = (triangle(whole, change, mirrored=True), Lib("trsolve", (half,), (factor, whole), solve, stmt.source),
              Lib("trsolve", (whole,), (factor, swapped(half)), solve, stmt.source),
-             _triangle(inner, whole, halved=True), Lib("matmul", (x,), (factor, inner), {}, stmt.source))
+             triangle(inner, whole, halved=True), Lib("matmul", (x,), (factor, inner), {}, stmt.source))
     return list(forms.block(frame, steps))
 
 
@@ -244,16 +252,16 @@ def _cholesky_adjoint(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     """In place on the lower triangle of the cotangent, zero above it."""
     frame = replace(frame, arrays=forms.arrays)
     (x,), (factor, cotangent) = stmt.outs, stmt.ins
-    held = factor if _by_rows(frame, factor) else forms.workspace(frame, factor.shape, factor.dtype)
+    held = factor if by_rows(frame, factor) else forms.workspace(frame, factor.shape, factor.dtype)
     before = [] if held is factor else [copy(held, factor)]
-    space = x if _by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
+    space = x if by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
     back = [] if space is x else [copy(x, space)]
-    return [*before, _triangle(space, cotangent), Lib("potrf_adjoint", (space,), (held,), {}, stmt.source), *back]
+    return [*before, triangle(space, cotangent), Lib("potrf_adjoint", (space,), (held,), {}, stmt.source), *back]
 
 
-def _triangle(target: View, origin: View, mirrored: bool = False, halved: bool = False) -> Map:
+def triangle(target: View, origin: View, mirrored: bool = False, halved: bool = False) -> Map:
     """The lower triangle of `origin`, zero or mirrored above it, its diagonal as it is or halved."""
-    ranges, (i, j) = _points(target.shape)
+    ranges, (i, j) = points(target.shape)
     below, on = (Call(fn, (Index(j, _INT64), Index(i, _INT64)), np.dtype(np.bool_)) for fn in ("le", "eq"))
     element = Load(origin.array, origin.at((i, j)), origin.dtype)
     above = Load(origin.array, origin.at((j, i)), origin.dtype) if mirrored else _zero(origin.dtype)
@@ -264,7 +272,7 @@ def _triangle(target: View, origin: View, mirrored: bool = False, halved: bool =
     return Map(ranges, (Store(target.array, target.at((i, j)), value),))
 
 
-def _by_rows(frame: Frame, view: View) -> bool:
+def by_rows(frame: Frame, view: View) -> bool:
     """Whether a matrix view has unit stride along its rows, so that LAPACK may work in place."""
     steps, _ = view_strides(frame, view)
     most = most_trips(Range("_", ix(0), view.shape[-1]), frame.bounds)
@@ -275,10 +283,10 @@ def _trsolve(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     frame = replace(frame, arrays=forms.arrays)
     (x,), (t, b) = stmt.outs, stmt.ins
     before: list[Stmt] = []
-    if not _usable(frame, t):
+    if not is_usable(frame, t):
         space = forms.workspace(frame, t.shape, t.dtype)
         before, t = [copy(space, t)], space
-    target = x if _by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
+    target = x if by_rows(frame, x) else forms.workspace(frame, x.shape, x.dtype)
     back = [] if target is x else [copy(x, target)]
     attrs = {"lower": bool(stmt.attrs["lower"]), "unit": bool(stmt.attrs.get("unit"))}
     return [*before, copy(target, b), Lib("trsolve", (target,), (t,), attrs, stmt.source), *back]
@@ -290,10 +298,10 @@ def _contiguous(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (x,), (a,) = stmt.outs, stmt.ins
     before: list[Stmt] = []
     after: list[Stmt] = []
-    if not _by_rows(frame, a):
+    if not by_rows(frame, a):
         space = forms.workspace(frame, a.shape, a.dtype)
         before, a = [copy(space, a)], space
-    if not _by_rows(frame, x):
+    if not by_rows(frame, x):
         space = forms.workspace(frame, x.shape, x.dtype)
         after, x = [copy(x, space)], space
     return [*before, replace(stmt, outs=(x,), ins=(a,)), *after]
@@ -313,10 +321,10 @@ def _pinv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     (x,), (a,) = stmt.outs, stmt.ins
     (m, n), k = a.shape, min(a.shape, key=lambda e: e.const or 0)
     parts = forms.workspace(frame, (m + n + 1, k), a.dtype)
-    found = _contiguous(forms, frame, Lib("svd", (parts,), (a,), MappingProxyType({}), stmt.source))
+    found = forms.block(frame, (Lib("svd", (parts,), (a,), MappingProxyType({}), stmt.source),))
     left, right = (View(parts.array, (size, k), (ix(axis(0)) + first, ix(axis(1))), a.dtype)
                    for first, size in ((ix(0), m), (m, n)))
-    ranges, (i, j) = _points(right.shape)
+    ranges, (i, j) = points(right.shape)
     real = np.empty(0, a.dtype).real.dtype
     here, largest = (call("real", Load(parts.array, (m + n, e), a.dtype), dtype=real) for e in (j, ix(0)))
     kept = call("gt", here, call("mul", Const(stmt.attrs["rcond"], real), largest, dtype=real), dtype=_BOOL)
@@ -325,7 +333,7 @@ def _pinv(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     scaled = call("select", kept, quotient, _zero(a.dtype), dtype=a.dtype)
     product = Lib("matmul", (x,), (right, swapped(left)), MappingProxyType({"conj_b": True}), stmt.source)
     return [*found, Map(ranges, (Store(parts.array, right.at((i, j)), scaled),), stmt.source),
-            *_matmul(forms, frame, product)]
+            *forms.block(frame, (product,))]
 
 
 def _as_it_is(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
@@ -352,7 +360,7 @@ def _in_blocks(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [*before, replace(stmt, ins=ins, outs=outs), *after]
 
 
-_FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
+FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,

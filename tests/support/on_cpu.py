@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import sdfgad
+from sdfgad.codegen.blas import find_blas
 from sdfgad.codegen.build import LIBRARY, RUNTIME, precompiled_header, write_meta
 from sdfgad.codegen.cache import key_of, publish
 from sdfgad.codegen.target import Code, Target
@@ -22,9 +24,10 @@ HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
 FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
 DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
+LIBRARIES = ("libcublas.so.13", "libcusolver.so.12", "libcufft.so.12")
 SEED = "CUDA_ON_CPU_SEED"
 _KERNEL = re.compile(r"^__global__ void +__launch_bounds__\(\d+\) (\w+)\(", re.MULTILINE)
-_POINTER = re.compile(r"^( *)(\w+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
+_POINTER = re.compile(r"^( *)([\w:]+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
 _ATOMIC = re.compile(r"(?<=\(&)(p_\w+)")
 _WAITS = ("sg::together", "__syncthreads")
 
@@ -32,8 +35,12 @@ _WAITS = ("sg::together", "__syncthreads")
 def watched(text: str) -> str:
     """The text with pointers of kernels that note who touches what of arrays that are written; atomic sums aside."""
     before, *kernels = re.split(r"^(?=__global__ )", text, flags=re.MULTILINE)
-    kernels = [_ATOMIC.sub(r"\1.plain", _POINTER.sub(r"\1cuda_on_cpu::Watched<\2> \3(\4);", k)) for k in kernels]
-    return "".join([before, *kernels])
+    parts = [k.partition("\n}\n") for k in kernels]
+    return "".join([before, *(_watched(kernel) + end + host for kernel, end, host in parts)])
+
+
+def _watched(kernel: str) -> str:
+    return _ATOMIC.sub(r"\1.plain", _POINTER.sub(r"\1cuda_on_cpu::Watched<\2> \3(\4);", kernel))
 
 
 def announced(text: str) -> str:
@@ -86,9 +93,28 @@ def on_cpu(change: Callable[[str], str] | None = None, ordered: bool = False) ->
 ON_CPU, ON_CPU_ORDERED = on_cpu(), on_cpu(ordered=True)
 
 
+@cache
+def stand_ins() -> tuple[ctypes.CDLL, ...]:
+    """Libraries under the names of NVIDIA's, loaded: whoever asks for those gets these."""
+    compiler, blas = find_compiler(), find_blas()
+
+    def build(folder: Path) -> None:
+        made = folder / "libraries.o"
+        run((compiler.path, *FLAGS, *blas.compile_flags(), f"-I{HEADERS}", "-c", str(HEADERS / "libraries.cpp"), "-o",
+             str(made)), code="SG505")
+        for name in LIBRARIES:
+            run((compiler.path, "-shared", str(made), str(runtime()), *blas.link_flags(), f"-Wl,-soname,{name}", "-o",
+                 str(folder / name)), code="SG505")
+
+    key = key_of("cuda libraries on cpu", compiler.path, compiler.version, FLAGS, DIGEST, blas.version)
+    folder = publish(key, build)
+    return tuple(ctypes.CDLL(str(folder / name)) for name in LIBRARIES)
+
+
 @contextmanager
 def running_here(target: Target = ON_CPU) -> Iterator[None]:
     """Everything in the block is computed by CUDA text."""
+    stand_ins()
     with sdfgad.config(target=target):
         yield
 

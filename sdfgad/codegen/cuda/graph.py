@@ -26,6 +26,7 @@ from sdfgad.codegen.cpp import (
     symbol,
 )
 from sdfgad.codegen.cuda.joining import touched
+from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, library_text, merge_text
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
 from sdfgad.codegen.cuda.text import kernel_text, team_text
@@ -35,7 +36,7 @@ from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Lib, Loop, Pop, Push, Store, While
-from sdfgad.ir.walk import range_elems
+from sdfgad.ir.walk import range_elems, reads, writes
 from sdfgad.names import fresh
 
 TAPES = "sg_tapes"
@@ -60,7 +61,8 @@ class GraphBuilder:
     def __init__(self, made: DeviceProgram) -> None:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
-        self.tapes, self.declared = made.tapes, False
+        self.tapes = made.tapes
+        self.members = {TAPES: "sg::DeviceTapes", LIBRARIES: "sg::Libraries"}
         self.sums: dict[tuple[str, np.dtype, int, int], int] = {}  # kinds of sums in a fixed order, by their numbers
         self.count = self.kernels = 0
         for name in sorted(made.touched):
@@ -81,8 +83,8 @@ class GraphBuilder:
                 end = self.follow(parent, end, SDFGState(self.label("kernel")))
                 self.kernel(end, item, frame)
             elif isinstance(item, Lib):
-                end = self.follow(parent, end, SDFGState(self.label("fail")))
-                self.host(end, f"throw sg::Failed{{{item.attrs['which']}}};")
+                end = self.follow(parent, end, SDFGState(self.label("operation")))
+                self.operation(end, item, frame)
             elif isinstance(item, HostControl) and item.team:
                 end = self.follow(parent, end, SDFGState(self.label("team")))
                 self.team(end, item, frame)
@@ -93,7 +95,7 @@ class GraphBuilder:
                 number = self.sums.setdefault(kind, len(self.sums))
                 of = (item.target, item.pairs, item.values)
                 given = ", ".join(f"(void *){pointer(n)}" for n in of)
-                self.host(end, f"sg_sum_{number}(__state->gpu_context, {given});", "", *of)
+                self.code(end, f"sg_sum_{number}(__state->gpu_context, {given});", of, ())
             elif isinstance(item, (Push, Pop)):
                 end = self.follow(parent, end, SDFGState(self.label("tape")))
                 self.tape(end, item, frame)
@@ -186,21 +188,39 @@ class GraphBuilder:
         self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
         return end, array.name
 
-    def host(self, state: object, text: str, output: str = "", *origins: str) -> None:
-        """C++ of the host, that gives a number and looks at some of the device."""
-        if not isinstance(state, SDFGState):
-            raise InvariantError("the host's code stands in a state")
-        outputs = {"out": dtypes.pointer(self.sdfg.arrays[output].dtype)} if output else {}
-        inputs = {pointer(n): self.pointed(n) for n in origins}
-        node = state.add_tasklet(self.label("code"), inputs, outputs, text, language=dtypes.Language.CPP)
-        node.side_effects = True
-        if TAPES in text and not self.declared:
-            self.declared, node.state_fields = True, [f"sg::DeviceTapes {TAPES};"]
-        if output:
+    def host(self, state: object, text: str, output: str = "", origin: str = "") -> None:
+        """C++ of the host, that gives a number and looks at one of the device."""
+        node = self.code(state, text, (origin,) if origin else (), ())
+        if output and isinstance(state, SDFGState):
+            node.add_out_connector("out", dtypes.pointer(self.sdfg.arrays[output].dtype))
             state.add_edge(node, "out", state.add_write(output), None,
                            dace.Memlet(data=output, subset="0", dynamic=True))
-        for origin in origins:
-            state.add_edge(state.add_read(container(origin)), None, node, pointer(origin), self.whole(origin))
+
+    def operation(self, state: object, stmt: Lib, frame: Frame) -> None:
+        """A call of the host's, or a kernel, for an operation on whole arrays."""
+        written = writes(stmt)
+        read = reads(stmt) - written
+        if stmt.op in KERNELS:
+            text, threads = merge_text(stmt, frame)
+            self.map(state, text, (read | written, written), (threads, BLOCK), frame)
+        else:
+            self.code(state, library_text(stmt, frame), read, written)
+
+    def code(self, state: object, text: str, read: Iterable[str], written: Iterable[str]) -> dace.nodes.Tasklet:
+        """C++ of the host that is given arrays of the device."""
+        if not isinstance(state, SDFGState):
+            raise InvariantError("the host's code stands in a state")
+        node = state.add_tasklet(self.label("code"), {pointer(n): self.pointed(n) for n in sorted(read)},
+                                 {pointer(n): self.pointed(n) for n in sorted(written)}, text,
+                                 language=dtypes.Language.CPP)
+        node.side_effects = True
+        needed = [name for name in self.members if name in text]
+        node.state_fields = [f"{self.members.pop(name)} {name};" for name in needed]
+        for name in sorted(read):
+            state.add_edge(state.add_read(container(name)), None, node, pointer(name), self.whole(name))
+        for name in sorted(written):
+            state.add_edge(node, pointer(name), state.add_write(container(name)), None, self.whole(name))
+        return node
 
     def tape(self, state: object, stmt: Push | Pop, frame: Frame) -> None:
         """Another entry is shown. How long one is that data decide is not asked: it takes the whole array."""

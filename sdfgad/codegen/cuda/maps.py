@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.ordered import apart, depends_on_order, in_order
@@ -160,5 +162,12 @@ def can_collide(stmt: Map, arrays: dict[str, Array]) -> bool:
     names = {p.array for p in added.values()}
     plain = {p.array for p in stmt.body if isinstance(p, Store) and not p.op}
     looked_at = set().union(*(_touched(p) for p in stmt.body))
-    fits = all(arrays[n].dtype.itemsize in ATOMIC_BYTES and arrays[n].dtype.kind in "iuf" for n in names)
+    fits = all(_is_atomic(arrays[p.array].dtype, p.op) for p in added.values())
     return bool(added) and fits and not names & (plain | looked_at)
+
+
+def _is_atomic(dtype: np.dtype, op: str | None) -> bool:
+    """Whether the device joins such numbers without being interrupted: of complex ones, the parts of a sum."""
+    if dtype.kind == "c":
+        return op == "+"
+    return dtype.kind in "iuf" and dtype.itemsize in ATOMIC_BYTES

@@ -11,6 +11,7 @@ from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
+from sdfgad.codegen.cuda.operations import device_operations
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.teams import as_team
@@ -23,7 +24,6 @@ from sdfgad.codegen.cuda.work import (
     ordered_sums,
     questions,
 )
-from sdfgad.codegen.library_forms import product_loops
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
 from sdfgad.names import fresh
@@ -97,8 +97,9 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
     known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
     if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        builder = _Builder(program, ordered)
-        items = builder.block(Frame(builder.arrays), program.body)
+        formed = device_operations(program)
+        builder = _Builder(formed, ordered)
+        items = builder.block(Frame(builder.arrays), formed.body)
         known = (thresholds(), ordered), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))
         object.__setattr__(program, "_on_device", known)
     return known[1]
@@ -144,9 +145,7 @@ class _Builder:
     def statement(self, frame: Frame, stmt: Stmt) -> list[DeviceItem]:
         if isinstance(stmt, Map):
             return list(MapLowering(frame, self.arrays, self.fresh, self.ordered).lower(stmt))
-        if isinstance(stmt, Lib):
-            return [stmt] if stmt.op == "fail" else list(self.block(frame, tuple(product_loops(stmt))))
-        if isinstance(stmt, (Push, Pop)):
+        if isinstance(stmt, (Lib, Push, Pop)):
             return [stmt]
         if isinstance(stmt, Loop):
             return [self.loop(frame, stmt)]

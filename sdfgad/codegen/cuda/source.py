@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
+from sdfgad.codegen.cuda.library_text import LIBRARIES
 from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
 from sdfgad.codegen.cuda.text import JOINS
 from sdfgad.codegen.cuda.work import BLOCK, questions
@@ -18,6 +19,7 @@ _ENTRY = """
 struct sg_Handle {{
     {name}_state_t *state;
     const char *said = "";
+    std::string told;
     int64_t tape_peak = 0, tape_needed = 0, copied = 0;
 }};
 extern "C" void sg_attach(const void *) {{}}
@@ -45,6 +47,10 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
             status = {first_failure} + failed.which;
         }} catch (const sg::Overflow &) {{
             status = 1;
+        }} catch (const sg::Singular &) {{
+            status = 2;
+        }} catch (const sg::Unconverged &) {{
+            status = 5;
         }}
         {end}
         if (!given.there) {{
@@ -59,6 +65,12 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
         status = 6;
         own.said = cudaGetErrorString(error.what);
         (void)cudaGetLastError();
+    }} catch (const sg::Refused &error) {{
+        status = 6;
+        own.said = (own.told = error.what).c_str();
+    }} catch (const sg::Missing &error) {{
+        status = 7;
+        own.said = (own.told = error.what).c_str();
     }}
     return status;
 }}
@@ -109,7 +121,7 @@ extern "C" int64_t sg_launches(void *handle) {{
 extern "C" int64_t sg_copied_bytes(void *handle) {{ return static_cast<sg_Handle *>(handle)->copied; }}
 extern "C" int64_t sg_tape_peak(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_peak; }}
 extern "C" int64_t sg_tape_needed(void *handle) {{ return static_cast<sg_Handle *>(handle)->tape_needed; }}
-extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle); }}
+extern "C" int64_t sg_peak_bytes(void *handle) {{ return {own} + sg_tape_peak(handle){beside}; }}
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle *>(handle)->said; }}
 """
 
@@ -166,12 +178,15 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     out = [f"room.take(args, at{at[n]}, {at[n]}, {bytes[n]});" for n in wanted if bytes[n]]
     places = [f"char *const at{k} = room.place(args, {k}, {offsets[n]});" for n, k in at.items()]
     arguments = "".join(f", {_pointer(names[n], graph, offsets, at)}" for n in graph.sdfg.arglist())
-    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, arguments=arguments,
+    beside = "" if LIBRARIES in graph.members else \
+        f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak"
+    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside,
+                         arguments=arguments, first_failure=FIRST_FAILURE,
                          least=total - made.far(passed).bytes, places="\n        ".join(places),
                          begin=f"{tapes}.peak = 0, {tapes}.clear(limit, given.stream);" if made.tapes else "",
                          end=f"own.tape_peak = {tapes}.peak, own.tape_needed = {tapes}.needed, {tapes}.clear(0, "
                          "given.stream);" if made.tapes else "", to_device="\n        ".join(into),
-                         to_host="\n            ".join(out), first_failure=FIRST_FAILURE)
+                         to_host="\n            ".join(out))
 
 
 def _pointer(name: str, graph: GraphBuilder, offsets: Mapping[str, int], at: Mapping[str, int]) -> str:

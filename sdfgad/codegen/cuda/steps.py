@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
 from sdfgad.codegen.cuda.joining import accesses
+from sdfgad.codegen.cuda.operations import IN_PLACE
 from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, OrderedSum, works
-from sdfgad.ir.program import If, Loop, Store
+from sdfgad.ir.program import If, Lib, Loop, Store
 from sdfgad.ir.walk import reads, writes
 
 
@@ -19,7 +20,8 @@ def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
     if isinstance(item, OrderedSum):
         return (Step(number, frozenset((item.target, item.pairs, item.values)), frozenset((item.target, item.pairs))),)
     if not isinstance(item, HostControl):
-        return (Step(number, reads(item), writes(item)),)
+        held = {item.outs[0].array} if isinstance(item, Lib) and item.op in IN_PLACE else set()
+        return (Step(number, reads(item) | held, writes(item)),)
     # Bounds and conditions are read before anything inside runs; a flag is read again by each iteration.
     head = Step(number, reads(item.stmt))
     parts = tuple(tuple(node for one in part for node in _steps(one, number)) for part in item.parts)

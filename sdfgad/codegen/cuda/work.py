@@ -132,8 +132,8 @@ def works(parts: Iterable[Part]) -> Iterator[PointWork]:
 
 
 def launches(items: DeviceItems, known: Mapping[str, int] = MappingProxyType({})) -> int:
-    """Kernels that a call starts; loops whose length data decide count once, and of branches the longer one. known:
-    values of counters around."""
+    """Kernels and routines of libraries that a call starts; loops whose length data decide count once, and of branches
+    the longer one. known: values of counters around."""
     return sum(_launches(item, known) for item in items)
 
 
@@ -141,7 +141,8 @@ def _launches(item: DeviceItem, known: Mapping[str, int]) -> int:
     if isinstance(item, OrderedSum):
         return item.launches
     if not isinstance(item, HostControl) or item.team:
-        return int(isinstance(item, (DeviceKernel, HostControl)))
+        library = isinstance(item, Lib) and item.op not in ("fail", "look")
+        return int(library or isinstance(item, (DeviceKernel, HostControl)))
     if not isinstance(item.stmt, Loop):
         return max(launches(part, known) for part in item.parts)
     r, body = item.stmt.range, item.parts[0]

@@ -5,7 +5,7 @@
 #define SDFGAD_GPU_H
 #include <cuda_runtime.h>
 
-#define SG_REAL
+#define SG_DEVICE
 #include "sdfgad_scalars.h"
 #include "sdfgad_special.h"
 
@@ -27,7 +27,7 @@ template <class T> struct Sum {
 template <class T> struct Product {
     using type = T;
     SG_FN static T none() { return T(1); }
-    SG_FN static T joined(T a, T b) { return T(times(a, b)); }
+    SG_FN static T joined(T a, T b) { return mul(a, b); }
 };
 template <class T> struct Largest {
     using type = T;
@@ -66,11 +66,15 @@ template <int Threads, class How> __device__ typename How::type together(typenam
 // *place joined with a value, while other threads may do the same.
 template <template <class> class How, class T> __device__ void join_atomically(T *place, std::type_identity_t<T> value) {
     using Bits = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
-    static_assert(sizeof(T) == sizeof(Bits));
-    if constexpr (std::is_same_v<How<T>, Sum<T>>) {
+    if constexpr (is_complex<T>) {
+        static_assert(std::is_same_v<How<T>, Sum<T>>);
+        atomicAdd(&place->x, value.x), atomicAdd(&place->y, value.y);  // sums of each part are sums of the whole
+    } else if constexpr (std::is_same_v<How<T>, Sum<T>>) {
+        static_assert(sizeof(T) == sizeof(Bits));
         if constexpr (std::is_floating_point_v<T>) atomicAdd(place, value);
         else atomicAdd(reinterpret_cast<Bits *>(place), Bits(value));
     } else {
+        static_assert(sizeof(T) == sizeof(Bits));
         Bits *bits = reinterpret_cast<Bits *>(place), seen = *bits, expected;
         do {
             expected = seen;
@@ -355,5 +359,7 @@ template <int Block> void sum_in_order(dace::cuda::Context *context, void *step,
 }
 
 }  // namespace sg
+
+#include "sdfgad_gpu_libraries.h"
 
 #endif

@@ -1,12 +1,13 @@
 // Functions of single numbers that generated code calls, with NumPy's meaning, and what a program may throw. Good by
 // itself: the text of this file is pasted into graphs that leave this package. With SG_REAL there are no complex
-// numbers, whose header brings the streams and locales of the standard library with it.
+// numbers, whose header brings the streams and locales of the standard library with it; with SG_DEVICE they are those of
+// `sdfgad_complex.h`.
 #ifndef SDFGAD_SCALARS_H
 #define SDFGAD_SCALARS_H
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#if !defined(SG_REAL)
+#if !defined(SG_REAL) && !defined(SG_DEVICE)
 #include <complex>
 #endif
 #include <cstdint>
@@ -28,11 +29,22 @@
 #define SG_BRANCH asm volatile("")
 #endif
 
+#if defined(SG_DEVICE)
+#include "sdfgad_complex.h"
+#else
+namespace sg {
+namespace of_complex = std;
+#if !defined(SG_REAL)
+template <class T> using Complex = std::complex<T>;
+#endif
+}  // namespace sg
+#endif
+
 namespace sg {
 
 template <class T> inline constexpr bool is_complex = false;
 #if !defined(SG_REAL)
-template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
+template <class T> inline constexpr bool is_complex<Complex<T>> = true;
 #endif
 
 // c ? a : b without a branch, so that loops vectorise; a value that is not picked may be anything.
@@ -150,10 +162,10 @@ SG_FN int64_t wrap(int64_t a, int64_t b) { return uint64_t(a) < uint64_t(b) && b
 template <class T> SG_FN T mul(T a, T b) { return T(times(a, b)); }
 template <class T> SG_FN T div(T a, T b) { return a / b; }
 #if !defined(SG_REAL)
-template <class T> SG_FN std::complex<T> mul(std::complex<T> a, std::complex<T> b) {
+template <class T> SG_FN Complex<T> mul(Complex<T> a, Complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-template <class T> SG_FN std::complex<T> div(std::complex<T> a, std::complex<T> b) {
+template <class T> SG_FN Complex<T> div(Complex<T> a, Complex<T> b) {
     if (std::abs(b.real()) >= std::abs(b.imag())) {
         if (b.real() == 0 && b.imag() == 0) return {a.real() / std::abs(b.real()), a.imag() / std::abs(b.real())};
         T ratio = b.imag() / b.real(), scale = T(1) / (b.real() + b.imag() * ratio);
@@ -189,8 +201,8 @@ template <class T> SG_FN T pow(T x, T y) {
         return T(r);
     } else if constexpr (is_complex<T>) {
         if (y == T(0)) return T(1);
-        if (x == T(0)) return y.real() > 0 && y.imag() == 0 ? T(0) : std::pow(x, y);
-        return std::pow(x, y);
+        if (x == T(0)) return y.real() > 0 && y.imag() == 0 ? T(0) : of_complex::pow(x, y);
+        return of_complex::pow(x, y);
     } else return std::pow(x, y);
 }
 
@@ -266,11 +278,11 @@ template <class T> SG_FN auto imag(T x) { if constexpr (is_complex<T>) return x.
 template <class T> SG_FN T conj(T x) { if constexpr (is_complex<T>) return T(x.real(), -x.imag()); else return x; }
 
 template <class T> SG_FN T exp2(T x) {
-    if constexpr (is_complex<T>) return std::exp(x * std::log(typename T::value_type(2)));
+    if constexpr (is_complex<T>) return of_complex::exp(x * std::log(typename T::value_type(2)));
     else return std::exp2(x);
 }
 template <class T> SG_FN T log2(T x) {
-    if constexpr (is_complex<T>) return std::log(x) / std::log(typename T::value_type(2));
+    if constexpr (is_complex<T>) return of_complex::log(x) / std::log(typename T::value_type(2));
     else return std::log2(x);
 }
 template <class T> SG_FN T expm1(T x) {
@@ -300,8 +312,8 @@ SG_FN double cos(double x) { return ::cos(x); }
 SG_FN float sin(float x) { return ::sinf(x); }
 SG_FN float cos(float x) { return ::cosf(x); }
 #if !defined(SG_REAL)
-template <class R> SG_FN std::complex<R> sin(std::complex<R> x) { return std::sin(x); }
-template <class R> SG_FN std::complex<R> cos(std::complex<R> x) { return std::cos(x); }
+template <class R> SG_FN Complex<R> sin(Complex<R> x) { return of_complex::sin(x); }
+template <class R> SG_FN Complex<R> cos(Complex<R> x) { return of_complex::cos(x); }
 #endif
 
 // A number without its fraction; the smallest integer for NaN and for what no integer is, as NumPy has it on x86. C++

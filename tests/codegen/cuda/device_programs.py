@@ -122,6 +122,16 @@ def short(x: np.ndarray, k: np.ndarray) -> float:
     return np.sum(np.clip(chosen, np.float32(0.3), np.float32(6.0)) * x, dtype=np.float32)
 
 
+def waves(x: np.ndarray, z: np.ndarray, at: np.ndarray) -> float:
+    """Complex numbers: functions of them, sums that meet, long sums, products, both parts."""
+    w = np.exp(1j * x) * np.sqrt(z) + z ** 2 / (2.0 + np.conj(z)) - np.tanh(z) * np.log(z)
+    y = np.zeros_like(z)
+    for k in range(at.shape[0]):
+        y[at[k]] += w[k] * z[at[k]]
+    total = np.sum(w) * np.prod(z[:5]) + np.sum(np.sin(y) * np.arctan(z))
+    return np.real(total) + np.imag(total) ** 2 + np.sum(np.abs(y) * np.angle(w))
+
+
 def _cases() -> dict[str, DeviceCase]:
     rng = np.random.default_rng(3)
     at = rng.integers(0, 40, 90)
@@ -135,6 +145,7 @@ def _cases() -> dict[str, DeviceCase]:
         "attention": DeviceCase(attention, (rng.random((3, 40)), rng.random((40, 40)), rng.random((40, 40)))),
         "bodies": DeviceCase(bodies, (rng.random((12, 3)), rng.random((12, 3)), rng.random(12))),
         "convolution": DeviceCase(convolution, (rng.random((9, 8)), rng.random((3, 3, 5)))),
+        "waves": DeviceCase(waves, (rng.random(40), rng.random(40) + 1j * (rng.random(40) - 0.5), at[:40])),
         "short": DeviceCase(short, (rng.random(600, dtype=np.float32), rng.integers(-2, 5, 600))),
     }
 

@@ -93,7 +93,7 @@ struct Touched {
     int64_t thread;
     bool several;
     size_t bytes;
-    char before[8];
+    char before[16];
 };
 std::unordered_map<const char *, Touched> touched;
 void note(const void *place, size_t bytes) {

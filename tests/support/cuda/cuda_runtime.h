@@ -52,8 +52,14 @@ struct Event;
 struct Block;
 extern uint3 thread_index, block_index;
 
+// What is done behind all that a stream was given before.
+void give(struct Stream *stream, Task task);
+
 // Report, and leave the kernel that runs, if one does.
 cudaError_t report(const char *what);
+
+// The block of a device's memory that holds so many bytes from an address on.
+const Block *block_of(const void *address, size_t bytes = 1);
 
 // Whether an address belongs to the memory of the device that kernels are started on now.
 bool is_here(const void *address);

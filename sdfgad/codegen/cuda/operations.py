@@ -1,0 +1,358 @@
+"""Library operations as calls of NVIDIA's libraries and the kernels around them: program to program.
+
+A routine says in the device's memory whether it has failed. What it says goes into one number of the program, which the
+host looks at behind everything, and before whatever it decides: nothing waits for a factorisation alone.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from sdfgad.codegen.cpp import Frame, least_trips, most_trips
+from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
+from sdfgad.codegen.library_forms import (
+    FORMS,
+    Forms,
+    by_rows,
+    conjugate,
+    copy,
+    is_usable,
+    points,
+    product_loops,
+    product_size,
+    swapped,
+    triangle,
+)
+from sdfgad.codegen.view_strides import view_strides
+from sdfgad.errors import UnsupportedError, unsupported
+from sdfgad.ir import algebra
+from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call, const, index_elems, loads
+from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While
+from sdfgad.ir.walk import all_variables, children, with_children
+from sdfgad.names import fresh
+from sdfgad.thresholds import thresholds
+
+LOOK, MERGE = "look", "merge"
+"""Operations of the device alone: the host looks for trouble; sorted runs become longer ones."""
+IN_PLACE = frozenset(("getrf", "getrs", "potrf", "trsolve", "geqrf", "orgqr", "syevd", "gesvd"))
+"""Routines that work on what their first result holds before."""
+SINGULAR, UNCONVERGED = 1, 2
+"""What `sg::look` raises for."""
+_INT32, _INT64, _BOOL = (np.dtype(t) for t in (np.int32, np.int64, np.bool_))
+_SEVERAL = 64
+"""Of several products each may have so many times fewer multiplications than a single one that is worth a call."""
+_MOST = 1 << 31
+"""Extents and distances are numbers of 32 bits to the libraries."""
+
+
+@dataclass
+class DeviceForms(Forms):
+    """trouble: the number that says what has failed; there is none as long as nothing can."""
+
+    trouble: View | None = None
+
+    def operation(self, frame: Frame, stmt: Lib) -> list[Stmt]:
+        frame = replace(frame, arrays=self.arrays)
+        if stmt.op == "fail":
+            return [stmt]
+        before, stmt, after = self._in_reach(frame, stmt)
+        form = OPERATIONS[stmt.op] or FORMS[stmt.op]
+        return [*before, *form(self, replace(frame, arrays=self.arrays), stmt), *after]
+
+    def is_small(self, frame: Frame, stmt: Lib) -> bool:
+        """Products with vectors are bound by memory, which plain kernels read once."""
+        vectors = any(len(v.shape) < 2 for v in (*stmt.outs, *stmt.ins[:2]))
+        return vectors or product_size(frame, stmt) <= thresholds().device.library_product
+
+    def _in_reach(self, frame: Frame, stmt: Lib) -> tuple[list[Stmt], Lib, list[Stmt]]:
+        """Operands that lie where the host can tell, through copies where data say where that is."""
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+
+        def found(view: View, into: bool) -> View:
+            if any(n.elems or (n.bounds(frame.bounds)[1] or 0) >= _MOST for n in view.shape):
+                raise _refused(stmt, "whose size data decide")
+            steps, start = view_strides(frame, view)
+            if None not in steps and not start.elems:
+                return view
+            space = self.workspace(frame, view.shape, view.dtype)
+            (before if into else after).append(copy(space, view) if into else copy(view, space))
+            return space
+
+        ins = tuple(found(v, True) if v.shape else v for v in stmt.ins)
+        outs = tuple(found(v, False) for v in stmt.outs)
+        if stmt.attrs.get("accumulate"):
+            before += [copy(o, v) for o, v in zip(outs, stmt.outs, strict=True) if o is not v]
+        return before, replace(stmt, ins=ins, outs=outs), after
+
+    def info(self, frame: Frame) -> tuple[View, Stmt]:
+        """Where a routine says how it went, and that all is well as long as it has not run."""
+        view = self.workspace(frame, (ix(1),), _INT32)
+        return view, Map((), (Store(view.array, (ix(0),), const(0, _INT32)),))
+
+    def noted(self, trouble: int, *signs: View) -> Map:
+        """The first trouble stays: `trouble = trouble or (code if any sign else 0)`."""
+        if self.trouble is None:
+            name = fresh("trouble", self.taken | self.arrays.keys())
+            self.arrays[name] = Array(name, (1,), _INT32)
+            self.trouble = self.arrays[name].whole
+        none, place = const(0, _INT32), (ix(0),)
+        value: Expr = none
+        for sign in signs:
+            failed = call("ne", Load(sign.array, sign.at(place), _INT32), none, dtype=_BOOL)
+            value = algebra.select(failed, const(trouble, _INT32), value)
+        so_far = Load(self.trouble.array, place, _INT32)
+        value = algebra.select(call("ne", so_far, none, dtype=_BOOL), so_far, value)
+        return Map((), (Store(self.trouble.array, place, value),))
+
+
+def _refused(stmt: Lib, which: str) -> UnsupportedError:
+    return unsupported(stmt.source, f"the library operation {stmt.op} on a block {which}, on a graphics processor",
+                       'give it blocks of a fixed size, or run it with device="cpu"')
+
+
+def device_operations(program: Program) -> Program:
+    """The program with its library operations as calls and kernels, their workspaces declared."""
+    program = batched(program)
+    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)))
+    body = forms.block(Frame(program.arrays), program.body)
+    if forms.trouble is not None:
+        well = Map((), (Store(forms.trouble.array, (ix(0),), const(0, _INT32)),))
+        look = Lib(LOOK, (), (forms.trouble,))
+        body = (well, *_with_looks(body, look), look)
+    return program.but(arrays=forms.arrays, body=body)
+
+
+def _with_looks(block: Block, look: Lib) -> Block:
+    """Trouble comes before whatever the host decides by data: NumPy would have raised there."""
+    out: list[Stmt] = []
+    for stmt in block:
+        inner = [_with_looks(b, look) for b in children(stmt)]
+        if isinstance(stmt, While) or isinstance(stmt, Loop) and stmt.until is not None:
+            inner = [(*b, look) for b in inner]
+        if _decides(stmt):
+            out.append(look)
+        out.append(with_children(stmt, inner))
+    return tuple(out)
+
+
+def _decides(stmt: Stmt) -> bool:
+    if isinstance(stmt, If):
+        return bool(loads(stmt.cond) or index_elems(stmt.cond))
+    if isinstance(stmt, Loop):
+        return stmt.until is not None or bool(stmt.range.start.elems or stmt.range.stop.elems)
+    return isinstance(stmt, While) or isinstance(stmt, Lib) and stmt.op == "fail"
+
+
+def _product(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Numbers of the device that a product is scaled by go into its first factor; so does a zero, which says to the
+    library that the operands do not matter. A sum of no terms is cleared first."""
+    if forms.is_small(frame, stmt):
+        return product_loops(stmt)
+    a, b, *scale = stmt.ins
+    factor = stmt.attrs.get("factor", 1)
+    before: list[Stmt] = []
+    attrs = dict(stmt.attrs)
+    if scale or factor == 0:
+        space = forms.workspace(frame, a.shape, a.dtype)
+        factors: list[Expr] = [Load(v.array, v.index, v.dtype) for v in scale]
+        numbers = [*factors, Const(factor, a.dtype)]
+        conj = bool(attrs.pop("conj_a", False)) and a.dtype.kind == "c"
+
+        def scaled(value: Expr) -> Expr:
+            value = conjugate(value) if conj else value
+            for number in numbers:
+                value = Call("mul", (value, number), a.dtype)
+            return value
+
+        before, a, attrs["factor"] = [copy(space, a, scaled)], space, 1
+    if not attrs.get("accumulate") and not least_trips(Range("_", ix(0), a.shape[-1]), frame.bounds):
+        ranges, at = points(stmt.outs[0].shape)
+        out = stmt.outs[0]
+        before.append(Map(ranges, (Store(out.array, out.at(at), algebra.zero(out.dtype)),), stmt.source))
+        attrs["accumulate"] = True
+    return [*before, *FORMS["matmul"](forms, frame, replace(stmt, ins=(a, b), attrs=MappingProxyType(attrs)))]
+
+
+def _products(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """One call for all of them where matrices lie at fixed distances and are neither very small nor conjugated."""
+    r, one = one_of(stmt)
+    (out,), inner = one.outs, frame.inside([r])
+    each, least = product_size(inner, one), thresholds().device.library_product
+    if out.dtype.kind not in "fc" or each * (r.trips or 0) <= least or each * _SEVERAL <= least:
+        return [replace(m, domain=(r, *m.domain)) for m in product_loops(one) if isinstance(m, Map)]
+    conj = out.dtype.kind == "c" and (stmt.attrs.get("conj_a") or stmt.attrs.get("conj_b"))
+    apart = view_strides(frame, stmt.outs[0])[0][0]
+    if conj or not apart or stmt.attrs.get("factor", 1) == 0 or not all(is_usable(inner, v) for v in (out, *one.ins)):
+        return [Loop(r, forms.block(inner, (one,)))]
+    return [stmt]
+
+
+Form = Callable[[DeviceForms, Frame, Lib], list[Stmt]]
+
+
+def _told(op: str, trouble: int = 0) -> Form:
+    """The form of the processor, whose routine `op` says how it went: trouble, if that may be bad."""
+
+    def form(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+        out: list[Stmt] = []
+        for one in FORMS[stmt.op](forms, frame, stmt):
+            if isinstance(one, Lib) and one.op == op:
+                info, well = forms.info(frame)
+                out += [well, replace(one, outs=(*one.outs, info))]
+                out += [forms.noted(trouble, info)] if trouble else []
+            else:
+                out.append(one)
+        return out
+
+    return form
+
+
+def _inverse(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """The solution for the columns of the identity."""
+    (x,), (a,) = stmt.outs, stmt.ins
+    factors, one = (forms.workspace(frame, a.shape, a.dtype) for _ in range(2))
+    pivots = forms.workspace(frame, a.shape[:1], _INT32)
+    ranges, (i, j) = points(a.shape)
+    same = Call("eq", (Index(i, _INT64), Index(j, _INT64)), _BOOL)
+    unit = algebra.select(same, algebra.number(1, a.dtype), algebra.zero(a.dtype))
+    identity = Map(ranges, (Store(one.array, one.at((i, j)), unit),))
+    steps = (Lib("lu", (factors, pivots), (a,), {}, stmt.source), identity,
+             Lib("solve", (x,), (factors, pivots, one), {}, stmt.source))
+    return list(forms.block(frame, steps))
+
+
+def _cholesky_adjoint(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """`S = L^-T phi(L^T C) L^-1` for the lower triangle C of the cotangent, where phi takes the lower triangle and half
+    the diagonal; what goes to an element below the diagonal is S there and above (I. Murray, "Differentiation of the
+    Cholesky decomposition", 2016): two solves and a product, which are quicker on a device than a recursion."""
+    (x,), (factor, cotangent) = stmt.outs, stmt.ins
+    low, inner, half, whole = (forms.workspace(frame, x.shape, x.dtype) for _ in range(4))
+    solve = {"lower": False, "unit": False}
+    turned = swapped(factor)
+    steps = (triangle(low, cotangent), Lib("matmul", (whole,), (turned, low), {}, stmt.source),
+             triangle(inner, whole, halved=True), Lib("trsolve", (half,), (turned, inner), solve, stmt.source),
+             Lib("trsolve", (whole,), (turned, swapped(half)), solve, stmt.source))
+    ranges, (i, j) = points(x.shape)
+    below, on = (Call(fn, (Index(j, _INT64), Index(i, _INT64)), _BOOL) for fn in ("le", "eq"))
+    one, other = (Load(whole.array, whole.at(p), x.dtype) for p in ((i, j), (j, i)))
+    both = algebra.select(on, one, algebra.add(one, other))
+    value = algebra.select(below, both, algebra.zero(x.dtype))
+    return [*forms.block(frame, steps), Map(ranges, (Store(x.array, x.at((i, j)), value),), stmt.source)]
+
+
+def _finite(held: View, origin: View, bad: View, lower: bool = False) -> list[Stmt]:
+    """A copy without what is not finite, and whether any is; `lower`: of a triangle by columns, zeros elsewhere."""
+    ranges, at = points(held.shape)
+    element = Load(origin.array, origin.at(at), origin.dtype)
+    counts: Expr = call("isfinite", element, dtype=_BOOL)
+    wrong: Expr = call("not", counts, dtype=_BOOL)
+    if lower:
+        inside = Call("le", (Index(at[0], _INT64), Index(at[1], _INT64)), _BOOL)
+        counts, wrong = (call("and", inside, e, dtype=_BOOL) for e in (counts, wrong))
+    value = algebra.select(counts, element, algebra.zero(origin.dtype))
+    sign = algebra.select(wrong, const(1, _INT32), const(0, _INT32))
+    none = Map((), (Store(bad.array, (ix(0),), const(0, _INT32)),))
+    return [Map(ranges, (Store(held.array, held.at(at), value),)), none,
+            Map(ranges, (Store(bad.array, (ix(0),), sign, "max"),))]
+
+
+def _put(out: View, first: Ix, origin: View, change: Callable[[Expr], Expr] | None = None) -> Map:
+    """Rows of a result, from `first` on; a vector is one row, and may be real where the result is complex."""
+    ranges, at = points(origin.shape)
+    value: Expr = Load(origin.array, origin.at(at), origin.dtype)
+    value = algebra.cast(change(value) if change is not None else value, out.dtype)
+    place = (first + at[0], at[1]) if len(at) == 2 else (first, at[0])
+    return Map(ranges, (Store(out.array, out.at(place), value),))
+
+
+def _real(dtype: np.dtype) -> np.dtype:
+    return np.empty(0, dtype).real.dtype
+
+
+def _eigh(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    (out,), (a,) = stmt.outs, stmt.ins
+    n = a.shape[0]
+    held, values = forms.workspace(frame, a.shape, a.dtype), forms.workspace(frame, (n,), _real(a.dtype))
+    (info, well), (bad, _) = forms.info(frame), forms.info(frame)
+    return [*_finite(held, swapped(a), bad, lower=True), well,
+            Lib("syevd", (held, values, info), (), {}, stmt.source), forms.noted(UNCONVERGED, info, bad),
+            _put(out, ix(0), swapped(held)), _put(out, n, values)]
+
+
+def _svd(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Of a matrix with more columns than rows that of the transposed one: A^T = conj(V) S U^T."""
+    (out,), (a,) = stmt.outs, stmt.ins
+    (m, n), extents = a.shape, [e.const for e in a.shape]
+    if None in extents:
+        raise _refused(stmt, "whose size changes")
+    tall = (m - n).const is not None and (m - n).const >= 0
+    rows, k = (m, n) if tall else (n, m)
+    held, left = (forms.workspace(frame, (k, rows), a.dtype) for _ in range(2))
+    right, values = forms.workspace(frame, (k, k), a.dtype), forms.workspace(frame, (k,), _real(a.dtype))
+    (info, well), (bad, _) = forms.info(frame), forms.info(frame)
+    turn = conjugate if a.dtype.kind == "c" else None
+    first, second = (swapped(left), right) if tall else (right, swapped(left))
+    return [*_finite(held, swapped(a) if tall else a, bad), well,
+            Lib("gesvd", (held, values, left, right, info), (), {}, stmt.source), forms.noted(UNCONVERGED, info, bad),
+            _put(out, ix(0), first), _put(out, m, second, turn), _put(out, m + n, values)]
+
+
+def _qr(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    (out,), (a,) = stmt.outs, stmt.ins
+    m, n = a.shape
+    held, tau = forms.workspace(frame, (n, m), a.dtype), forms.workspace(frame, (n,), a.dtype)
+    info, well = forms.info(frame)
+    upper, (i, j) = points((n, n))
+    value = algebra.select(Call("le", (Index(i, _INT64), Index(j, _INT64)), _BOOL),
+                           Load(held.array, held.at((j, i)), a.dtype), algebra.zero(a.dtype))
+    return [copy(held, swapped(a)), well, Lib("geqrf", (held, tau, info), (), {}, stmt.source),
+            Map(upper, (Store(out.array, out.at((m + i, j)), value),)),
+            Lib("orgqr", (held, info), (tau,), {}, stmt.source), _put(out, ix(0), swapped(held))]
+
+
+def _argsort(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """Runs of one element become one of all, each pass one kernel: n log^2 n comparisons. Equal values keep their
+    order."""
+    (out,), (values,) = stmt.outs, stmt.ins
+    before: list[Stmt] = []
+    if not by_rows(frame, values):
+        space = forms.workspace(frame, values.shape, values.dtype)
+        before, values = [copy(space, values)], space
+    here, there = (forms.workspace(frame, values.shape, _INT64) for _ in range(2))
+    ranges, at = points(values.shape)
+    steps: list[Stmt] = [Map(ranges, (Store(here.array, here.at(at), Index(at[0], _INT64)),))]
+    most = most_trips(Range("_", ix(0), values.shape[0]), frame.bounds) or 0
+    for k in range(max(0, most - 1).bit_length()):
+        steps.append(Lib(MERGE, (there,), (here, values), {"width": 1 << k, "most": most}, stmt.source))
+        here, there = there, here
+    return [*before, *steps, copy(out, here)]
+
+
+def _fft(forms: DeviceForms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """The library's inverse transforms lack a division by their length. Signals lie at positive distances."""
+    (out,), (values,) = stmt.outs, stmt.ins
+    held = [v if _ascends(frame, v) else forms.workspace(frame, v.shape, v.dtype) for v in (values, out)]
+    before = [copy(held[0], values)] if held[0] is not values else []
+    call_ = Lib("fft", (held[1],), (held[0],), stmt.attrs, stmt.source)
+    if not stmt.attrs.get("inverse"):
+        return [*before, call_, *([copy(out, held[1])] if held[1] is not out else [])]
+    length = algebra.cast(Index(values.shape[-1], _INT64), out.dtype)
+    return [*before, call_, copy(out, held[1], lambda e: call("div", e, length, dtype=out.dtype))]
+
+
+def _ascends(frame: Frame, view: View) -> bool:
+    steps, _ = view_strides(frame, view)
+    return all(step is not None and 0 < step < _MOST for step in steps)
+
+
+OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
+    "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
+    "cholesky": _told("potrf", SINGULAR), "cholesky_tangent": None, "cholesky_adjoint": _cholesky_adjoint,
+    "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr,
+    "argsort": _argsort, "fft": _fft})
+"""Forms of the device; None: as on the processor."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -22,7 +21,6 @@ from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
 from sdfgad.calls.results import one_or_all
-from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
@@ -35,7 +33,7 @@ from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_derivatives, refuse_options
 from sdfgad.thresholds import thresholds
-from sdfgad.together import Running, agreed, refuse_together
+from sdfgad.together import Running, agreed, measured_call, refuse_together
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -157,14 +155,12 @@ class GradFunction(DerivativeFunction):
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
-        """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
+        """The plan of a call with these arrays, with the bytes and the time that the second of two calls took,
+        and the messages that all ranks sent: `Plan.messages`."""
         with config(device=self._device):
             ranks, derivative, bound = self._ready(args, keywords, self._value)
-            with Running(ranks):
-                derivative.measured(bound, self._donate)
-                began = time.perf_counter()
-                usage = derivative.measured(bound, self._donate)
-        return replace(derivative.plan, measured=Measured(usage.peak_bytes, time.perf_counter() - began))
+            measured = measured_call(ranks, derivative, bound, self._donate)
+        return replace(derivative.plan, measured=measured)
 
     @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:

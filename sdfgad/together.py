@@ -10,9 +10,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from sdfgad.calls.agreement import Agreement, whole_handles
+from sdfgad.calls.arguments import Bound
 from sdfgad.calls.communicators import communicator_of
+from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
+from sdfgad.codegen.mpi_log import MessageNote, noted_messages
 from sdfgad.errors import UnsupportedError, unsupported
-from sdfgad.ir.messages import messages
+from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
 from sdfgad.pushforwards import Pushforward
 from sdfgad.ranks import CommunicatorNeeded
@@ -32,11 +35,15 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
                 agreement.needs = needed
             else:
                 _say(agreement, made)
-        if agreement.needs is None:
+        if agreement.needs is not None:
+            agreement.needs.make()
+        elif not agreement.torn:
             break
-        agreement.needs.make()
+        elif isinstance(made, Derivative):  # the program with all messages may not be compiled yet
+            made.outvoted = True
     if isinstance(made, Derivative):
         made.seed(agreement.share)
+        return made.ready if agreement.silent else made
     return made
 
 
@@ -46,6 +53,7 @@ def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     agreement.program = getattr(made, "serial", "0")
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
+        agreement.silent = not made.outvoted and made.silent is not None
 
 
 def _of_nobody(prepare: Callable[[], Made]) -> Made:
@@ -61,6 +69,8 @@ def _of_nobody(prepare: Callable[[], Made]) -> Made:
     return made
 
 
+BOTH = "both"
+"""The sweep of messages of serial programs that are distributed."""
 SAID = 0.3
 """Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
 
@@ -85,6 +95,29 @@ class Running:
         time.sleep(SAID)
         self.communicator.Abort(1)
         os._exit(1)  # where Abort comes back, it has only told the launcher
+
+
+def measured_call(ranks: Any | None, made: Derivative, bound: Bound, donate: frozenset[str]) -> Measured:
+    """What the second of two calls took, and what all ranks sent in the first one."""
+    with Running(ranks):
+        with noted_messages(ranks is not None) as notes:
+            made.measured(bound, donate)
+        began = time.perf_counter()
+        usage = made.measured(bound, donate)
+        taken = time.perf_counter() - began
+        sent = None if ranks is None else _counted(ranks, notes, made.request.distribution is not None)
+    return Measured(usage.peak_bytes, taken, sent)
+
+
+def _counted(ranks: Any, notes: Sequence[MessageNote], both: bool) -> MessageCounts:
+    """Messages of all ranks by sweep and kind. both: nobody knows to which sweep one belongs."""
+    mine = [(BOTH if both else note.sweep, note.kind, note.bytes) for note in notes if note.kind != "receive"]
+    every = [one for part in ranks.allgather(mine) for one in part]
+    rows = []
+    for sweep, kind in sorted({one[:2] for one in every}, key=lambda k: ((*SWEEPS, BOTH).index(k[0]), k[1])):
+        sizes = [size for *key, size in every if key == [sweep, kind]]
+        rows.append(MessageCount(sweep, kind, len(sizes), sum(sizes)))
+    return MessageCounts(tuple(rows))
 
 
 def refuse_together(**options: Any) -> None:

@@ -36,7 +36,7 @@ def mpi_table() -> Any:
     handles = [mpi._handleof(one) for one in (*types, mpi.SUM, mpi.MAX, mpi.MIN)]
     places = _places_in_status(mpi)
     numbers = [*functions, *handles, mpi._sizeof(mpi.COMM_WORLD), mpi._sizeof(mpi.Status), *places, mpi.PROC_NULL,
-               mpi.ANY_SOURCE, mpi.ANY_TAG]
+               mpi.ANY_SOURCE, mpi.ANY_TAG, 0]
     return (ctypes.c_uint64 * len(numbers))(*[int(n) & (2**64 - 1) for n in numbers])
 
 

@@ -20,6 +20,7 @@ from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.telling import COMM, tell
+from tests.mpi.traffic import TRAFFIC
 
 
 def samples(*names: str) -> None:
@@ -69,7 +70,7 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
-    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED,
+    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC,
                                              **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         checks[name]()

@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "distributed")
+          "code", "lists", "idle", "counts", "silence", "distributed")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -40,11 +40,39 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "distributed-few", timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "distributed-few", timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
+    check_silence(done.found)
     check_distributed(done.found, 2)
+
+
+def test_as_many_messages_in_both_sweeps(on_two: dict[str, Any]) -> None:
+    found = {n.removeprefix("counts "): f for n, f in on_two.items() if n.startswith("counts ")}
+    assert len(found) == 9
+    for name, one in found.items():
+        assert one["faults"] == [[], []], name
+        assert one["forward"] == one["reverse"] and all(n == one["forward"][0][0] for n in one["total"][0]), name
+    assert found["heat"]["forward"] == [[14, 112]] * 2  # two messages a step, and the sum on each rank
+
+
+def test_gradients_of_linear_programs_send_cotangents_alone(on_two: dict[str, Any]) -> None:
+    check_silence(on_two)
+    valued = on_two["silence valued"]
+    assert valued["forward"] == valued["reverse"] == [[11, 96]] * 2
+
+
+def check_silence(found: dict[str, Any]) -> None:
+    one = {n.removeprefix("silence "): f for n, f in found.items() if n.startswith("silence ")}
+    assert all(f["error"] < 1e-8 for f in one.values() if "error" in f)
+    assert all(fault == [] for f in one.values() for fault in f.get("faults", []))
+    for name in ("linear", "quiet_for_some", "pullback"):
+        assert set(map(tuple, one[name]["forward"])) == {(0, 0)}, name
+    for name in ("linear", "quiet_for_some"):
+        assert one[name]["reverse"][0][0] > 0
+    # What one rank needs, all of them send.
+    assert one["linear_but_for_one"]["forward"] == one["linear_but_for_one"]["reverse"]
 
 
 @pytest.mark.slow

@@ -19,7 +19,15 @@ struct Table {
     uint64_t types[8], operations[3];
     uint64_t handle_bytes, status_bytes, source_at, tag_at;
     int64_t nobody, any_source, any_tag;
+    uint64_t note;  // who is told of every message, or 0
 };
+
+// The table, and the sweep that a message is part of.
+struct Place {
+    const Table *table;
+    int sweep;
+};
+using Note = void (*)(int sweep, int function, int64_t communicator, int64_t peer, int64_t tag, int64_t bytes);
 
 struct Buffer {
     void *at;
@@ -32,7 +40,7 @@ inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
 template <class H> class Calls {
   public:
-    Calls(const Table *table, int64_t communicator) : table(table), communicator(H(communicator)) {}
+    Calls(Place place, int64_t communicator) : table(place.table), sweep(place.sweep), communicator(H(communicator)) {}
 
     template <class... A> int call(Function f, A... arguments) const {
         return reinterpret_cast<int (*)(A...)>(table->functions[f])(arguments...);
@@ -60,6 +68,9 @@ template <class H> class Calls {
         std::fprintf(stderr, "sdfgad: %s: %s\n", name, text);
         stop("MPI reports the error %lld", code);
     }
+    void note(Function f, int64_t peer, int64_t tag, int64_t bytes) const {
+        if (table->note) reinterpret_cast<Note>(table->note)(sweep, f, int64_t(communicator), peer, tag, bytes);
+    }
     int number(int64_t count) const {
         if (count > std::numeric_limits<int>::max()) stop("a message of %lld elements: MPI takes fewer than 2**31", count);
         return int(count);
@@ -81,6 +92,7 @@ template <class H> class Calls {
         for (const Buffer &b : out) {
             check(call(ISEND, static_cast<const void *>(b.at), number(b.count), type(b.type), int(to[1 + 2 * k]),
                        int(to[2 + 2 * k]), communicator, &requests[n + k]), "MPI_Isend");
+            note(ISEND, to[1 + 2 * k], to[2 + 2 * k], b.count * WIDTHS[b.type]);
             ++k;
         }
         check(call(WAITALL, int(requests.size()), requests.data(), static_cast<void *>(statuses.data())), "MPI_Waitall");
@@ -101,6 +113,7 @@ template <class H> class Calls {
             std::memcpy(&source, status + table->source_at, 4);
             std::memcpy(&tag, status + table->tag_at, 4);
             if (record) record[1 + 2 * n] = source, record[2 + 2 * n] = tag;
+            note(IRECV, source, tag, count * WIDTHS[b.type]);
             ++n;
         }
     }
@@ -127,26 +140,28 @@ template <class H> class Calls {
             if (given && taken) std::memcpy(taken, given, size_t(each) * WIDTHS[kind]);
         }
         check(code, "a collective of MPI");
+        note(F, root, 0, each * WIDTHS[kind]);
     }
 
   private:
     const Table *table;
+    int sweep;
     H communicator;
 };
 
-inline void exchange(const Table *table, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
-    if (table->handle_bytes == 4)
-        Calls<int32_t>(table, to[0]).exchange(to, from, record, out, in);
+inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, to[0]).exchange(to, from, record, out, in);
     else
-        Calls<uint64_t>(table, to[0]).exchange(to, from, record, out, in);
+        Calls<uint64_t>(place, to[0]).exchange(to, from, record, out, in);
 }
 
 template <Function F>
-void collective(const Table *table, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
-    if (table->handle_bytes == 4)
-        Calls<int32_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
     else
-        Calls<uint64_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
 }
 
 }

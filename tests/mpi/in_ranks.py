@@ -19,6 +19,7 @@ from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.programs import SAMPLES, Sample, rows
+from tests.mpi.random.check import check_random
 from tests.mpi.telling import COMM, tell
 from tests.mpi.traffic import TRAFFIC
 
@@ -73,6 +74,10 @@ def main(names: list[str]) -> None:
     checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC,
                                              **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
+        if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native
+            first, count, *how = name.split(":")[1:]
+            check_random(int(first), int(count), "native" in how, "shown" in how)
+            continue
         checks[name]()
 
 

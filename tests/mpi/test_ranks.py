@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "distributed")
+          "code", "lists", "idle", "counts", "silence", "random:0:24", "distributed")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -40,12 +40,34 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "distributed-few", timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "random:24:16", "distributed-few",
+               timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
+    check_random(done.found, 16)
     check_distributed(done.found, 2)
+
+
+def check_random(found: dict[str, Any], count: int) -> None:
+    """Right or refused, a few of them."""
+    one = found["random"]
+    assert not any(one["bad"]), one["bad"][0]
+    assert all(seen.get("right", 0) >= 0.9 * count and sum(seen.values()) == count for seen in one["seen"])
+
+
+def test_random_programs(on_two: dict[str, Any]) -> None:
+    check_random(on_two, 24)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks, first, count, how", [(2, 100, 80, ""), (3, 200, 80, ""), (2, 300, 20, ":native"),
+                                                      (3, 320, 20, ":native")])
+def test_more_random_programs(ranks: int, first: int, count: int, how: str) -> None:
+    done = run(ranks, f"random:{first}:{count}{how}", timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_random(done.found, count)
 
 
 def test_as_many_messages_in_both_sweeps(on_two: dict[str, Any]) -> None:

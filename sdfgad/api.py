@@ -20,18 +20,20 @@ from sdfgad.calls.communicators import communicator_of
 from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
+from sdfgad.calls.replicated import digest_of, replicated_leaves, summed
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
+from sdfgad.config import chosen_target, config, limit_of_block, settings
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
+from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Request
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
-from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_derivatives, refuse_options
+from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_options
 from sdfgad.thresholds import thresholds
 from sdfgad.together import Running, agreed, measured_call, refuse_together
 from sdfgad.tracebacks import shortened
@@ -51,19 +53,19 @@ class GradFunction(DerivativeFunction):
                  store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-                 gather: bool = True) -> None:
+                 gather: bool = True, replicated: Any = ()) -> None:
         check_options(fn := as_function(fn), reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)
         self._blocks = asked_distribution(distribute, comm, grid, gather)
         if self._blocks is not None:
-            refuse_together(plan=plan, spill=spill, objective=objective)
+            refuse_together(plan=plan, spill=spill, objective=objective, replicated=replicated or None)
         wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
             "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
             "snapshot": snapshot, "spill": spill, "source": source, "objective": objective, "distribute": distribute,
-            "comm": comm, "grid": grid, "gather": gather}
+            "comm": comm, "grid": grid, "gather": gather, "replicated": replicated}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
@@ -71,7 +73,7 @@ class GradFunction(DerivativeFunction):
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
         self._limit, self._plan, self._source = memory_limit, plan, source or ""
-        self._objective, self._device = objective, device
+        self._objective, self._device, self._replicated = objective, device, replicated
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
         self.of: GradFunction | None = None  # what it was made from for one object
@@ -125,6 +127,7 @@ class GradFunction(DerivativeFunction):
             ranks, derivative, bound = self._ready(args, keywords, value)
             with Running(ranks):
                 tree, grads = derivative.run(bound, self._donate)
+                grads = summed(ranks, grads, self._alike(derivative, bound, ranks))
         if ranks is None:  # others have to agree on every call
             self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
@@ -139,8 +142,12 @@ class GradFunction(DerivativeFunction):
             made.check(bound, self._donate)
             return made
 
-        derivative = agreed(ranks, prepare, self._objective)
+        derivative = agreed(ranks, prepare, self._objective,
+                            lambda made: digest_of(bounds[-1], self._alike(made, bounds[-1], ranks)))
         return ranks, derivative, bounds[0]
+
+    def _alike(self, derivative: Derivative, bound: Bound, ranks: Any) -> tuple[str, ...]:
+        return replicated_leaves(self.fn, bound, derivative.request.wrt, self._replicated, ranks)
 
     def _ranks(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """The communicator of those that call it together, if there is any."""
@@ -255,7 +262,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
          plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
          snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
          objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-         gather: bool = True) -> Any:
+         gather: bool = True, replicated: Any = ()) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
@@ -274,7 +281,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
     of what `exec` runs; it is compared with what they run. objective: of a function that several ranks call
     together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
-    that is not plain.
+    that is not plain. replicated: arguments that every rank has alike; each rank gets the sum of their gradients over
+    the ranks, equal in every bit. Ranks that hold something else there get a UsageError.
 
     distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of arrays:
     "replicated", "block" along the first axis, or "block" and None for all axes, on a `grid` of ranks. A rank gives
@@ -292,7 +300,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
         "wrt": wrt, "argnums": argnums, "output": output, "reduce": reduce, "has_aux": has_aux,
         "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
         "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
-        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather}
+        "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather,
+        "replicated": replicated}
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 
@@ -368,24 +377,6 @@ def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
 def stop_gradient(x: Any) -> Any:
     """`x` itself; in a differentiated function no derivative flows through it."""
     return x
-
-
-def check_aux(has_aux: bool, output: Any) -> None:
-    if has_aux and output is not None:
-        raise UsageError("has_aux and output= together", code="SG205",
-                         help="with has_aux the objective is what the function returns first: leave out output")
-
-
-def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
-    if not callable(fn):
-        raise UsageError(f"{fn!r} is not a function", code="SG205")
-    refuse_derivatives(fn)
-    if reduce not in (None, "sum"):
-        raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
-    if device not in (None, *DEVICES):
-        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(DEVICES)}")
-    if plan is not None and not isinstance(plan, Plan):
-        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 
 
 def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:

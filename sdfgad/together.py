@@ -23,10 +23,14 @@ from sdfgad.ranks import CommunicatorNeeded
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
 
 
-def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None) -> Made:
-    """What `prepare` makes of a call, on all ranks or on none. An error on one rank is one of its class on all."""
+def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None,
+           alike: Callable[[Made], str] = lambda _: "0") -> Made:
+    """What `prepare` makes of a call, on all ranks or on none. An error on one rank is one of its class on all. alike:
+    a digest of what all ranks have to hold alike."""
     if communicator is None:
-        return _of_nobody(prepare)
+        made = _of_nobody(prepare)
+        alike(made)
+        return made
     while True:
         with Agreement(communicator, objective) as agreement:
             try:
@@ -35,6 +39,7 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
                 agreement.needs = needed
             else:
                 _say(agreement, made)
+                agreement.alike = alike(made)
         if agreement.needs is not None:
             agreement.needs.make()
         elif not agreement.torn:

@@ -12,7 +12,8 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "random:0:24", "distributed")
+          "code", "lists", "idle", "counts", "silence", "replicated", "random:0:24",
+          "distributed")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -48,6 +49,16 @@ def test_three_ranks() -> None:
     check_silence(done.found)
     check_random(done.found, 16)
     check_distributed(done.found, 2)
+
+
+def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
+    for name in ("heat", "tree"):
+        found = on_two[f"replicated {name}"]
+        assert found["error"] < 1e-13 and found["equal"] == [1, 1], name
+    wrong = {"other": "do not hold the same", "unnamed": "not differentiated", "alone": "found nowhere"}
+    for name, text in wrong.items():
+        for form, message in on_two[f"replicated {name}"]["error"]:
+            assert form == "UsageError" and text in message, name
 
 
 def check_random(found: dict[str, Any], count: int) -> None:

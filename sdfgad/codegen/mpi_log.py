@@ -5,12 +5,15 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sdfgad.codegen.mpi_table import FUNCTIONS, mpi_table
 from sdfgad.ir.messages import SWEEPS
 
 _NOTE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, *[ctypes.c_int64] * 4)
-_FUNCTIONS = tuple({"Isend": "send", "Irecv": "receive"}.get(n, n.lower()) for n in FUNCTIONS)
+_KINDS = MappingProxyType({"Isend": "send", "Irecv": "receive", "Reduce_scatter_block": "reduce_scatter",
+                           "Reduce_scatter": "reduce_scatterv"})
+_FUNCTIONS = tuple(_KINDS.get(n, n.lower()) for n in FUNCTIONS)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "replicated", "random:0:24",
+          "code", "lists", "idle", "counts", "silence", "replicated", "rows", "parts-native", "random:0:24",
           "distributed")
 
 
@@ -41,12 +41,13 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "random:24:16", "distributed-few",
-               timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows", "random:24:16",
+               "distributed-few", timeout=200)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
+    check_rows(done.found, 14)
     check_random(done.found, 16)
     check_distributed(done.found, 2)
 
@@ -59,6 +60,26 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
     for name, text in wrong.items():
         for form, message in on_two[f"replicated {name}"]["error"]:
             assert form == "UsageError" and text in message, name
+
+
+def check_rows(found: dict[str, Any], count: int) -> None:
+    rows = {n: f for n, f in found.items() if n.startswith("row ")}
+    assert len(rows) == count
+    for name, one in rows.items():
+        assert one["value"] < 30 and one["dot"] < 100 and one.get("slope", 0.0) < 1e-7, name
+        assert set(one["dtypes"]) == {2 * name.split()[2]}, name
+
+
+def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
+    check_rows(on_two, 15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
+    done = run(count, "rows-native", "operations-complex128", timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_rows(done.found, 9)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:

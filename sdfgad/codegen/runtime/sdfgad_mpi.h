@@ -12,7 +12,8 @@
 namespace sg::mpi {
 
 enum Function { ISEND, IRECV, WAITALL, GET_COUNT, ALLREDUCE, BCAST, REDUCE, SCATTER, GATHER, ALLGATHER, REDUCE_SCATTER,
-                ALLTOALL, BARRIER, ERROR_STRING, ABORT, COMM_RANK, FUNCTIONS };
+                ALLTOALL, BARRIER, SCATTERV, GATHERV, ALLGATHERV, REDUCE_SCATTERV, ALLTOALLV, ERROR_STRING, ABORT,
+                COMM_RANK, COMM_SIZE, FUNCTIONS, ALLTOALLV_BACK };
 
 struct Table {
     uint64_t functions[FUNCTIONS];
@@ -143,6 +144,40 @@ template <class H> class Calls {
         note(F, root, 0, each * WIDTHS[kind]);
     }
 
+    // Parts of the ranks one behind the other: how many elements each has, and where it begins.
+    struct Parts {
+        std::vector<int> counts, first;
+        int64_t total = 0;
+        Parts(const Calls &calls, const int64_t *numbers, int ranks) : counts(ranks), first(ranks) {
+            for (int r = 0; r < ranks; ++r) {
+                counts[r] = calls.number(numbers[r]);
+                first[r] = calls.number(total);
+                total += numbers[r];
+            }
+        }
+    };
+
+    template <Function F> void vectors(const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) const {
+        int ranks = 0, root = int(numbers[1]), code = 0;
+        check(call(COMM_SIZE, communicator, &ranks), "MPI_Comm_size");
+        constexpr bool all = F == ALLTOALLV || F == ALLTOALLV_BACK, back = F == ALLTOALLV_BACK;
+        const Parts parts(*this, numbers + 2 + (back ? ranks : 0), ranks);
+        const Parts come(*this, numbers + 2 + (all && !back ? ranks : 0), ranks);
+        const int n = number(each), *counts = parts.counts.data(), *first = parts.first.data();
+        const H t = type(kind);
+        char nothing[16];  // libraries want an address for parts of no elements
+        const void *given = out.size() ? out.begin()->at : nothing;
+        void *taken = in.size() ? in.begin()->at : nothing;
+        if constexpr (F == SCATTERV) code = call(F, given, counts, first, t, taken, n, t, root, communicator);
+        if constexpr (F == GATHERV) code = call(F, given, n, t, taken, counts, first, t, root, communicator);
+        if constexpr (F == ALLGATHERV) code = call(F, given, n, t, taken, counts, first, t, communicator);
+        if constexpr (F == REDUCE_SCATTERV) code = call(F, given, taken, counts, t, operation(0), communicator);
+        if constexpr (all)
+            code = call(ALLTOALLV, given, counts, first, t, taken, come.counts.data(), come.first.data(), t, communicator);
+        check(code, "a collective of MPI");
+        note(all ? ALLTOALLV : F, root, 0, (all ? parts.total : each) * WIDTHS[kind]);
+    }
+
   private:
     const Table *table;
     int sweep;
@@ -162,6 +197,14 @@ void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, in
         Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
     else
         Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+}
+
+template <Function F>
+void vectors(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, numbers[0]).template vectors<F>(numbers, out, in, each, kind);
+    else
+        Calls<uint64_t>(place, numbers[0]).template vectors<F>(numbers, out, in, each, kind);
 }
 
 }

@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 import sdfgad
-from sdfgad.calls.arguments import bind
-from sdfgad.ir.interpret import returned
-from sdfgad.pipeline import derive, parsed_call
-from sdfgad.plans.request import Request
-from sdfgad.pushforwards import _tangent
-from sdfgad.transform.stages import prepare_program
-from tests.mpi.random.machine import run_here
+from tests.mpi.random.machine import by_reference
 from tests.mpi.random.writer import N, text_of
 from tests.mpi.telling import COMM, tell
 from tests.programs.running import load
@@ -50,24 +44,11 @@ def halves() -> Any:
 
 
 def interpreted(fn: Callable[..., Any], d: Directions) -> tuple[Any, Any, list[np.ndarray]]:
-    """Value, tangent and cotangents by the reference semantics: of the programs as they are handed to the compiler."""
-    bound = bind(fn, [COMM, halves(), d.x, d.k], {})
-    made = derive(fn, bound, Request(("x", "k"), None, None, False, True, None, together=True))
-    if all(COMM.allgather(made.silent is not None)):
-        made = made.silent
-    traced, held = made.parsed.traced, {a: bound.leaves[n] for n, a in made.parsed.traced.items()}
-    behind = run_here(made.program, {**held, made.made.seeds[0]: d.seed})
-    names = [made.made.gradients[traced[n]] for n in ("x", "k")]
-    cotangents = [np.zeros(N) if n is None else behind[n] for n in names]
-    program = prepare_program(parsed_call(fn, bound, "").program)
-    whole, returns, arguments = _tangent(program, (traced["x"], traced["k"])).value
-    given = {arguments[traced[n]]: v for n, v in (("x", d.dx), ("k", d.dk)) if arguments[traced[n]] is not None}
-    behind = run_here(whole, {**held, **given})
-    return returned(whole.returns, behind), returned(returns, behind), cotangents
+    return by_reference(fn, {"comm": COMM, "half": halves(), "x": d.x, "k": d.k}, {"x": d.dx, "k": d.dk}, d.seed)
 
 
 def compiled(fn: Callable[..., Any], d: Directions) -> tuple[Any, Any, list[np.ndarray]]:
-    """The same by the public functions."""
+    """By the public functions."""
     value, pushed = sdfgad.jvp(fn, (COMM, halves(), d.x, d.k), {"x": d.dx, "k": d.dk})
     _, pullback = sdfgad.vjp(fn, COMM, halves(), d.x, d.k, wrt=("x", "k"))
     back = pullback(d.seed)

@@ -27,6 +27,7 @@ END = "    return a + 0.5 * b * c + w[1:-1] + 0.1 * np.sum(m * p, axis=0) + 0.1 
 VECTORS = ("a", "b", "c", "w[1:-1]", "m[{row}]", "w[2:]")
 INTO = ("a", "b", "c", "w[1:-1]", "w[:-2]", "p[{row}]")
 PARTS = ("[1:3]", "[:1]", "[-2:]", "[1:1]", "")
+SIZES = "[r % 3 + 1 for r in range(size)]"
 OUTSIDE = -1
 """The depth of a branch: there is no loop around it, and none in it."""
 Write = Callable[[Random, int], str]
@@ -117,12 +118,19 @@ def _rooted(r: Random, depth: int) -> str:
         f"total = comm.reduce(np.sum(a * b), root={root})\nif rank == {root}:\n    a = a * np.tanh(total)",
         f"comm.Scatter(m, b, root={root})\nb = np.sin(b)",
         f"comm.Gather(c, p, root={root})",
-    ))
+        f"comm.Gatherv(b, [p, [4] * size] if rank == {root} else None, root={root})",
+        f"comm.Reduce(a + 1.0, c, op=MPI.PROD, root={root})\nc = np.sin(c)",
+        f"comm.Scatterv([m, ({SIZES}, [3 * r for r in range(size)])] if rank == {root} else None, b[:rank % 3 + 1], "
+        f"root={root})"))
 
 
 def _everybody(r: Random, depth: int) -> str:
-    one = _vector(r, VECTORS[:4])
+    one, how = _vector(r, VECTORS[:4]), r.choice(("", ", op=MPI.MAX", ", op=MPI.PROD"))
     return r.choice((
+        f"comm.Allgatherv({one}[:rank % 3 + 1], [p, ({SIZES}, [4 * r for r in range(size)])])",
+        f"comm.{r.choice(('Scan', 'Exscan'))}({one} * 0.5, b{how})\nb = np.sin(b)",
+        f"t = np.tanh(comm.scan(np.sum({one})))", "comm.Allgather(MPI.IN_PLACE, m)",
+        "comm.Reduce_scatter(0.5 * m, c, [4] * size)\nc = np.sin(c)",
         f"comm.Allgather({one}, m)", "comm.Alltoall(m, p)", "comm.Reduce_scatter_block(0.5 * m * p, a)",
         "every = comm.allgather(np.sum(b * b))\nb = b + 0.1 * every[0] * every[size - 1]", "comm.Barrier()",
         f"rows = comm.gather({one} * 0.5, root=0)\nif rank == 0:\n    c = rows[0] * rows[size - 1]"))

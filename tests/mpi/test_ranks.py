@@ -1,7 +1,9 @@
 """Programs that communicate, on 1, 2 and 3 ranks."""
 from __future__ import annotations
 
+import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ def run(count: int, *checks: str, **options: Any) -> RanksRun:
 @pytest.fixture(scope="module")
 def on_two() -> dict[str, Any]:
     """All checks at once: starting Python on both ranks takes as long as some of them."""
-    done = run(2, *MIDDLE, timeout=300)
+    done = run(2, *MIDDLE, timeout=500)
     assert done.status == 0, done.err[-4000:]
     return done.found
 
@@ -41,13 +43,13 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows", "random:24:16",
-               "distributed-few", timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:16",
+               "distributed-few", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 14)
+    check_rows(done.found, 4)
     check_random(done.found, 16)
     check_distributed(done.found, 2)
 
@@ -276,6 +278,34 @@ def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
     done = run(2, check, timeout=60)
     assert done.status != 0
     assert done.err.count(text) == 1 and "all ranks are ended" in done.err, done.err[-3000:]
+
+
+FAST = 10
+"""Seconds from a fault to the end of all ranks."""
+
+
+@pytest.mark.parametrize("check, text", [
+    ("end-killed", None), pytest.param("end-memory", "not available", marks=pytest.mark.slow),
+    pytest.param("end-tape", "no memory left", marks=pytest.mark.slow),
+    pytest.param("end-shape", "MPI", marks=pytest.mark.slow)])
+def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) -> None:
+    mark = f"SDFGAD_TEST_FAULT_{os.getpid()}_{check.replace('-', '_').upper()}"
+    done = run(3, check, timeout=120, **{mark: "1"})
+    ended = time.time()
+    assert done.status != 0
+    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST, done.err[-3000:]
+    if text is not None:
+        # Where the library finds it, it may do so on several ranks at once.
+        most = 1 if check != "end-shape" else 3
+        assert text in done.err and 1 <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
+    assert not [p for p in Path("/proc").glob("[0-9]*/environ") if mark in _text(p)]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError:  # it has ended
+        return ""
 
 
 def test_the_runner_ends_ranks_that_wait_for_ever() -> None:

@@ -33,9 +33,10 @@ from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Request
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
+from sdfgad.report.ranks import RankPlans
 from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_options
 from sdfgad.thresholds import thresholds
-from sdfgad.together import Running, agreed, measured_call, refuse_together
+from sdfgad.together import Running, agreed, measured_call, planned_alone, plans_together, refuse_together
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -158,7 +159,16 @@ class GradFunction(DerivativeFunction):
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         with config(device=self._device):
-            return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
+            ranks = communicator_of(self.fn, args, keywords)
+            return planned_alone(lambda: self._derivative(bound, self._value, ranks is not None))
+
+    @shortened
+    def plan_of_ranks(self, *args: Any, **keywords: Any) -> RankPlans:
+        """What all ranks of a call plan, in one report; each of them has to ask, and gets the same."""
+        ranks = self._ranks(args, keywords)
+        with config(device=self._device):
+            return plans_together(ranks, lambda: self._derivative(
+                placed(bind(self.fn, args, keywords), self._blocks), self._value, True), self._objective)
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:

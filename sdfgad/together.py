@@ -13,12 +13,15 @@ from sdfgad.calls.agreement import Agreement, whole_handles
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.communicators import communicator_of
 from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
+from sdfgad.checkpoint.plan import STORE, Plan
 from sdfgad.codegen.mpi_log import MessageNote, noted_messages
-from sdfgad.errors import UnsupportedError, unsupported
+from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
+from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward
 from sdfgad.ranks import CommunicatorNeeded
+from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
 
@@ -100,6 +103,30 @@ class Running:
         time.sleep(SAID)
         self.communicator.Abort(1)
         os._exit(1)  # where Abort comes back, it has only told the launcher
+
+
+def planned_alone(prepare: Callable[[], Derivative]) -> Plan:
+    """What one rank plans; UnsupportedError where that takes something that all of them have to do."""
+    try:
+        return prepare().plan
+    except CommunicatorNeeded as needed:
+        raise UnsupportedError(f"{needed.name} in the plan of one rank: all of them have to make that communicator",
+                               help="use plan_of_ranks, which all ranks call, or plan after a call of the gradient",
+                               code="SG121") from None
+
+
+def plans_together(ranks: Any | None, prepare: Callable[[], Derivative], objective: str | None) -> RankPlans:
+    """What all ranks plan for a call."""
+    if ranks is None:
+        raise UsageError("the plans of ranks that are found nowhere", code="SG205",
+                         help="give their communicator as an argument, or use plan")
+    made = agreed(ranks, prepare, objective)
+    plan, (messages, size, sums) = made.plan, sent_by(made.program)
+    decided = list(plan.decisions.values())
+    mine = RankFigures(plan.predicted.peak_bytes, plan.predicted.store_all_bytes, decided.count(STORE),
+                       len(decided) - decided.count(STORE), messages, size, sums)
+    every = ranks.allgather((plan.policy, mine))
+    return RankPlans(plan.target, tuple(policy for policy, _ in every), tuple(figures for _, figures in every))
 
 
 def measured_call(ranks: Any | None, made: Derivative, bound: Bound, donate: frozenset[str]) -> Measured:

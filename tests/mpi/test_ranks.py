@@ -14,7 +14,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "replicated", "rows", "parts-native", "random:0:24",
+          "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:24",
           "distributed")
 
 
@@ -117,6 +117,17 @@ def test_gradients_of_linear_programs_send_cotangents_alone(on_two: dict[str, An
     check_silence(on_two)
     valued = on_two["silence valued"]
     assert valued["forward"] == valued["reverse"] == [[11, 96]] * 2
+
+
+def test_plans_of_all_ranks_in_one_report(on_two: dict[str, Any]) -> None:
+    found = on_two["plans"]
+    (text, other), (shown, nothing) = found["text"], found["shown"]
+    assert text == other and "on 2 ranks" in text and "(rank 1)" in text
+    assert found["peaks"][0][0] < found["peaks"][0][1] and found["sent"][0] == [10, 10]
+    assert [line.split() for line in shown.splitlines()[1:]] == [line.split() for line in text.splitlines()[1:]]
+    assert nothing == ""
+    for form, message in found["alone"]:
+        assert form == "UnsupportedError" and "plan_of_ranks" in message
 
 
 def check_silence(found: dict[str, Any]) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+from click.testing import CliRunner
 
 import sdfgad
+from sdfgad.cli import group
 from tests.mpi.cases import operations
 from tests.mpi.programs import SAMPLES
-from tests.mpi.telling import COMM, tell
+from tests.mpi.telling import COMM, error_of, tell
 from tests.mpi.watching import faults, watched
 
 
@@ -76,5 +78,29 @@ def check_silence() -> None:
     tell("silence pullback", forward=[sum(one.sweep == "forward" for one in notes[COMM.rank]), 0], faults=faults(notes))
 
 
+def uneven(comm, u):
+    v, got = u.copy(), np.zeros(1)
+    for _ in range(5):
+        comm.Sendrecv(v[:1], (comm.rank + 1) % comm.size, 0, got, (comm.rank - 1) % comm.size, 0)
+        v = np.sin(v) * v + got[0]
+    return comm.allreduce(np.sum(v))
+
+
+def example_uneven():
+    """For the command line."""
+    return COMM, np.ones(100 * (COMM.rank + 1))
+
+
+def check_plans() -> None:
+    """Ranks side by side, in one report."""
+    plans = sdfgad.grad(uneven).plan_of_ranks(*example_uneven())
+    shown = CliRunner().invoke(group, ["plan", f"{__file__}:uneven"])
+    sample = SAMPLES["jacobi"]
+    mine = [sample.mine(COMM, n, a) for n, a in sample.arrays().items()]
+    made = sdfgad.grad(lambda comm, u, f: sample.program(comm.Dup(), u, f))
+    tell("plans", text=str(plans), peaks=[one.peak_bytes for one in plans.figures], shown=shown.output,
+         sent=[one.messages for one in plans.figures], alone=error_of(lambda: made.plan(COMM, *mine)))
+
+
 TRAFFIC: Mapping[str, Callable[[], None]] = MappingProxyType({
-    "counts": check_counts, "silence": check_silence})
+    "counts": check_counts, "silence": check_silence, "plans": check_plans})

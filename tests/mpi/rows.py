@@ -122,4 +122,4 @@ CHECKS_OF_ROWS: Mapping[str, Callable[[], None]] = MappingProxyType({
     "rows": lambda: check_rows(ROWS, "float64", "complex128", "float32"),
     "rows-complex": lambda: check_rows(ROWS, "complex128"),
     "rows-native": lambda: check_rows(ROWS, "complex64", "float32", native=True),
-    "parts-native": lambda: check_rows(("parts",), "complex64", native=True)})
+    "parts-native": lambda: check_rows(("parts",), "float64", native=True)})

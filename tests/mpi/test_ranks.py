@@ -106,7 +106,7 @@ def test_more_random_programs(ranks: int, first: int, count: int, how: str) -> N
 
 def test_as_many_messages_in_both_sweeps(on_two: dict[str, Any]) -> None:
     found = {n.removeprefix("counts "): f for n, f in on_two.items() if n.startswith("counts ")}
-    assert len(found) == 9
+    assert len(found) == 10
     for name, one in found.items():
         assert one["faults"] == [[], []], name
         assert one["forward"] == one["reverse"] and all(n == one["forward"][0][0] for n in one["total"][0]), name

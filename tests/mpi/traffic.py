@@ -11,6 +11,7 @@ import sdfgad
 from sdfgad.cli import group
 from tests.mpi.cases import operations
 from tests.mpi.programs import SAMPLES
+from tests.mpi.rows import parts
 from tests.mpi.telling import COMM, error_of, tell
 from tests.mpi.watching import faults, watched
 
@@ -56,9 +57,12 @@ def check_counts() -> None:
         tell(f"counts {name}", forward=counts.forward, reverse=counts.reverse, faults=faults(notes),
              total=[sum(one.sweep == s for one in sent) for s in ("forward", "reverse")])
     x = np.random.default_rng(COMM.rank).random(4)
-    _, pullback = sdfgad.vjp(operations, COMM, x)
-    _, notes = watched(lambda: pullback(x))
-    tell("counts operations", faults=faults(notes), forward=[0], reverse=[0], total=[0])
+    for fn in (operations, parts):
+        _, pullback = sdfgad.vjp(fn, COMM, x)
+        _, notes = watched(lambda pullback=pullback: pullback(x))
+        size = [sum(one.bytes for mine in notes for one in mine if (one.sweep, one.kind != "receive") == (s, True))
+                for s in ("forward", "reverse")]
+        tell(f"counts {fn.__name__}", faults=faults(notes), forward=size[:1], reverse=size[1:], total=size[:1])
 
 
 def check_silence() -> None:

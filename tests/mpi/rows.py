@@ -115,7 +115,7 @@ def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None
     for name in names:
         for dtype in dtypes:
             if not (dtype.startswith("c") and name == "extremes"):
-                check_both_modes(f"row {name} {dtype}", ROWS[name], dtype, native)
+                check_both_modes(f"row {name} {dtype}{' native' if native else ''}", ROWS[name], dtype, native)
 
 
 CHECKS_OF_ROWS: Mapping[str, Callable[[], None]] = MappingProxyType({

@@ -14,7 +14,7 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:24",
+          "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
           "distributed")
 
 
@@ -43,14 +43,14 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:16",
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
                "distributed-few", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
     check_rows(done.found, 4)
-    check_random(done.found, 16)
+    check_random(done.found, 12)
     check_distributed(done.found, 2)
 
 
@@ -73,7 +73,7 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 15)
+    check_rows(on_two, 10)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def check_random(found: dict[str, Any], count: int) -> None:
 
 
 def test_random_programs(on_two: dict[str, Any]) -> None:
-    check_random(on_two, 24)
+    check_random(on_two, 20)
 
 
 @pytest.mark.slow

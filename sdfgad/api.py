@@ -21,20 +21,23 @@ from sdfgad.calls.device_calls import check_place, on_device
 from sdfgad.calls.distributing import asked_distribution, placed
 from sdfgad.calls.fast_call import UNLIKE, FastCall
 from sdfgad.calls.references import of_method, reduced
+from sdfgad.calls.replicated import digest_of, replicated_leaves, summed
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import DEVICES, chosen_target, config, limit_of_block, settings
+from sdfgad.config import chosen_target, config, limit_of_block, settings
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
+from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Request
 from sdfgad.plans.alternatives import plans_on_front
 from sdfgad.plans.pins import Names, pins_of
-from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_derivatives, refuse_options
+from sdfgad.report.ranks import RankPlans
+from sdfgad.second import DerivativeFunction, Differentiated, SecondGradient, refuse_options
 from sdfgad.thresholds import thresholds
-from sdfgad.together import Running, agreed, refuse_together
+from sdfgad.together import Running, agreed, measured_call, planned_alone, plans_together, refuse_together
 from sdfgad.tracebacks import shortened
 from sdfgad.translations import valid
 
@@ -52,26 +55,27 @@ class GradFunction(DerivativeFunction):
                  store: Names = (), recompute: Names = (), snapshot: Names = (),
                  spill: str | PathLike[str] | None = None, source: str | None = None,
                  objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-                 gather: bool = True, deterministic: bool | None = None) -> None:
+                 gather: bool = True, deterministic: bool | None = None, replicated: Any = ()) -> None:
         check_options(fn := as_function(fn), reduce, device, plan)
         check_aux(has_aux, output)
         check_objective(objective)
         self._blocks = asked_distribution(distribute, comm, grid, gather)
         if self._blocks is not None:
-            refuse_together(plan=plan, spill=spill, objective=objective)
+            refuse_together(plan=plan, spill=spill, objective=objective, replicated=replicated or None)
         wrt = asked_wrt(wrt, argnums)
         self._options: dict[str, Any] = {
             "wrt": wrt, "output": output, "reduce": reduce, "has_aux": has_aux, "memory_limit": memory_limit,
             "device": device, "plan": plan, "donate": donate, "value": value, "store": store, "recompute": recompute,
             "snapshot": snapshot, "spill": spill, "source": source, "objective": objective, "distribute": distribute,
-            "comm": comm, "grid": grid, "gather": gather, "deterministic": deterministic}
+            "comm": comm, "grid": grid, "gather": gather, "deterministic": deterministic, "replicated": replicated}
         self._pins = pins_of(store, recompute, snapshot)
         if plan is not None and self._pins:
             raise UsageError("plan= says already what is stored: leave out store, recompute and snapshot", code="SG205")
         functools.update_wrapper(self, fn)
         self.fn = fn
         self._wrt, self._output, self._reduce, self._value, self._aux = wrt, output, reduce, value, has_aux
-        self._limit, self._plan, self._source, self._objective = memory_limit, plan, source or "", objective
+        self._limit, self._plan, self._source = memory_limit, plan, source or ""
+        self._objective, self._replicated = objective, replicated
         self._where: Mapping[str, Any] = {"device": device, "deterministic": deterministic}
         self._spill = None if spill is None else fspath(spill)
         self._donate = frozenset((donate,) if isinstance(donate, str) else donate)
@@ -126,6 +130,8 @@ class GradFunction(DerivativeFunction):
             ranks, derivative, bound = self._ready(args, keywords, value)
             with Running(ranks):
                 tree, grads = derivative.run(bound, self._donate)
+                grads = summed(ranks, grads, self._alike(derivative, bound, ranks))
+        # Other ranks have to agree on every call.
         if ranks is None and not on_device(bound) and not self._where["deterministic"]:
             self._remember(derivative, bound, value)
         return self._given(derivative, bound, value)(tree, grads)
@@ -140,8 +146,12 @@ class GradFunction(DerivativeFunction):
             made.check(bound, self._donate)
             return made
 
-        derivative = agreed(ranks, prepare, self._objective)
+        derivative = agreed(ranks, prepare, self._objective,
+                            lambda made: digest_of(bounds[-1], self._alike(made, bounds[-1], ranks)))
         return ranks, derivative, bounds[0]
+
+    def _alike(self, derivative: Derivative, bound: Bound, ranks: Any) -> tuple[str, ...]:
+        return replicated_leaves(self.fn, bound, derivative.request.wrt, self._replicated, ranks)
 
     def _ranks(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """The communicator of those that call it together, if there is any."""
@@ -152,23 +162,30 @@ class GradFunction(DerivativeFunction):
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
         with config(**self._where):
-            return self._derivative(bound, self._value, communicator_of(self.fn, args, keywords) is not None).plan
+            ranks = communicator_of(self.fn, args, keywords)
+            return planned_alone(lambda: self._derivative(bound, self._value, ranks is not None))
+
+    @shortened
+    def plan_of_ranks(self, *args: Any, **keywords: Any) -> RankPlans:
+        """What all ranks of a call plan, in one report; each of them has to ask, and gets the same."""
+        ranks = self._ranks(args, keywords)
+        with config(**self._where):
+            return plans_together(ranks, lambda: self._derivative(
+                placed(bind(self.fn, args, keywords), self._blocks), self._value, True), self._objective)
 
     @shortened
     def measure(self, *args: Any, **keywords: Any) -> Plan:
-        """The plan of a call with these arrays, with the bytes and the time that the second of two calls took."""
+        """The plan of a call with these arrays, with the bytes and the time that the second of two calls took,
+        and the messages that all ranks sent: `Plan.messages`."""
         with config(**self._where):
             ranks, derivative, bound = self._ready(args, keywords, self._value)
-            with Running(ranks):
-                derivative.measured(bound, self._donate)
-                return replace(derivative.plan, measured=derivative.timed(bound, self._donate))
+            return replace(derivative.plan, measured=measured_call(ranks, derivative, bound, self._donate))
 
     @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
-        bound = bind(self.fn, args, keywords)
         with config(**self._where):
-            derivative = self._derivative(bound, value=self._value)
+            derivative = self._derivative(bind(self.fn, args, keywords), value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 
     @property
@@ -258,7 +275,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
          plan: Plan | None = None, donate: Sequence[str] = (), store: Names = (), recompute: Names = (),
          snapshot: Names = (), spill: str | PathLike[str] | None = None, source: str | None = None,
          objective: str | None = None, distribute: Any = None, comm: Any = None, grid: Any = None,
-         gather: bool = True, deterministic: bool | None = None) -> Any:
+         gather: bool = True, deterministic: bool | None = None, replicated: Any = ()) -> Any:
     """The gradient of a NumPy function, as `@grad`, `@grad(...)` or `grad(f, ...)`.
 
     wrt: names or positions of arguments; by default every floating or complex array, or every float where no
@@ -277,7 +294,8 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
     of what `exec` runs; it is compared with what they run. objective: of a function that several ranks call
     together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
-    that is not plain.
+    that is not plain. replicated: arguments that every rank has alike; each rank gets the sum of their gradients over
+    the ranks, equal in every bit. Ranks that hold something else there get a UsageError.
 
     distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of arrays:
     "replicated", "block" along the first axis, or "block" and None for all axes, on a `grid` of ranks. A rank gives
@@ -296,7 +314,7 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
         "memory_limit": memory_limit, "device": device, "plan": plan, "donate": donate, "store": store,
         "recompute": recompute, "snapshot": snapshot, "spill": spill, "source": source,
         "objective": objective, "distribute": distribute, "comm": comm, "grid": grid, "gather": gather,
-        "deterministic": deterministic}
+        "deterministic": deterministic, "replicated": replicated}
     return functools.partial(_gradient_of, **options) if fn is None else _gradient_of(fn, **options)
 
 
@@ -372,24 +390,6 @@ def spec(shape: int | Sequence[int], dtype: Any = "float64") -> Spec:
 def stop_gradient(x: Any) -> Any:
     """`x` itself; in a differentiated function no derivative flows through it."""
     return x
-
-
-def check_aux(has_aux: bool, output: Any) -> None:
-    if has_aux and output is not None:
-        raise UsageError("has_aux and output= together", code="SG205",
-                         help="with has_aux the objective is what the function returns first: leave out output")
-
-
-def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
-    if not callable(fn):
-        raise UsageError(f"{fn!r} is not a function", code="SG205")
-    refuse_derivatives(fn)
-    if reduce not in (None, "sum"):
-        raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
-    if device not in (None, *DEVICES):
-        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(DEVICES)}")
-    if plan is not None and not isinstance(plan, Plan):
-        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")
 
 
 def _objective(tree: Any, request: Request, outputs: Sequence[View]) -> Any:

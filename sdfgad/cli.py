@@ -146,6 +146,10 @@ def check(
 @click.option("--html", "html_file", default="", metavar="FILE", help="Write one self-contained page.")
 @click.option("--pareto", "points", is_flag=False, flag_value="12", default="", metavar="[N]",
               help="Report the whole front, at most N points (12): --pareto=N.")
+@click.option("--ranks", default=0, metavar="N", help="Of a rank in the middle of N, over which TARGET is distributed.")
+@click.option("--distribute", "cuts", multiple=True, metavar="NAME=FORMS", help="How an array is cut: u=block, "
+              "u=block,- or u=replicated; without it the axis that costs least is cut.")
+@click.option("--grid", default="", metavar="NxM", help="How many ranks in each direction: 8x8.")
 @click.option("--store", "store", multiple=True, metavar="ARRAY", help="Store the old values of this array.")
 @click.option("--recompute", multiple=True, metavar="ARRAY", help="Compute the values of this array again.")
 @click.option("--snapshot", multiple=True, metavar="LOOP", help="Start this loop again from snapshots.")
@@ -155,7 +159,8 @@ def check(
 @click.option("--passes", is_flag=True, help="Show the program behind every stage, and which passes changed it.")
 def plan(
     target: str, sizes: tuple[str, ...], preset: str, arguments: str, wrt: str, output: str, json_file: str,
-    html_file: str, points: str, measure: bool, save_file: str, plan_file: str, passes: bool, **choices: Any,
+    html_file: str, points: str, measure: bool, save_file: str, plan_file: str, passes: bool, ranks: int,
+    cuts: tuple[str, ...], grid: str, **choices: Any,
 ) -> None:
     """Show what the gradient of TARGET stores and recomputes, and its predicted peak memory.
 
@@ -166,12 +171,16 @@ def plan(
     Example:
       sdfgad plan model.py:cost --memory-limit 4GB --json plan.json
       sdfgad plan npbench:cavity_flow --preset paper --pareto
+      sdfgad plan npbench:jacobi_2d --ranks 64 --distribute A=block --distribute B=block
     """
     parse_bytes(choices["memory_limit"] or None)
     if points and not (points.isdecimal() and int(points)):
         raise UsageError(f"--pareto={points}: not a number of points", help="write --pareto=12")
     loaded = load_subject(target, sizes=read_sizes(sizes), arguments=arguments, preset=preset, data=measure)
     options = _differentiation(loaded, wrt, output) | {name: value for name, value in choices.items() if value}
+    options |= _distribution(ranks, cuts, grid)
+    if _plans_of_ranks(loaded, options):
+        return
     if plan_file:
         options["plan"] = import_module("sdfgad.checkpoint.plan").Plan.load(plan_file)
     made = _plan_of(loaded, options, int(points or 0), measure)
@@ -185,6 +194,34 @@ def plan(
         pins = ("store", "recompute", "snapshot")  # what they decide stands in the plan
         again = sdfgad.grad(loaded.program, plan=made, **{n: v for n, v in options.items() if n not in (*pins, "plan")})
         click.echo("\n" + import_module("sdfgad.report.stages").stages_text(lambda: again.plan(*loaded.arguments)))
+
+
+def _distribution(ranks: int, cuts: tuple[str, ...], grid: str) -> dict[str, Any]:
+    """The options of a distributed program."""
+    if not ranks:
+        if cuts or grid:
+            raise UsageError("--distribute and --grid say how ranks share the work", help="say how many: --ranks 64")
+        return {}
+    pairs = [cut.partition("=") for cut in cuts]
+    if any(not name or not forms for name, _, forms in pairs):
+        raise UsageError(f"--distribute {' '.join(cuts)}", help="write --distribute u=block or --distribute u=block,-")
+    found = {name: forms if "," not in forms else tuple(None if f == "-" else f for f in forms.split(","))
+             for name, _, forms in pairs}
+    sides = grid.split("x") if grid else []
+    if not all(side.isdecimal() for side in sides):
+        raise UsageError(f"--grid {grid}", help="write --grid 8x8")
+    return {"distribute": found or "auto", "comm": ranks} | ({"grid": tuple(map(int, sides))} if sides else {})
+
+
+def _plans_of_ranks(loaded: Subject, options: dict[str, Any]) -> bool:
+    """Whether several ranks are asked together: then the first one shows what all of them plan."""
+    together = import_module("sdfgad.calls.communicators").communicator_of(loaded.function, loaded.arguments, {})
+    if together is None or together.Get_size() == 1 or "comm" in options:
+        return False
+    found = sdfgad.grad(loaded.program, **options).plan_of_ranks(*loaded.arguments)
+    if together.Get_rank() == 0:
+        click.echo(str(found))
+    return True
 
 
 def _plan_of(loaded: Subject, options: dict[str, Any], points: int, measure: bool) -> Any:

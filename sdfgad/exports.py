@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sdfgad.api import GradFunction, check_options
+from sdfgad.api import GradFunction
 from sdfgad.calls.arguments import Bound, bind, resolve_wrt
 from sdfgad.codegen.export.interface import is_library_name
 from sdfgad.codegen.export.library import write_library
@@ -23,6 +23,7 @@ from sdfgad.ir.called import calls_of
 from sdfgad.ir.messages import messages
 from sdfgad.memory import parse_bytes
 from sdfgad.names import safe
+from sdfgad.options import check_options
 from sdfgad.pipeline import Derivative, called, derive
 from sdfgad.plans.pins import Names, pins_of
 from sdfgad.plans.progress import progress

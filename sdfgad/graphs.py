@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import check_options
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, resolve_wrt
 from sdfgad.codegen.notebook import without_viewer
 from sdfgad.config import config
@@ -17,6 +16,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.expr import Expr, Load, const
 from sdfgad.ir.program import views_of
 from sdfgad.memory import parse_bytes
+from sdfgad.options import check_options
 from sdfgad.pipeline import Derivative, called, derive
 from sdfgad.plans.request import Request, is_number
 from sdfgad.thresholds import thresholds

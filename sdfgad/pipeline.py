@@ -42,7 +42,7 @@ from sdfgad.plans.alternatives import told
 from sdfgad.plans.disk_cache import Found, recalled
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.progress import progress
-from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, with_share
+from sdfgad.plans.ranks import built_in, check_target, planned_together, set_share, silent_part, with_share
 from sdfgad.plans.recipe import Recipe, arrays_of, distributed, kept_arrays, seen
 from sdfgad.plans.request import Request, resolve_outputs
 from sdfgad.plans.traffic import traffic_of
@@ -71,6 +71,8 @@ class Derivative:
     request: Request
     choice: Choice = field(repr=False)
     repeats: Once = field(default_factory=Once, repr=False)
+    outvoted: bool = False
+    """Whether another rank needs the messages of the function."""
     _code: Executable | None = field(default=None, repr=False)
     _origins: dict[frozenset[int], Provenance] = field(default_factory=dict, repr=False)
 
@@ -113,9 +115,21 @@ class Derivative:
             self._origins[whole] = origin_of(self.parsed.program, self.outputs, whole)
         return self._origins.get(whole)
 
+    @cached_property
+    def silent(self) -> Derivative | None:
+        """The same without the messages of the function itself; None where this rank needs what they bring."""
+        found = silent_part(Recipe(self.parsed, self.outputs, self.request), self.plan, self.emission)
+        return self if found is self.emission else None if found is None else replace(
+            self, emission=found, repeats=Once(), _code=None, _origins={})
+
+    @property
+    def ready(self) -> Derivative:
+        """What is run if the other ranks agree."""
+        return self if self.outvoted or self.silent is None else self.silent
+
     def check(self, bound: Bound, donate: frozenset[str] = frozenset()) -> None:
         """Compile it, and find what a call would find wrong with its arguments."""
-        self.compiled()
+        self.ready.compiled()
         self.parsed.check_sharing(bound.leaves, donate)
         if not on_device(bound):  # there it is looked at once, when it is fetched
             self.parsed.check_indices(bound.leaves)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import GradFunction, check_aux, check_options
+from sdfgad.api import GradFunction
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
@@ -16,6 +16,7 @@ from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.memory import parse_bytes
+from sdfgad.options import check_aux, check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.second import is_single, refuse_derivatives, refuse_options

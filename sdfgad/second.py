@@ -130,7 +130,7 @@ def _check_number(bound: Bound, names: Sequence[str]) -> None:
 
 
 _OF_FUNCTIONS = ("memory_limit", "plan", "donate", "store", "recompute", "snapshot", "spill", "has_aux", "output",
-                 "batched", "distribute", "deterministic")
+                 "batched", "distribute", "deterministic", "replicated")
 """Options of gradients that its derivatives do not take."""
 
 

@@ -6,24 +6,35 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
 from sdfgad.calls.agreement import Agreement, whole_handles
+from sdfgad.calls.arguments import Bound
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.errors import UnsupportedError, unsupported
-from sdfgad.ir.messages import messages
+from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
+from sdfgad.checkpoint.plan import STORE, Plan
+from sdfgad.codegen.mpi_log import MessageNote, noted_messages
+from sdfgad.errors import UnsupportedError, UsageError, unsupported
+from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
+from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward
 from sdfgad.ranks import CommunicatorNeeded
+from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
 
 
-def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None) -> Made:
-    """What `prepare` makes of a call, on all ranks or on none. An error on one rank is one of its class on all."""
+def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str | None = None,
+           alike: Callable[[Made], str] = lambda _: "0") -> Made:
+    """What `prepare` makes of a call, on all ranks or on none. An error on one rank is one of its class on all. alike:
+    a digest of what all ranks have to hold alike."""
     if communicator is None:
-        return _of_nobody(prepare)
+        made = _of_nobody(prepare)
+        alike(made)
+        return made
     while True:
         with Agreement(communicator, objective) as agreement:
             try:
@@ -32,11 +43,16 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
                 agreement.needs = needed
             else:
                 _say(agreement, made)
-        if agreement.needs is None:
+                agreement.alike = alike(made)
+        if agreement.needs is not None:
+            agreement.needs.make()
+        elif not agreement.torn:
             break
-        agreement.needs.make()
+        elif isinstance(made, Derivative):  # the program with all messages may not be compiled yet
+            made.outvoted = True
     if isinstance(made, Derivative):
         made.seed(agreement.share)
+        return made.ready if agreement.silent else made
     return made
 
 
@@ -46,6 +62,7 @@ def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     agreement.program = getattr(made, "serial", "0")
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
+        agreement.silent = not made.outvoted and made.silent is not None
 
 
 def _of_nobody(prepare: Callable[[], Made]) -> Made:
@@ -61,6 +78,8 @@ def _of_nobody(prepare: Callable[[], Made]) -> Made:
     return made
 
 
+BOTH = "both"
+"""The sweep of messages of serial programs that are distributed."""
 SAID = 0.3
 """Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
 
@@ -85,6 +104,51 @@ class Running:
         time.sleep(SAID)
         self.communicator.Abort(1)
         os._exit(1)  # where Abort comes back, it has only told the launcher
+
+
+def planned_alone(prepare: Callable[[], Derivative]) -> Plan:
+    """What one rank plans; UnsupportedError where that takes something that all of them have to do."""
+    try:
+        return prepare().plan
+    except CommunicatorNeeded as needed:
+        raise UnsupportedError(f"{needed.name} in the plan of one rank: all of them have to make that communicator",
+                               help="use plan_of_ranks, which all ranks call, or plan after a call of the gradient",
+                               code="SG121") from None
+
+
+def plans_together(ranks: Any | None, prepare: Callable[[], Derivative], objective: str | None) -> RankPlans:
+    """What all ranks plan for a call."""
+    if ranks is None:
+        raise UsageError("the plans of ranks that are found nowhere", code="SG205",
+                         help="give their communicator as an argument, or use plan")
+    made = agreed(ranks, prepare, objective)
+    plan, (messages, size, sums) = made.plan, sent_by(made.program)
+    decided = list(plan.decisions.values())
+    mine = RankFigures(plan.predicted.peak_bytes, plan.predicted.store_all_bytes, decided.count(STORE),
+                       len(decided) - decided.count(STORE), messages, size, sums)
+    every = ranks.allgather((plan.policy, mine))
+    return RankPlans(plan.target, tuple(policy for policy, _ in every), tuple(figures for _, figures in every))
+
+
+def measured_call(ranks: Any | None, made: Derivative, bound: Bound, donate: frozenset[str]) -> Measured:
+    """What the second of two calls took, and what all ranks sent in the first one."""
+    with Running(ranks):
+        with noted_messages(ranks is not None) as notes:
+            made.measured(bound, donate)
+        found = made.timed(bound, donate)
+        sent = None if ranks is None else _counted(ranks, notes, made.request.distribution is not None)
+    return replace(found, messages=sent)
+
+
+def _counted(ranks: Any, notes: Sequence[MessageNote], both: bool) -> MessageCounts:
+    """Messages of all ranks by sweep and kind. both: nobody knows to which sweep one belongs."""
+    mine = [(BOTH if both else note.sweep, note.kind, note.bytes) for note in notes if note.kind != "receive"]
+    every = [one for part in ranks.allgather(mine) for one in part]
+    rows = []
+    for sweep, kind in sorted({one[:2] for one in every}, key=lambda k: ((*SWEEPS, BOTH).index(k[0]), k[1])):
+        sizes = [size for *key, size in every if key == [sweep, kind]]
+        rows.append(MessageCount(sweep, kind, len(sizes), sum(sizes)))
+    return MessageCounts(tuple(rows))
 
 
 def refuse_together(**options: Any) -> None:

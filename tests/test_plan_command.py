@@ -78,6 +78,26 @@ def test_the_program_behind_each_stage(capsys: pytest.CaptureFixture[str]) -> No
     assert "prepare: as it was read" in shown and "trim: remove_dead_code" in shown
 
 
+def test_a_rank_of_many(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without MPI: what is named is cut, along the axes named, else what costs least."""
+    size = ("-s", "n=200")
+    assert run("model.py:cost", *size, "--ranks", "8", "--distribute", "u=block") == 0
+    assert "rank 4 of 8 has u[" in capsys.readouterr().out
+    assert run("model.py:cost", *size, "--ranks", "8") == 0
+    assert "rank 4 of 8" in capsys.readouterr().out
+    assert run("npbench:jacobi_2d", "--preset", "S", "--ranks", "4", "--distribute", "A=block,block", "--distribute",
+               "B=block,block", "--grid", "2x2") == 0
+    assert "of 4 has A[" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (("--distribute", "u=block"), "--ranks"), (("--grid", "2x2"), "--ranks"),
+    (("--ranks", "4", "--distribute", "u"), "u=block"), (("--ranks", "4", "--grid", "two"), "8x8")])
+def test_how_ranks_are_asked_for(arguments: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("model.py:cost", *arguments) != 0
+    assert text in capsys.readouterr().err
+
+
 def test_the_front_is_in_the_json(place: Path) -> None:
     assert run("model.py:cost", "--pareto=4", "--json", "front.json") == 0
     points = json.loads((place / "front.json").read_text())["pareto"]

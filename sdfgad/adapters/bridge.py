@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.api import check_options
 from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import Bound, as_called, bind, is_differentiable
 from sdfgad.calls.buffers import reusable
@@ -17,6 +16,7 @@ from sdfgad.config import settings
 from sdfgad.errors import UnsupportedError, UsageError
 from sdfgad.ir.program import View
 from sdfgad.memory import parse_bytes
+from sdfgad.options import check_options
 from sdfgad.pipeline import Derivative, Primal, Request, derive, primal
 from sdfgad.pushforwards import Pushforward, pushforward
 from sdfgad.second import DerivativeFunction, curvature_of, refuse_options

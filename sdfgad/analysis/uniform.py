@@ -18,7 +18,7 @@ from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Stmt, Store, V
 from sdfgad.ir.text import lines
 from sdfgad.ir.walk import all_writes, reads
 
-TO_ALL = frozenset({"allreduce", "bcast", "allgather"})
+TO_ALL = frozenset({"allreduce", "bcast", "allgather", "allgatherv"})
 """Collectives whose result every rank gets."""
 MOST_PASSES = 12
 """A loop that hands values on through more arrays than this is not looked into."""

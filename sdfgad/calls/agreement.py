@@ -27,9 +27,11 @@ QUESTION = ('is it one number that every rank has (objective="same"), or a part 
 class Agreement:
     """Of all ranks of a communicator: `with Agreement(communicator, objective): ...` lets nobody go on where anybody
     has failed. In it a rank says what its objective depends on (`origin`), whether it has any (`returns`), which
-    communicator has to be made first (`needs`), and of which serial program it has a part (`program`, a digest).
+    communicator has to be made first (`needs`), of which serial program it has a part (`program`, a digest), and
+    whether it can do without the messages of the function (`silent`); and a digest of what has to be alike
+    on all ranks (`alike`).
 
-    share: afterwards, what this rank multiplies its seed by.
+    share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can.
     """
 
     communicator: Any
@@ -39,6 +41,9 @@ class Agreement:
     needs: CommunicatorNeeded | None = None
     program: str = "0"
     share: float = 1.0
+    alike: str = "0"
+    silent: bool = False
+    torn: bool = False
 
     def __enter__(self) -> Agreement:
         return self
@@ -59,15 +64,21 @@ class Agreement:
             raise UsageError("the ranks have parts of different programs: their arguments have other shapes, types or "
                              "constants, or their machines other caches", code="SG211",
                              help="give every rank whole arrays of one shape, and the same numbers")
-        elif self.origin is not None and self.communicator.Get_size() > 1:
-            self.share = self._decide(least, most)
+        elif least.alike != most.alike:
+            raise UsageError("replicated= names arguments that do not hold the same on all ranks", code="SG211",
+                             help="broadcast them before the call, or leave them out of replicated=")
+        else:
+            self.silent, self.torn = bool(least.silent), least.silent != most.silent
+            if self.origin is not None and self.communicator.Get_size() > 1:
+                self.share = self._decide(least, most)
 
     def _extremes(self, state: int) -> tuple[_Said, _Said]:
         """The least and the most of what any rank says."""
         rank, origin = self.communicator.Get_rank(), self.origin or Provenance()
         mark = int(origin.mark or "0", 16) if self.needs is None else int.from_bytes(self.needs.name.encode()[:7])
         said = _Said(state, rank if state == FAILED else _NOBODY, self.returns, rank if self.returns else _NOBODY,
-                     origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16))
+                     origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16),
+                     self.silent, int(self.alike, 16))
         numbers = np.array([*astuple(said), *(-n for n in astuple(said))], np.int64)
         most = np.empty_like(numbers)
         self.communicator.Allreduce(numbers, most, op=library().MAX)  # type: ignore[union-attr]
@@ -99,6 +110,8 @@ class _Said:
     common: int
     mark: int
     program: int
+    silent: int
+    alike: int
 
 
 def check_objective(objective: str | None) -> None:

@@ -134,8 +134,43 @@ class Outlook:
 
 
 @dataclass(frozen=True)
+class MessageCount:
+    """Messages of one kind in one sweep, of all ranks together. kind: "send" between two ranks, or a collective, which
+    counts once on every rank. sweep: "forward" of the function, "reverse" of its derivative, "constants" of the
+    function to which no derivative belongs, "both" where a serial program is distributed."""
+
+    sweep: str
+    kind: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MessageCounts:
+    """What a call of all ranks together has sent. rows: by sweep and kind."""
+
+    rows: tuple[MessageCount, ...]
+
+    def of(self, sweep: str) -> tuple[int, int]:
+        """How many messages a sweep has sent, and their bytes."""
+        mine = [row for row in self.rows if row.sweep == sweep]
+        return sum(row.count for row in mine), sum(row.bytes for row in mine)
+
+    @property
+    def forward(self) -> tuple[int, int]:
+        """Number and bytes of the messages of the function that have a derivative."""
+        return self.of("forward")
+
+    @property
+    def reverse(self) -> tuple[int, int]:
+        """Number and bytes of the messages of the reverse sweep."""
+        return self.of("reverse")
+
+
+@dataclass(frozen=True)
 class Measured:
-    """One call: the most bytes its arrays took, growable tapes included, and how long it took.
+    """One call: the most bytes its arrays took, growable tapes included, and how long it took. messages: what all ranks
+    sent, None of a call that no other rank takes part in.
 
     On a graphics processor also the kernels it started, the bytes it copied to the device and from it, and the most
     bytes it held there.
@@ -146,6 +181,14 @@ class Measured:
     launches: int | None = None
     copied_bytes: int | None = None
     device_bytes: int | None = None
+    messages: MessageCounts | None = None
+
+
+def read_measured(raw: Mapping[str, Any]) -> Measured:
+    """What `asdict` made of a `Measured`."""
+    sent = raw.get("messages")
+    rows = None if sent is None else MessageCounts(tuple(MessageCount(**row) for row in sent["rows"]))
+    return Measured(**{**raw, "messages": rows})
 
 
 def read_about(raw: Mapping[str, Any]) -> About:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdfgad.checkpoint.modes import Mode
-from sdfgad.checkpoint.outlook import About, Measured, Outlook, read_about, read_outlook
+from sdfgad.checkpoint.outlook import About, Measured, MessageCounts, Outlook, read_about, read_measured, read_outlook
 from sdfgad.checkpoint.problem import Item, Problem
 from sdfgad.checkpoint.schedule_plan import SchedulePlan
 from sdfgad.errors import UsageError
@@ -92,6 +92,11 @@ class Plan:
     def undone(self) -> frozenset[str]:
         """Names of the items that the reverse sweep gets back by undoing an update."""
         return frozenset(n for n, d in self.decisions.items() if d == INVERSE)
+
+    @property
+    def messages(self) -> MessageCounts | None:
+        """What all ranks sent in a call that was measured; None of other plans, and where there is one process."""
+        return None if self.measured is None else self.measured.messages
 
     @property
     def target(self) -> str:
@@ -189,7 +194,7 @@ def _read(raw: dict[str, Any]) -> Plan:
     known = {STORE, RECOMPUTE, INVERSE}
     if set(decisions) != {i.name for i in problem.items} or not set(decisions.values()) <= known:
         raise UsageError("this plan has other values to decide on than its problem", code="SG205")
-    measured = None if raw["measured"] is None else Measured(**raw["measured"])
+    measured = None if raw["measured"] is None else read_measured(raw["measured"])
     plan = Plan(problem, decisions, raw["limit_bytes"], raw["policy"],
                 {n: Mode(**m) for n, m in raw["modes"].items()}, schedule, raw["store_all_bytes"],
                 read_about(raw["about"]), measured)

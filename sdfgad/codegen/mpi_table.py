@@ -14,7 +14,8 @@ from sdfgad.errors import ToolchainError
 from sdfgad.ranks import library
 
 FUNCTIONS = ("Isend", "Irecv", "Waitall", "Get_count", "Allreduce", "Bcast", "Reduce", "Scatter", "Gather", "Allgather",
-             "Reduce_scatter_block", "Alltoall", "Barrier", "Error_string", "Abort", "Comm_rank")
+             "Reduce_scatter_block", "Alltoall", "Barrier", "Scatterv", "Gatherv", "Allgatherv", "Reduce_scatter",
+             "Alltoallv", "Error_string", "Abort", "Comm_rank", "Comm_size")
 TYPES = "dfDFlqi?"
 """Characters of NumPy's types, in the order of the handles in the table."""
 HOW = ("sum", "max", "min")
@@ -36,7 +37,7 @@ def mpi_table() -> Any:
     handles = [mpi._handleof(one) for one in (*types, mpi.SUM, mpi.MAX, mpi.MIN)]
     places = _places_in_status(mpi)
     numbers = [*functions, *handles, mpi._sizeof(mpi.COMM_WORLD), mpi._sizeof(mpi.Status), *places, mpi.PROC_NULL,
-               mpi.ANY_SOURCE, mpi.ANY_TAG]
+               mpi.ANY_SOURCE, mpi.ANY_TAG, 0]
     return (ctypes.c_uint64 * len(numbers))(*[int(n) & (2**64 - 1) for n in numbers])
 
 

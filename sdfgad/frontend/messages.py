@@ -106,13 +106,14 @@ def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
 
 
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
-               passive: bool = False) -> None:
-    """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are."""
+               passive: bool = False, counts: Sequence[int] = ()) -> None:
+    """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
+    elements of each rank where those differ."""
     for one in (*buffers.sent, *buffers.received):
         check_type(ctx, one)
         if one.dtype != buffers.dtype:
             raise ctx.refuse(f"{kind} from {buffers.sent[0].dtype} to {one.dtype}", "give both the same type", "SG104")
-    numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root)])
+    numbers = _numbers(ctx, communicator, [_peer(ctx, communicator, root), *counts])
     more = {"passive": True} if passive or how != "sum" else {}
     _emit(ctx, tuple(v.view for v in buffers.received), (*(v.view for v in buffers.sent), numbers), kind=kind,
           count=buffers.count, dtype=buffers.dtype, how=how, **more)
@@ -202,6 +203,18 @@ def check_type(ctx: Context, buffer: ArrayValue) -> None:
                          "or bool", "SG104")
     if any(n.const is None for n in buffer.shape):
         raise ctx.refuse("a message whose size depends on a loop or on data", "send a part of fixed size", "SG103")
+
+
+def array_and_rest(ctx: Context, value: Value) -> tuple[Value, list[Value]]:
+    """The array of a buffer, and what is said of it behind: counts and places, without the type, which is that of the
+    array."""
+    if not isinstance(value, (ListValue, list, tuple)):
+        return value, []
+    items, mpi = list(items_of(ctx, value)), library()
+    kinds = [i for i in items[1:] if mpi is not None and isinstance(i, mpi.Datatype)]
+    if not items or len(kinds) > 1 or any(not _is_type(k, as_array(ctx, items[0]).dtype) for k in kinds):
+        raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
+    return items[0], [i for i in items[1:] if not any(i is k for k in kinds)]
 
 
 def size_of(buffer: ArrayValue) -> int:

@@ -8,12 +8,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.messages import (
     MessageBuffers,
@@ -27,8 +25,21 @@ from sdfgad.frontend.messages import (
     size_of,
     wait_for,
 )
-from sdfgad.frontend.numpy_table import stop_gradient
-from sdfgad.frontend.values import ArrayValue, ListValue, Method, Reading, Value, ViewValue, is_number
+from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
+from sdfgad.frontend.mpi_reductions import (
+    allreduce,
+    allreduce_into,
+    exscan,
+    exscan_into,
+    reduce,
+    reduce_into,
+    reduce_scatter,
+    reduce_scatter_block,
+    scan,
+    scan_into,
+)
+from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
+from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
 from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, library
@@ -170,127 +181,53 @@ def _posted(ctx: Context, comm: Any, buffer: ViewValue, incoming: bool, peer: Va
 
 # collectives
 
-def _allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    return _reduced(ctx, comm, given, _how(ctx, op, given.dtype.kind))
-
-
-def _allreduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
-    into = incoming_buffer(ctx, recvbuf)
-    how = _how(ctx, op, into.dtype.kind)
-    own = ctx.builder.fresh_copy(into, "message") if _is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
-    _same_size(ctx, own, into)
-    if how == "sum" and own.view.array != into.view.array:
-        collective(ctx, comm, "allreduce", MessageBuffers((own,), (into,), size_of(own), own.dtype))
-        return
-    total = _reduced(ctx, comm, own, how)
-    ctx.builder.assign(into, ctx.invoke(ctx, np.reshape, [total, tuple(n.const for n in into.shape)], {}))
-
-
-def _reduced(ctx: Context, comm: Any, given: ViewValue, how: str) -> ViewValue:
-    if how == "sum" or given.dtype.kind not in "fc":
-        return _made(ctx, comm, "allreduce", given, how)
-    return _extreme(ctx, comm, given, how)
-
-
-def _extreme(ctx: Context, comm: Any, x: ViewValue, how: str) -> ViewValue:
-    """m = max of x over the ranks ; m + sum over the ranks of (x - m) / ties where x is m: those that win share."""
-    def run(ufunc: Callable[..., Any], *values: Value) -> ViewValue:
-        return ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, ufunc, list(values), {})), "message")
-
-    constant = ctx.builder.fresh_copy(stop_gradient(ctx, x), "message")
-    top = _made(ctx, comm, "allreduce", constant, how)
-    won = run(np.where, ctx.invoke(ctx, np.equal, [constant, top], {}), x.dtype.type(1), x.dtype.type(0))
-    ties = _made(ctx, comm, "allreduce", won, "sum", passive=True)
-    share = run(np.divide, run(np.multiply, won, run(np.subtract, x, top)), ties)
-    return run(np.add, top, _made(ctx, comm, "allreduce", share, "sum"))
-
-
-def _made(ctx: Context, comm: Any, kind: str, given: ViewValue, how: str, passive: bool = False) -> ViewValue:
-    """What a reduction gives, in a place of its own."""
-    out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
-                           not given.shape)
-    collective(ctx, comm, kind, MessageBuffers((given,), (out,), size_of(given), given.dtype), how=how,
-               passive=passive)
-    return out
-
-
 def _bcast_into(ctx: Context, comm: Any, buf: Value, root: Value = 0) -> None:
     into = incoming_buffer(ctx, buf)
     sent, got = ((into,), ()) if comm.Get_rank() == root else ((), (into,))
-    collective(ctx, comm, "bcast", MessageBuffers(sent, got, size_of(into), into.dtype), _root(ctx, root))
+    collective(ctx, comm, "bcast", MessageBuffers(sent, got, size_of(into), into.dtype), root_of(ctx, root))
 
 
 def _bcast(ctx: Context, comm: Any, obj: Value, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, _object(ctx, obj))
+    given = outgoing_buffer(ctx, object_of(ctx, obj))
     copy = ctx.builder.fresh_copy(given, "message")
     _bcast_into(ctx, comm, ctx.builder.view(ctx.builder.arrays[copy.view.array], copy.shape), root)
     return copy
 
 
-def _reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None, root: Value = 0) -> None:
-    _only_sums(ctx, op)
-    here = comm.Get_rank() == root
-    into = incoming_buffer(ctx, recvbuf) if here else None
-    in_place = _is_in_place(sendbuf) and into is not None
-    own = ctx.builder.fresh_copy(into, "message") if in_place else outgoing_buffer(ctx, sendbuf)  # type: ignore[arg-type]
-    if into is not None:
-        _same_size(ctx, own, into)
-    collective(ctx, comm, "reduce", MessageBuffers((own,), () if into is None else (into,), size_of(own), own.dtype),
-               _root(ctx, root))
-
-
-def _reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    how = _how(ctx, op, given.dtype.kind)
-    if how != "sum":
-        total = _reduced(ctx, comm, given, how)
-        return total if comm.Get_rank() == root else None
-    out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
-                           not given.shape)
-    got = (out,) if comm.Get_rank() == root else ()
-    collective(ctx, comm, "reduce", MessageBuffers((given,), got, size_of(given), given.dtype), _root(ctx, root))
-    return out if got else None
-
-
 def _scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
-    into = incoming_buffer(ctx, recvbuf)
     sent = (outgoing_buffer(ctx, sendbuf),) if comm.Get_rank() == root else ()
-    _parts(ctx, comm, sent, into)
-    collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), _root(ctx, root))
+    into = own_part(ctx, comm, sent[0]) if sent and is_in_place(recvbuf) else incoming_buffer(ctx, recvbuf)
+    same_parts(ctx, comm, sent, into)
+    collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), root_of(ctx, root))
 
 
 def _gather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root: Value = 0) -> None:
-    own = outgoing_buffer(ctx, sendbuf)
     got = (incoming_buffer(ctx, recvbuf),) if comm.Get_rank() == root else ()
-    _parts(ctx, comm, got, own)
-    collective(ctx, comm, "gather", MessageBuffers((own,), got, size_of(own), own.dtype), _root(ctx, root))
+    own = own_part(ctx, comm, got[0]) if got and is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
+    same_parts(ctx, comm, got, own)
+    collective(ctx, comm, "gather", MessageBuffers((own,), got, size_of(own), own.dtype), root_of(ctx, root))
 
 
 def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    own, into = outgoing_buffer(ctx, sendbuf), incoming_buffer(ctx, recvbuf)
-    _parts(ctx, comm, (into,), own)
+    into = incoming_buffer(ctx, recvbuf)
+    own = own_part(ctx, comm, into) if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
+    same_parts(ctx, comm, (into,), own)
     collective(ctx, comm, "allgather", MessageBuffers((own,), (into,), size_of(own), own.dtype))
 
 
 def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
     """A list of what the ranks give, which has one shape on all of them."""
-    given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    rows = _rows(ctx, comm, given)
+    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    rows = rows_of(ctx, comm, given)
     collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
     return _listed(ctx, comm, rows, given)
 
 
 def _gather_list(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, _object(ctx, sendobj))
-    got = (_rows(ctx, comm, given),) if comm.Get_rank() == root else ()
-    collective(ctx, comm, "gather", MessageBuffers((given,), got, size_of(given), given.dtype), _root(ctx, root))
+    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    got = (rows_of(ctx, comm, given),) if comm.Get_rank() == root else ()
+    collective(ctx, comm, "gather", MessageBuffers((given,), got, size_of(given), given.dtype), root_of(ctx, root))
     return _listed(ctx, comm, got[0], given) if got else None
-
-
-def _rows(ctx: Context, comm: Any, given: ViewValue) -> ViewValue:
-    """Room for what each rank gives."""
-    return ctx.builder.view(ctx.builder.declare((ix(comm.Get_size()), *given.shape), given.dtype, "every"))
 
 
 def _listed(ctx: Context, comm: Any, rows: ViewValue, given: ViewValue) -> ListValue:
@@ -301,16 +238,10 @@ def _listed(ctx: Context, comm: Any, rows: ViewValue, given: ViewValue) -> ListV
     return ListValue([row(k) for k in range(comm.Get_size())], len(ctx.builder.regions))
 
 
-def _reduce_scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
-    _only_sums(ctx, op)
-    own, into = outgoing_buffer(ctx, sendbuf), incoming_buffer(ctx, recvbuf)
-    _parts(ctx, comm, (own,), into)
-    collective(ctx, comm, "reduce_scatter", MessageBuffers((own,), (into,), size_of(into), into.dtype))
-
-
 def _alltoall(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    own, into = outgoing_buffer(ctx, sendbuf), incoming_buffer(ctx, recvbuf)
-    _same_size(ctx, own, into)
+    into = incoming_buffer(ctx, recvbuf)
+    own = ctx.builder.fresh_copy(into, "message") if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
+    same_size(ctx, own, into)
     if size_of(own) % comm.Get_size():
         raise ctx.refuse(f"Alltoall of {size_of(own)} elements on {comm.Get_size()} ranks", "give each rank as many",
                          "SG103")
@@ -325,64 +256,13 @@ def _barrier(ctx: Context, comm: Any) -> None:
     barrier(ctx, comm)
 
 
-# what is given
-
-def _parts(ctx: Context, comm: Any, wholes: Sequence[ArrayValue], part: ArrayValue) -> None:
-    for whole in wholes:
-        if size_of(whole) != comm.Get_size() * size_of(part):
-            raise ctx.refuse(f"parts of {size_of(part)} elements of an array of {size_of(whole)} on {comm.Get_size()} "
-                             "ranks", "all parts have to be of one size", "SG103")
-
-
-def _same_size(ctx: Context, own: ArrayValue, into: ArrayValue) -> None:
-    if size_of(own) != size_of(into):
-        raise ctx.refuse(f"a message of {size_of(own)} elements into {size_of(into)}", "give both the same size",
-                         "SG103")
-
-
-def _root(ctx: Context, root: Value) -> int:
-    if not is_number(root):
-        raise ctx.refuse(f"{describe(root)} as a root", "the root has to be known before the call", "SG109")
-    return int(root)
-
-
-def _object(ctx: Context, value: Value) -> Value:
-    """What a method in lower case may take: numbers and arrays, which need no pickling."""
-    value = kept(ctx, value, "message")
-    if isinstance(value, ArrayValue) or is_number(value) or hasattr(value, "ix"):
-        return value
-    raise ctx.refuse(f"a message of {describe(value)}", "send numbers and arrays; every rank has to give one of the "
-                     "same shape", "SG109")
-
-
-def _is_in_place(value: Value) -> bool:
-    mpi = library()
-    return mpi is not None and value is mpi.IN_PLACE
-
-
-def _how(ctx: Context, op: Value, kind: str = "f") -> str:
-    """The name of a reduction. kind: of what is reduced, as in NumPy's types."""
-    mpi = library()
-    assert mpi is not None
-    known = ((mpi.SUM, "sum"), (mpi.MAX, "max"), (mpi.MIN, "min"), (mpi.LOR, "max"), (mpi.LAND, "min"))
-    found = next((name for one, name in known if op is None or op is one), None)
-    if found is None or (kind == "b") != (op is mpi.LOR or op is mpi.LAND) or kind == "c" and found != "sum":
-        raise ctx.refuse(f"a reduction of {'flags' if kind == 'b' else 'numbers'} by this operation",
-                         "SUM, MAX and MIN of numbers are taken, LAND and LOR of flags", "SG121")
-    return found
-
-
-def _only_sums(ctx: Context, op: Value) -> None:
-    if _how(ctx, op) != "sum":
-        raise ctx.refuse("a reduction to one rank by another operation than SUM", "use Allreduce for MAX and MIN",
-                         "SG121")
-
-
 _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     **dict.fromkeys(("Send", "Ssend", "Bsend", "Rsend"), _send), "Recv": _recv, "Sendrecv": _sendrecv,
     "Sendrecv_replace": _sendrecv_replace, **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend"), _isend),
-    "Irecv": _irecv, "allreduce": _allreduce, "Allreduce": _allreduce_into, "Bcast": _bcast_into, "bcast": _bcast,
-    "Reduce": _reduce_into, "reduce": _reduce, "Scatter": _scatter, "Gather": _gather, "Allgather": _allgather,
-    "Reduce_scatter_block": _reduce_scatter, "Alltoall": _alltoall, "allgather": _allgather_list,
+    "Irecv": _irecv, "allreduce": allreduce, "Allreduce": allreduce_into, "Bcast": _bcast_into, "bcast": _bcast,
+    "Reduce": reduce_into, "reduce": reduce, "Scatter": _scatter, "Gather": _gather, "Allgather": _allgather,
+    "Reduce_scatter_block": reduce_scatter_block, "Reduce_scatter": reduce_scatter, "Scan": scan_into,
+    "Exscan": exscan_into, "scan": scan, "exscan": exscan, "Scatterv": scatterv, "Gatherv": gatherv,
+    "Allgatherv": allgatherv, "Alltoallv": alltoallv, "Alltoall": _alltoall, "allgather": _allgather_list,
     "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
     "Free": _free})

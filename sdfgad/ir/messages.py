@@ -4,7 +4,8 @@
 and of what it receives.
 
 * numbers of an exchange: the communicator, then rank and tag of each message, `ANYBODY` for a wildcard
-* numbers of a collective: the communicator and the root
+* numbers of a collective: the communicator and the root; then, where parts differ in size (`VECTORS`), the elements of
+  the part of each rank, which lie one behind the other; of an alltoallv those it sends, then those it receives
 * record: who sent the messages received, and their tags, in the form of the numbers; where that is not known before
 * order: the array `ORDER`, which keeps messages in turn
 """
@@ -30,9 +31,15 @@ EXCHANGE = "exchange"
 DUALS: Mapping[str, str] = MappingProxyType({
     EXCHANGE: EXCHANGE, "allreduce": "allreduce", "bcast": "reduce", "reduce": "bcast", "scatter": "gather",
     "gather": "scatter", "allgather": "reduce_scatter", "reduce_scatter": "allgather", "alltoall": "alltoall",
-    "barrier": "barrier"})
+    "scatterv": "gatherv", "gatherv": "scatterv", "allgatherv": "reduce_scatterv", "reduce_scatterv": "allgatherv",
+    "alltoallv": "alltoallv_back", "alltoallv_back": "alltoallv", "barrier": "barrier"})
 """The transpose of each kind, as a map of what all ranks send to what all receive (Utke et al.: Toward adjoinable MPI,
 IPDPS 2009)."""
+FORWARD, REVERSE, TANGENTS, CONSTANTS = SWEEPS = ("forward", "reverse", "tangents", "constants")
+"""What a message is part of: the function itself, the transposed sweep, the tangents beside a function. Constants are
+messages of the function to which no derivative belongs."""
+VECTORS = frozenset(("scatterv", "gatherv", "allgatherv", "reduce_scatterv", "alltoallv", "alltoallv_back"))
+"""Collectives of parts that differ in size. `alltoallv_back` sends what its numbers say is received."""
 ANYBODY = -2**40
 """In numbers: any source, any tag."""
 FLAG = np.dtype(np.int64)
@@ -82,9 +89,19 @@ def carries_derivatives(stmt: Stmt) -> TypeGuard[Lib]:
         stmt.attrs["dtype"].kind in "fc")
 
 
+def sweep_of(stmt: Lib) -> str:
+    """What a message is part of, of `SWEEPS`."""
+    return str(stmt.attrs.get("sweep") or (FORWARD if carries_derivatives(stmt) else CONSTANTS))
+
+
+def of_function(stmt: Stmt) -> TypeGuard[Lib]:
+    """Whether this is a message of the function itself, not one of its derivative."""
+    return is_message(stmt) and "sweep" not in stmt.attrs
+
+
 def dual(stmt: Lib, held: tuple[View, ...], cotangents: tuple[View, ...]) -> Lib:
     """The transposed message: it takes the cotangents of what was received to `held`, where it was sent from."""
     numbers = stmt.ins[len(sent(stmt)):-1]
-    attrs = {**stmt.attrs, "kind": DUALS[stmt.attrs["kind"]]}
+    attrs = {**stmt.attrs, "kind": DUALS[stmt.attrs["kind"]], "sweep": REVERSE}
     return Lib(OP, (*held, order_view()), (*cotangents, *reversed(numbers), order_view()), MappingProxyType(attrs),
                stmt.source)

@@ -16,9 +16,10 @@ from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import fresh
 from sdfgad.plans.planning import Choice, Emission
-from sdfgad.plans.recipe import Recipe
+from sdfgad.plans.recipe import Recipe, kept_arrays
 from sdfgad.plans.request import share_of
 from sdfgad.plans.search import part_of, planned
+from sdfgad.transform.dropping.messages import sends_for_itself, without_messages
 
 
 def check_target(program: Program) -> None:
@@ -83,6 +84,20 @@ def _planned_alike(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
                                f"{format_bytes(limit)}", minimum_bytes=own.peak, limit_bytes=limit,
                                help=f"raise memory_limit to {own.peak}")
     return choice, own, replace(plan, problem=own.problem)
+
+
+def silent_part(recipe: Recipe, plan: Plan, found: Emission) -> Emission | None:
+    """The same gradient without the messages of the function itself, where this rank does not need what they bring: as
+    it is if there are none. None where it does need it.
+    """
+    request, program = recipe.request, found.made.program
+    if not request.together or request.value:
+        return None
+    if not sends_for_itself(program):
+        return found
+    if without_messages(program.but(live_out=frozenset(kept_arrays(found.made, program)))) is None:
+        return None
+    return part_of(replace(recipe, slopes=plan.problem.code == recipe.code, silent=True), found)
 
 
 def with_share(parsed: Parsed) -> Parsed:

@@ -28,6 +28,7 @@ from sdfgad.reverse.sweeps import Gradient, ReverseRequest, gradient
 from sdfgad.rules.linearise import without_partials
 from sdfgad.transform.cutting.blocks import Distribution
 from sdfgad.transform.cutting.cut import cut_over_ranks
+from sdfgad.transform.dropping.messages import without_messages
 from sdfgad.transform.passes import applied
 from sdfgad.transform.products.share_factors import share_factors
 from sdfgad.transform.stages import TRIM, prepare_program
@@ -38,12 +39,14 @@ class Recipe:
     """A translated function, the outputs to differentiate, and what is asked. Nothing is computed before it is needed.
 
     slopes: whether loops may carry their derivatives along. Who says what is stored gets loops as they are written.
+    silent: without the messages of the function, which the derivative does not need then.
     """
 
     parsed: Parsed
     outputs: tuple[View, ...]
     request: Request
     slopes: bool = True
+    silent: bool = False
 
     @cached_property
     def reverse_request(self) -> ReverseRequest:
@@ -87,7 +90,7 @@ class Recipe:
         """All that decides what the search for the best program finds, this package and the machine aside."""
         request = self.request
         return (self.parsed.program, self.reverse_request, request.reduce, request.output is not None, request.limit,
-                dict(sorted(request.pins.items())), workers(), self.slopes, request.distribution)
+                dict(sorted(request.pins.items())), workers(), self.slopes, request.distribution, self.silent)
 
     def choice(self) -> Choice:
         """The search for the best of these programs."""
@@ -104,7 +107,8 @@ class Recipe:
 
     def finish(self, made: Gradient) -> Finished:
         target = chosen()
-        trimmed = TRIM(made.program.but(live_out=frozenset(kept_arrays(made, made.program))))
+        program = made.program.but(live_out=frozenset(kept_arrays(made, made.program)))
+        trimmed = TRIM((self.silent and without_messages(program)) or program)
         whole = target.optimised(self._cut(trimmed, made))
         whole = applied(share_factors, whole, self.normal.arrays)
         verify(whole, "share_factors", thorough=verifying())

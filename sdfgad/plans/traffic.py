@@ -22,6 +22,11 @@ def traffic_of(program: Program, wanted: Distribution) -> Traffic:
     return Traffic(wanted.grid.size, wanted.rank, blocks, messages, size, sums, tuple(_loops(program.body)))
 
 
+def sent_by(program: Program) -> Counts:
+    """What a call of a program sends. Loops of unknown length count once."""
+    return _counted(program.body)
+
+
 def _window(array: Array) -> str:
     return ", ".join(f"{first}:{behind}" for first, behind in array.window or ())
 

@@ -188,6 +188,8 @@ def figures(plan: Plan) -> list[str]:
         lines += _side_by_side([f"measured peak {format_bytes(plan.measured.peak_bytes)}",
                                 f"time {plan.measured.seconds:.3g} s"])
         lines += _on_device(plan.measured)
+        lines += [line for row in (plan.messages.rows if plan.messages else ()) for line in _wrapped(
+            f"{row.sweep} messages: {row.count} {row.kind}, {format_bytes(row.bytes)}")]
     return lines + (_neighbours(plan, look) if look else [])
 
 

@@ -17,7 +17,7 @@ from sdfgad.ir.algebra import Term
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Load, Local, rewrite, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.messages import OP, carries_derivatives, order_view, received, sent, told
+from sdfgad.ir.messages import OP, TANGENTS, carries_derivatives, order_view, received, sent, told
 from sdfgad.ir.own import OWN, OWN_LINEAR, DerivativeRule
 from sdfgad.ir.program import Array, Block, Let, Lib, Map, Stmt, Store, View, all_of
 from sdfgad.ir.walk import expr_reads, map_exprs, reads, rebuild, writes
@@ -166,7 +166,7 @@ def _linearise_message(stmt: Lib, tangents: Tangents) -> Linearised:
     if not carries_derivatives(stmt):
         return Linearised((), (), True)
     ins, outs = ([t for v in views if (t := tangents.view(v)) is not None] for views in (sent(stmt), received(stmt)))
-    attrs = MappingProxyType({k: v for k, v in stmt.attrs.items() if k != "record"})
+    attrs = MappingProxyType({**{k: v for k, v in stmt.attrs.items() if k != "record"}, "sweep": TANGENTS})
     there = Lib(OP, (*outs, order_view()), (*ins, *told(stmt), order_view()), attrs, stmt.source)
     return Linearised((), (there,), True)
 

@@ -20,6 +20,7 @@ import sdfgad
 from sdfgad import doctor
 from sdfgad.calls.communicators import communicator_of
 from tests.mpi.programs import halos
+from tests.mpi.random.machine import by_reference
 from tests.mpi.telling import COMM, error_of, tell
 
 # every operation in one program: forward against reverse mode, with seeds of its own on each rank
@@ -72,23 +73,31 @@ def operations(comm, x):
 
 
 def check_operations(dtype: str) -> None:
+    check_both_modes(f"operations {dtype}", operations, dtype)
+
+
+def check_both_modes(name: str, fn: Callable[..., Any], dtype: str, native: bool = True) -> None:
+    """A function of the communicator and four numbers on each rank. native: compiled, or by the reference semantics."""
     rng, eps = np.random.default_rng(COMM.rank + 5), np.finfo(dtype).eps
 
     def draw() -> np.ndarray:
         return (0.4 * (rng.random(4) + (1j * rng.random(4) if dtype.startswith("c") else 0.0))).astype(dtype)
 
     x, along, seed = draw(), draw(), draw()
-    expected = operations(COMM, x.copy())
-    out, pullback = sdfgad.vjp(operations, COMM, x)
-    _, pushed = sdfgad.jvp(operations, (COMM, x), {"x": along})
-    back = pullback(seed)
+    expected = fn(COMM, x.copy())
+    if native:
+        out, pullback = sdfgad.vjp(fn, COMM, x)
+        _, pushed = sdfgad.jvp(fn, (COMM, x), {"x": along})
+        back = pullback(seed)
+    else:
+        out, pushed, (back,) = by_reference(fn, {"comm": COMM, "x": x}, {"x": along}, seed)
     one, other = (COMM.allreduce(float(np.vdot(a, b).real)) for a, b in ((seed, pushed), (back, along)))
     found = {"value": float(np.abs(out - expected).max() / np.abs(expected).max() / eps),
              "dot": float(abs(one - other) / abs(one) / eps), "dtypes": str(back.dtype) + str(pushed.dtype)}
-    if dtype == "float64":
-        slope = (operations(COMM, x + 1e-6 * along) - operations(COMM, x - 1e-6 * along)) / 2e-6
+    if dtype in ("float64", "complex128"):
+        slope = (fn(COMM, x + 1e-6 * along) - fn(COMM, x - 1e-6 * along)) / 2e-6
         found["slope"] = float(np.abs(slope - pushed).max() / np.abs(slope).max())
-    tell(f"operations {dtype}", **found)
+    tell(name, **found)
 
 
 # messages that are constants to the rank that sends them, of nothing, or of no interest to the one that receives them

@@ -1,7 +1,14 @@
 """Errors of one rank, and what is refused on all."""
 from __future__ import annotations
 
+import os
+import resource
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -98,5 +105,73 @@ def end_short() -> None:
     sdfgad.grad(too_short)(COMM, np.ones(4))
 
 
+def recorded(comm, x):
+    """What the reverse sweep reads takes a hundred times the room of the argument."""
+    v = x.copy()
+    for _ in range(100):
+        v = np.sin(v) * v + 0.1
+        v[0] = comm.allreduce(v[0])
+    return comm.allreduce(np.sum(v * v))
+
+
+def grown(comm, x):
+    v, s = x.copy(), 1.0
+    while s < 1e6:
+        v = np.sin(v) * v + 0.1
+        s = s + comm.allreduce(1.0)
+    return comm.allreduce(np.sum(v * v))
+
+
+def all_of_one_size(comm, x):
+    return np.sum(comm.allreduce(x * x))
+
+
+ROOM = 60_000_000
+"""Bytes that are left to rank 1, less than its records take."""
+
+
+def _end_without_room(fn: Callable[..., Any]) -> None:
+    """Rank 1 has no more memory when the program is ready."""
+    gradient, x = sdfgad.grad(fn), np.ones(250_000)
+    gradient._ready((COMM, x), {}, False)
+    if COMM.rank == 1:
+        size = next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines()
+                    if line.startswith("VmSize"))
+        resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
+    _say_when()
+    gradient(COMM, x)
+
+
+def end_memory() -> None:
+    _end_without_room(recorded)
+
+
+def end_tape() -> None:
+    _end_without_room(grown)
+
+
+def end_shape() -> None:
+    gradient = sdfgad.grad(all_of_one_size, objective="sum")
+    gradient(COMM, np.ones(4))
+    _say_when()
+    gradient(COMM, np.ones(5 if COMM.rank == 1 else 4))
+
+
+def end_killed() -> None:
+    """Rank 1 is killed in the middle of its native code."""
+    gradient = sdfgad.grad(grown)
+    gradient._ready((COMM, np.ones(10)), {}, False)
+    COMM.Barrier()
+    if COMM.rank == 1:
+        threading.Timer(0.5, lambda: (_say_when(), os.kill(os.getpid(), signal.SIGKILL))).start()
+    gradient(COMM, np.ones(10))
+
+
+def _say_when() -> None:
+    if COMM.rank == 1:
+        print(f"fault at {time.time()}", file=sys.stderr, flush=True)
+
+
 FAULTS = MappingProxyType({"agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside,
-                           "end-short": end_short})
+                           "end-short": end_short, "end-memory": end_memory, "end-tape": end_tape,
+                           "end-shape": end_shape, "end-killed": end_killed})

@@ -19,7 +19,11 @@ from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.programs import SAMPLES, Sample, rows
+from tests.mpi.random.check import check_random
+from tests.mpi.replicas import REPLICAS
+from tests.mpi.rows import CHECKS_OF_ROWS
 from tests.mpi.telling import COMM, tell
+from tests.mpi.traffic import TRAFFIC
 
 
 def samples(*names: str) -> None:
@@ -69,9 +73,14 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
-    checks: dict[str, Callable[[], None]] = {"samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED,
-                                             **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
+    checks: dict[str, Callable[[], None]] = {
+        "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS,
+        **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
+        if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native
+            first, count, *how = name.split(":")[1:]
+            check_random(int(first), int(count), "native" in how, "shown" in how)
+            continue
         checks[name]()
 
 

@@ -15,8 +15,8 @@ def one_sided(comm, x):
     return comm.allreduce(np.sum(x))
 
 
-def product(comm, x):
-    return comm.allreduce(np.sum(x), op=MPI.PROD)  # SUM, MAX and MIN of numbers are taken
+def where_largest(comm, x):
+    return comm.allreduce(np.sum(x), op=MPI.MAXLOC)  # SUM, PROD, MAX and MIN of numbers are taken
 
 
 def not_waited(comm, x):
@@ -41,9 +41,10 @@ def small_types(comm, x):
     return np.sum(x)
 
 
-def partial_sums(comm, x):
-    got = comm.scan(np.sum(x))  # the method 'scan'
-    return got
+def told_counts(comm, x):
+    got = np.zeros(comm.size)
+    comm.Allgatherv(x[:1], [got, comm.allgather(1)])  # as counts of the
+    return np.sum(got)
 
 
 def in_pieces(comm, x):
@@ -52,14 +53,14 @@ def in_pieces(comm, x):
     return np.sum(y)
 
 
-def gathered_in_place(comm, x):
-    y = np.zeros(comm.size)
-    comm.Allgather(MPI.IN_PLACE, y)  # IN_PLACE as a buffer of this operation
+def scattered_in_place(comm, x):
+    y = np.zeros((comm.size, 3))
+    comm.Reduce_scatter_block(MPI.IN_PLACE, y[:, 1:])  # not in one piece
     return np.sum(y) + np.sum(x)
 
 
 def largest_complex(comm, x):
-    return np.abs(comm.allreduce(1j * np.sum(x), op=MPI.MAX))  # SUM, MAX and MIN of numbers are taken
+    return np.abs(comm.allreduce(1j * np.sum(x), op=MPI.MAX))  # SUM, PROD, MAX and MIN of numbers are taken
 
 
 def made_by_data(comm, x):
@@ -70,5 +71,5 @@ def made_by_data(comm, x):
     return s
 
 
-ALL = (pickled, one_sided, product, not_waited, between, beyond, small_types, partial_sums, in_pieces, made_by_data,
-       gathered_in_place, largest_complex)
+ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, told_counts, in_pieces,
+       made_by_data, scattered_in_place, largest_complex)

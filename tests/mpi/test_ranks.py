@@ -1,7 +1,9 @@
 """Programs that communicate, on 1, 2 and 3 ranks."""
 from __future__ import annotations
 
+import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from tests.support.ranks import RanksRun, needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
-          "code", "lists", "idle", "distributed")
+          "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
+          "distributed")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -22,7 +25,7 @@ def run(count: int, *checks: str, **options: Any) -> RanksRun:
 @pytest.fixture(scope="module")
 def on_two() -> dict[str, Any]:
     """All checks at once: starting Python on both ranks takes as long as some of them."""
-    done = run(2, *MIDDLE, timeout=300)
+    done = run(2, *MIDDLE, timeout=500)
     assert done.status == 0, done.err[-4000:]
     return done.found
 
@@ -40,11 +43,103 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 
 def test_three_ranks() -> None:
-    done = run(3, "sample-ring", "sample-farm", "operations-float64", "distributed-few", timeout=200)
+    done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
+               "distributed-few", timeout=500)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
+    check_silence(done.found)
+    check_rows(done.found, 4)
+    check_random(done.found, 12)
     check_distributed(done.found, 2)
+
+
+def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
+    for name in ("heat", "tree"):
+        found = on_two[f"replicated {name}"]
+        assert found["error"] < 1e-13 and found["equal"] == [1, 1], name
+    wrong = {"other": "do not hold the same", "unnamed": "not differentiated", "alone": "found nowhere"}
+    for name, text in wrong.items():
+        for form, message in on_two[f"replicated {name}"]["error"]:
+            assert form == "UsageError" and text in message, name
+
+
+def check_rows(found: dict[str, Any], count: int) -> None:
+    rows = {n: f for n, f in found.items() if n.startswith("row ")}
+    assert len(rows) == count
+    for name, one in rows.items():
+        assert one["value"] < 30 and one["dot"] < 100 and one.get("slope", 0.0) < 1e-7, name
+        assert set(one["dtypes"]) == {2 * name.split()[2]}, name
+
+
+def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
+    check_rows(on_two, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
+    done = run(count, "rows-native", "operations-complex128", timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_rows(done.found, 9)
+
+
+def check_random(found: dict[str, Any], count: int) -> None:
+    """Right or refused, a few of them."""
+    one = found["random"]
+    assert not any(one["bad"]), one["bad"][0]
+    assert all(seen.get("right", 0) >= 0.9 * count and sum(seen.values()) == count for seen in one["seen"])
+
+
+def test_random_programs(on_two: dict[str, Any]) -> None:
+    check_random(on_two, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks, first, count, how", [(2, 100, 80, ""), (3, 200, 80, ""), (2, 300, 20, ":native"),
+                                                      (3, 320, 20, ":native")])
+def test_more_random_programs(ranks: int, first: int, count: int, how: str) -> None:
+    done = run(ranks, f"random:{first}:{count}{how}", timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_random(done.found, count)
+
+
+def test_as_many_messages_in_both_sweeps(on_two: dict[str, Any]) -> None:
+    found = {n.removeprefix("counts "): f for n, f in on_two.items() if n.startswith("counts ")}
+    assert len(found) == 10
+    for name, one in found.items():
+        assert one["faults"] == [[], []], name
+        assert one["forward"] == one["reverse"] and all(n == one["forward"][0][0] for n in one["total"][0]), name
+    assert found["heat"]["forward"] == [[14, 112]] * 2  # two messages a step, and the sum on each rank
+
+
+def test_gradients_of_linear_programs_send_cotangents_alone(on_two: dict[str, Any]) -> None:
+    check_silence(on_two)
+    valued = on_two["silence valued"]
+    assert valued["forward"] == valued["reverse"] == [[11, 96]] * 2
+
+
+def test_plans_of_all_ranks_in_one_report(on_two: dict[str, Any]) -> None:
+    found = on_two["plans"]
+    (text, other), (shown, nothing) = found["text"], found["shown"]
+    assert text == other and "on 2 ranks" in text and "(rank 1)" in text
+    assert found["peaks"][0][0] < found["peaks"][0][1] and found["sent"][0] == [10, 10]
+    assert [line.split() for line in shown.splitlines()[1:]] == [line.split() for line in text.splitlines()[1:]]
+    assert nothing == ""
+    for form, message in found["alone"]:
+        assert form == "UnsupportedError" and "plan_of_ranks" in message
+
+
+def check_silence(found: dict[str, Any]) -> None:
+    one = {n.removeprefix("silence "): f for n, f in found.items() if n.startswith("silence ")}
+    assert all(f["error"] < 1e-8 for f in one.values() if "error" in f)
+    assert all(fault == [] for f in one.values() for fault in f.get("faults", []))
+    for name in ("linear", "quiet_for_some", "pullback"):
+        assert set(map(tuple, one[name]["forward"])) == {(0, 0)}, name
+    for name in ("linear", "quiet_for_some"):
+        assert one[name]["reverse"][0][0] > 0
+    # What one rank needs, all of them send.
+    assert one["linear_but_for_one"]["forward"] == one["linear_but_for_one"]["reverse"]
 
 
 @pytest.mark.slow
@@ -194,6 +289,36 @@ def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
     done = run(2, check, timeout=60)
     assert done.status != 0
     assert done.err.count(text) == 1 and "all ranks are ended" in done.err, done.err[-3000:]
+
+
+FAST = 10
+"""Seconds from a fault to the end of all ranks."""
+
+
+@pytest.mark.parametrize("check, text", [
+    ("end-killed", None), pytest.param("end-memory", "not available", marks=pytest.mark.slow),
+    pytest.param("end-tape", "no memory left", marks=pytest.mark.slow),
+    pytest.param("end-shape", "MPI", marks=pytest.mark.slow)])
+def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) -> None:
+    mark = f"SDFGAD_TEST_FAULT_{os.getpid()}_{check.replace('-', '_').upper()}"
+    done = run(3, check, timeout=120, **{mark: "1"})
+    ended = time.time()
+    assert done.status != 0
+    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST, done.err[-3000:]
+    if text is not None:
+        # Where the library finds it, it may do so on several ranks at once.
+        most = 1 if check != "end-shape" else 3
+        assert text in done.err and 1 <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
+    while left := [p for p in Path("/proc").glob("[0-9]*/environ") if mark in _text(p)]:
+        assert time.time() - ended < FAST, left
+        time.sleep(0.1)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError:  # it has ended
+        return ""
 
 
 def test_the_runner_ends_ranks_that_wait_for_ever() -> None:

@@ -12,14 +12,23 @@
 namespace sg::mpi {
 
 enum Function { ISEND, IRECV, WAITALL, GET_COUNT, ALLREDUCE, BCAST, REDUCE, SCATTER, GATHER, ALLGATHER, REDUCE_SCATTER,
-                ALLTOALL, BARRIER, ERROR_STRING, ABORT, COMM_RANK, FUNCTIONS };
+                ALLTOALL, BARRIER, SCATTERV, GATHERV, ALLGATHERV, REDUCE_SCATTERV, ALLTOALLV, ERROR_STRING, ABORT,
+                COMM_RANK, COMM_SIZE, FUNCTIONS, ALLTOALLV_BACK };
 
 struct Table {
     uint64_t functions[FUNCTIONS];
     uint64_t types[8], operations[3];
     uint64_t handle_bytes, status_bytes, source_at, tag_at;
     int64_t nobody, any_source, any_tag;
+    uint64_t note;  // who is told of every message, or 0
 };
+
+// The table, and the sweep that a message is part of.
+struct Place {
+    const Table *table;
+    int sweep;
+};
+using Note = void (*)(int sweep, int function, int64_t communicator, int64_t peer, int64_t tag, int64_t bytes);
 
 struct Buffer {
     void *at;
@@ -32,7 +41,7 @@ inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
 template <class H> class Calls {
   public:
-    Calls(const Table *table, int64_t communicator) : table(table), communicator(H(communicator)) {}
+    Calls(Place place, int64_t communicator) : table(place.table), sweep(place.sweep), communicator(H(communicator)) {}
 
     template <class... A> int call(Function f, A... arguments) const {
         return reinterpret_cast<int (*)(A...)>(table->functions[f])(arguments...);
@@ -60,6 +69,9 @@ template <class H> class Calls {
         std::fprintf(stderr, "sdfgad: %s: %s\n", name, text);
         stop("MPI reports the error %lld", code);
     }
+    void note(Function f, int64_t peer, int64_t tag, int64_t bytes) const {
+        if (table->note) reinterpret_cast<Note>(table->note)(sweep, f, int64_t(communicator), peer, tag, bytes);
+    }
     int number(int64_t count) const {
         if (count > std::numeric_limits<int>::max()) stop("a message of %lld elements: MPI takes fewer than 2**31", count);
         return int(count);
@@ -81,6 +93,7 @@ template <class H> class Calls {
         for (const Buffer &b : out) {
             check(call(ISEND, static_cast<const void *>(b.at), number(b.count), type(b.type), int(to[1 + 2 * k]),
                        int(to[2 + 2 * k]), communicator, &requests[n + k]), "MPI_Isend");
+            note(ISEND, to[1 + 2 * k], to[2 + 2 * k], b.count * WIDTHS[b.type]);
             ++k;
         }
         check(call(WAITALL, int(requests.size()), requests.data(), static_cast<void *>(statuses.data())), "MPI_Waitall");
@@ -101,6 +114,7 @@ template <class H> class Calls {
             std::memcpy(&source, status + table->source_at, 4);
             std::memcpy(&tag, status + table->tag_at, 4);
             if (record) record[1 + 2 * n] = source, record[2 + 2 * n] = tag;
+            note(IRECV, source, tag, count * WIDTHS[b.type]);
             ++n;
         }
     }
@@ -127,26 +141,70 @@ template <class H> class Calls {
             if (given && taken) std::memcpy(taken, given, size_t(each) * WIDTHS[kind]);
         }
         check(code, "a collective of MPI");
+        note(F, root, 0, each * WIDTHS[kind]);
+    }
+
+    // Parts of the ranks one behind the other: how many elements each has, and where it begins.
+    struct Parts {
+        std::vector<int> counts, first;
+        int64_t total = 0;
+        Parts(const Calls &calls, const int64_t *numbers, int ranks) : counts(ranks), first(ranks) {
+            for (int r = 0; r < ranks; ++r) {
+                counts[r] = calls.number(numbers[r]);
+                first[r] = calls.number(total);
+                total += numbers[r];
+            }
+        }
+    };
+
+    template <Function F> void vectors(const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) const {
+        int ranks = 0, root = int(numbers[1]), code = 0;
+        check(call(COMM_SIZE, communicator, &ranks), "MPI_Comm_size");
+        constexpr bool all = F == ALLTOALLV || F == ALLTOALLV_BACK, back = F == ALLTOALLV_BACK;
+        const Parts parts(*this, numbers + 2 + (back ? ranks : 0), ranks);
+        const Parts come(*this, numbers + 2 + (all && !back ? ranks : 0), ranks);
+        const int n = number(each), *counts = parts.counts.data(), *first = parts.first.data();
+        const H t = type(kind);
+        char nothing[16];  // libraries want an address for parts of no elements
+        const void *given = out.size() ? out.begin()->at : nothing;
+        void *taken = in.size() ? in.begin()->at : nothing;
+        if constexpr (F == SCATTERV) code = call(F, given, counts, first, t, taken, n, t, root, communicator);
+        if constexpr (F == GATHERV) code = call(F, given, n, t, taken, counts, first, t, root, communicator);
+        if constexpr (F == ALLGATHERV) code = call(F, given, n, t, taken, counts, first, t, communicator);
+        if constexpr (F == REDUCE_SCATTERV) code = call(F, given, taken, counts, t, operation(0), communicator);
+        if constexpr (all)
+            code = call(ALLTOALLV, given, counts, first, t, taken, come.counts.data(), come.first.data(), t, communicator);
+        check(code, "a collective of MPI");
+        note(all ? ALLTOALLV : F, root, 0, (all ? parts.total : each) * WIDTHS[kind]);
     }
 
   private:
     const Table *table;
+    int sweep;
     H communicator;
 };
 
-inline void exchange(const Table *table, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
-    if (table->handle_bytes == 4)
-        Calls<int32_t>(table, to[0]).exchange(to, from, record, out, in);
+inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, to[0]).exchange(to, from, record, out, in);
     else
-        Calls<uint64_t>(table, to[0]).exchange(to, from, record, out, in);
+        Calls<uint64_t>(place, to[0]).exchange(to, from, record, out, in);
 }
 
 template <Function F>
-void collective(const Table *table, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
-    if (table->handle_bytes == 4)
-        Calls<int32_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+void collective(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind, int how) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
     else
-        Calls<uint64_t>(table, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+        Calls<uint64_t>(place, numbers[0]).template collective<F>(int(numbers[1]), out, in, each, kind, how);
+}
+
+template <Function F>
+void vectors(Place place, const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, numbers[0]).template vectors<F>(numbers, out, in, each, kind);
+    else
+        Calls<uint64_t>(place, numbers[0]).template vectors<F>(numbers, out, in, each, kind);
 }
 
 }

@@ -12,7 +12,7 @@ from sdfgad.codegen.view_strides import view_strides
 from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.messages import EXCHANGE, OP, received, sent
+from sdfgad.ir.messages import EXCHANGE, OP, SWEEPS, VECTORS, received, sent, sweep_of
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
@@ -175,12 +175,16 @@ def _python(frame: Frame, stmt: Lib) -> str:
 
 def _message(frame: Frame, stmt: Lib) -> str:
     """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
-    kind, table = stmt.attrs["kind"], "static_cast<const sg::mpi::Table *>(__state->sg_mpi)"
+    kind, sweep = stmt.attrs["kind"], SWEEPS.index(sweep_of(stmt))
+    table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}}}"
     numbers = [_block(frame, v) for v in stmt.ins[len(sent(stmt)):-1]]
     buffers = ["{" + ", ".join(_buffer(frame, v) for v in views) + "}" for views in (sent(stmt), received(stmt))]
     if kind == EXCHANGE:
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
         return f"sg::mpi::exchange({table}, {', '.join(numbers)}, {record}, {', '.join(buffers)})"
+    if kind in VECTORS:
+        return f"sg::mpi::vectors<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, " \
+            f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)})"
     how = f"{stmt.attrs['count']}, {TYPES.index(stmt.attrs['dtype'].char)}, {HOW.index(stmt.attrs.get('how', 'sum'))}"
     return f"sg::mpi::collective<sg::mpi::{kind.upper()}>({table}, {numbers[0]}, {', '.join(buffers)}, {how})"
 

@@ -1,0 +1,209 @@
+"""Reductions over ranks: to all, to one, of parts, and of those before a rank."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.messages import (
+    MessageBuffers,
+    collective,
+    incoming_buffer,
+    outgoing_buffer,
+    same_type,
+    size_of,
+)
+from sdfgad.frontend.mpi_given import (
+    assigned,
+    flat_of,
+    front_of,
+    how_of,
+    integers,
+    is_in_place,
+    object_of,
+    part_of_flat,
+    root_of,
+    rows_of,
+    same_parts,
+    same_size,
+)
+from sdfgad.frontend.numpy_table import stop_gradient
+from sdfgad.frontend.values import Value, ViewValue
+
+
+def allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
+    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    return reduced(ctx, comm, given, how_of(ctx, op, given.dtype.kind))
+
+
+def allreduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
+    into = incoming_buffer(ctx, recvbuf)
+    how = how_of(ctx, op, into.dtype.kind)
+    own = ctx.builder.fresh_copy(into, "message") if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
+    same_size(ctx, own, into)
+    if how == "sum" and own.view.array != into.view.array:
+        collective(ctx, comm, "allreduce", MessageBuffers((own,), (into,), size_of(own), own.dtype))
+        return
+    total = reduced(ctx, comm, own, how)
+    assigned(ctx, into, total)
+
+
+def reduced(ctx: Context, comm: Any, given: ViewValue, how: str) -> ViewValue:
+    """A reduction that every rank gets. A product is made of all factors: its derivative needs those beside a zero."""
+    if how == "prod":
+        total = as_array(ctx, prefix(ctx, comm, given, how, comm.Get_size()))
+        return ctx.builder.fresh_copy(total, "total")
+    if how == "sum" or given.dtype.kind not in "fc":
+        return combined(ctx, comm, "allreduce", given, how)
+    return extreme(ctx, comm, given, how)
+
+
+def extreme(ctx: Context, comm: Any, x: ViewValue, how: str) -> ViewValue:
+    """m = max of x over the ranks ; m + sum over the ranks of (x - m) / ties where x is m: those that win share."""
+    def run(ufunc: Callable[..., Any], *values: Value) -> ViewValue:
+        return ctx.builder.fresh_copy(as_array(ctx, ctx.invoke(ctx, ufunc, list(values), {})), "message")
+
+    constant = ctx.builder.fresh_copy(stop_gradient(ctx, x), "message")
+    top = combined(ctx, comm, "allreduce", constant, how)
+    won = run(np.where, ctx.invoke(ctx, np.equal, [constant, top], {}), x.dtype.type(1), x.dtype.type(0))
+    ties = combined(ctx, comm, "allreduce", won, "sum", passive=True)
+    share = run(np.divide, run(np.multiply, won, run(np.subtract, x, top)), ties)
+    return run(np.add, top, combined(ctx, comm, "allreduce", share, "sum"))
+
+
+def combined(ctx: Context, comm: Any, kind: str, given: ViewValue, how: str, passive: bool = False) -> ViewValue:
+    """What a reduction gives, in a place of its own."""
+    out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
+                           not given.shape)
+    collective(ctx, comm, kind, MessageBuffers((given,), (out,), size_of(given), given.dtype), how=how,
+               passive=passive)
+    return out
+
+
+def reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None, root: Value = 0) -> None:
+    here = comm.Get_rank() == root
+    into = incoming_buffer(ctx, recvbuf) if here else None
+    in_place = is_in_place(sendbuf) and into is not None
+    own = ctx.builder.fresh_copy(into, "message") if in_place else outgoing_buffer(ctx, sendbuf)  # type: ignore[arg-type]
+    how = how_of(ctx, op, own.dtype.kind)
+    if into is not None:
+        same_size(ctx, own, into)
+    if how != "sum":
+        total = reduced(ctx, comm, own, how)
+        return None if into is None else assigned(ctx, into, total)
+    collective(ctx, comm, "reduce", MessageBuffers((own,), () if into is None else (into,), size_of(own), own.dtype),
+               root_of(ctx, root))
+    return None
+
+
+def reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Value = 0) -> Value:
+    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    how = how_of(ctx, op, given.dtype.kind)
+    if how != "sum":
+        total = reduced(ctx, comm, given, how)
+        return total if comm.Get_rank() == root else None
+    out = ctx.builder.view(ctx.builder.declare(given.shape, given.dtype, "total"), given.shape, given.weak,
+                           not given.shape)
+    got = (out,) if comm.Get_rank() == root else ()
+    collective(ctx, comm, "reduce", MessageBuffers((given,), got, size_of(given), given.dtype), root_of(ctx, root))
+    return out if got else None
+
+
+# parts of sums
+
+def reduce_scatter_block(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
+    into, own = incoming_buffer(ctx, recvbuf), _given_whole(ctx, sendbuf, recvbuf)
+    size, each = comm.Get_size(), size_of(own) // comm.Get_size()
+    if is_in_place(sendbuf):
+        into = front_of(ctx, into, each)
+    same_parts(ctx, comm, (own,), into)
+    _scattered(ctx, comm, own, into, (each,) * size, how_of(ctx, op, own.dtype.kind))
+
+
+def reduce_scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, recvcounts: Value = None,
+                   op: Value = None) -> None:
+    into, own = incoming_buffer(ctx, recvbuf), _given_whole(ctx, sendbuf, recvbuf)
+    if recvcounts is None and size_of(own) != comm.Get_size() * size_of(into):
+        raise ctx.refuse("Reduce_scatter without counts, of parts that differ in size", "give recvcounts", "SG103")
+    counts = (size_of(into),) * comm.Get_size() if recvcounts is None else integers(ctx, recvcounts, comm.Get_size())
+    if is_in_place(sendbuf):
+        into = front_of(ctx, into, counts[comm.Get_rank()])
+    if size_of(own) != sum(counts) or size_of(into) != counts[comm.Get_rank()]:
+        raise ctx.refuse(f"parts of {counts} elements of {size_of(own)}, of which {size_of(into)} are received here",
+                         "recvcounts have to say what all ranks receive", "SG103")
+    _scattered(ctx, comm, own, into, counts, how_of(ctx, op, own.dtype.kind))
+
+
+def _given_whole(ctx: Context, sendbuf: Value, recvbuf: Value) -> ViewValue:
+    return ctx.builder.fresh_copy(incoming_buffer(ctx, recvbuf), "message") if is_in_place(sendbuf) else \
+        outgoing_buffer(ctx, sendbuf)
+
+
+def _scattered(ctx: Context, comm: Any, own: ViewValue, into: ViewValue, counts: tuple[int, ...], how: str) -> None:
+    """Each rank gets its part of the reduced array. Only sums are sent in parts."""
+    if how != "sum":
+        whole, rank = flat_of(ctx, reduced(ctx, comm, own, how)), comm.Get_rank()
+        assigned(ctx, into, part_of_flat(ctx, whole, sum(counts[:rank]), counts[rank]))
+        return
+    alike = len(set(counts)) == 1
+    buffers = MessageBuffers((own,), (into,), size_of(into), into.dtype)
+    if alike:
+        collective(ctx, comm, "reduce_scatter", buffers)
+    else:
+        collective(ctx, comm, "reduce_scatterv", buffers, counts=counts)
+
+
+# what the ranks up to one have
+
+def prefix(ctx: Context, comm: Any, given: ViewValue, how: str, count: int) -> Value:
+    """The reduction of what the first `count` ranks have. Every rank gets all of it: of a sum from one end there is no
+    transpose among the operations of MPI."""
+    rows = rows_of(ctx, comm, given)
+    collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
+    some = subscript(ctx, rows, slice(0, count))
+    total = as_array(ctx, ctx.invoke(ctx, _OF_ROWS[how], [some], {"axis": 0}))
+    return same_type(ctx, total, given.dtype)
+
+
+def scan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
+    return _before(ctx, comm, outgoing_buffer(ctx, object_of(ctx, sendobj)), op, comm.Get_rank() + 1)
+
+
+def exscan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
+    return _before(ctx, comm, outgoing_buffer(ctx, object_of(ctx, sendobj)), op, comm.Get_rank())
+
+
+def scan_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
+    _scanned(ctx, comm, sendbuf, recvbuf, op, comm.Get_rank() + 1)
+
+
+def exscan_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:
+    _scanned(ctx, comm, sendbuf, recvbuf, op, comm.Get_rank())
+
+
+def _scanned(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value, count: int) -> None:
+    """The buffer of the first rank stays as it is where it has nobody before it."""
+    into = incoming_buffer(ctx, recvbuf)
+    own = _given_whole(ctx, sendbuf, recvbuf)
+    same_size(ctx, own, into)
+    total = _before(ctx, comm, own, op, count)
+    if total is not None:
+        assigned(ctx, into, as_array(ctx, total))
+
+
+def _before(ctx: Context, comm: Any, given: ViewValue, op: Value, count: int) -> Value:
+    how = how_of(ctx, op, given.dtype.kind)
+    if given.dtype.kind == "b":
+        raise ctx.refuse("a scan of flags", "scan numbers", "SG121")
+    total = prefix(ctx, comm, given, how, max(count, 1))
+    return total if count else None
+
+
+_OF_ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min})
+"""Reductions along the first axis of what all ranks have."""

@@ -1,0 +1,155 @@
+"""Collectives whose parts differ in size: `[array, counts]`, `[array, (counts, displacements)]`."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.messages import (
+    MessageBuffers,
+    array_and_rest,
+    collective,
+    incoming_buffer,
+    outgoing_buffer,
+    size_of,
+)
+from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of
+from sdfgad.frontend.values import ListValue, Value, ViewValue
+from sdfgad.ir.index import ix
+
+
+@dataclass(frozen=True)
+class RankParts:
+    """A buffer with a part for each rank. counts: their elements; first: where each of them begins."""
+
+    buffer: ViewValue
+    counts: tuple[int, ...]
+    first: tuple[int, ...]
+
+    @property
+    def packed(self) -> bool:
+        """Whether the parts are the buffer, one behind the other."""
+        return self.first == _places(self.counts) and sum(self.counts) == size_of(self.buffer)
+
+
+def scatterv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
+    here, rank = comm.Get_rank() == root, comm.Get_rank()
+    parts = _parts_of(ctx, comm, sendbuf, outgoing=True) if here else None
+    into = _room(ctx, parts.counts[rank], parts.buffer) if is_in_place(recvbuf) and parts else incoming_buffer(
+        ctx, recvbuf)
+    if parts:
+        _check_own(ctx, parts, rank, into)
+    sent = (_joined(ctx, parts),) if parts else ()
+    collective(ctx, comm, "scatterv", MessageBuffers(sent, (into,), size_of(into), into.dtype), root_of(ctx, root),
+               counts=_counts(comm, parts))
+
+
+def gatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root: Value = 0) -> None:
+    here = comm.Get_rank() == root
+    parts = _parts_of(ctx, comm, recvbuf, outgoing=False) if here else None
+    own = _given(ctx, comm, sendbuf, parts)
+    got = _room(ctx, sum(parts.counts), parts.buffer) if parts else None
+    collective(ctx, comm, "gatherv", MessageBuffers((own,), () if got is None else (got,), size_of(own), own.dtype),
+               root_of(ctx, root), counts=_counts(comm, parts))
+    if parts and got is not None:
+        _spread(ctx, parts, got)
+
+
+def allgatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
+    parts = _parts_of(ctx, comm, recvbuf, outgoing=False)
+    own, got = _given(ctx, comm, sendbuf, parts), _room(ctx, sum(parts.counts), parts.buffer)
+    collective(ctx, comm, "allgatherv", MessageBuffers((own,), (got,), size_of(own), own.dtype), counts=parts.counts)
+    _spread(ctx, parts, got)
+
+
+def alltoallv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
+    sent, parts = (_parts_of(ctx, comm, v, outgoing=o) for v, o in ((sendbuf, True), (recvbuf, False)))
+    own, got = _joined(ctx, sent), _room(ctx, sum(parts.counts), parts.buffer)
+    collective(ctx, comm, "alltoallv", MessageBuffers((own,), (got,), size_of(own), own.dtype),
+               counts=(*sent.counts, *parts.counts))
+    _spread(ctx, parts, got)
+
+
+def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankParts:
+    """What a buffer says of its parts. Without counts they are as even as can be, the first ones the larger."""
+    array, rest = array_and_rest(ctx, value)
+    buffer, ranks = (outgoing_buffer if outgoing else incoming_buffer)(ctx, array), comm.Get_size()
+    if len(rest) == 1 and _is_pair(ctx, rest[0]):
+        rest = list(items_of(ctx, rest[0]))
+    if len(rest) > 2:
+        raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
+    size = size_of(buffer)
+    counts = integers(ctx, rest[0], ranks) if rest else tuple(size // ranks + (r < size % ranks) for r in range(ranks))
+    first = integers(ctx, rest[1], ranks) if len(rest) == 2 and rest[1] is not None else _places(counts)
+    if any(f < 0 or n < 0 or f + n > size for f, n in zip(first, counts, strict=True)):
+        raise ctx.refuse(f"parts of {counts} elements from {first} on in a buffer of {size}", "they have to lie in it",
+                         "SG102")
+    return RankParts(buffer, counts, first)
+
+
+def _is_pair(ctx: Context, value: Value) -> bool:
+    """Whether this is (counts, displacements)."""
+    if not isinstance(value, (ListValue, list, tuple)):
+        return False
+    items = list(items_of(ctx, value))
+    return len(items) == 2 and isinstance(items[0], (ListValue, list, tuple))
+
+
+def _places(counts: Sequence[int]) -> tuple[int, ...]:
+    return tuple(accumulate(counts, initial=0))[:-1]
+
+
+def _counts(comm: Any, parts: RankParts | None) -> tuple[int, ...]:
+    """The root alone knows what the others have, and needs it."""
+    return (0,) * comm.Get_size() if parts is None else parts.counts
+
+
+def _given(ctx: Context, comm: Any, sendbuf: Value, parts: RankParts | None) -> ViewValue:
+    """What this rank gives: what it says, or what lies in its part already."""
+    rank = comm.Get_rank()
+    if is_in_place(sendbuf) and parts:
+        part = part_of_flat(ctx, flat_of(ctx, parts.buffer), parts.first[rank], parts.counts[rank])
+        return ctx.builder.fresh_copy(part, "message")
+    own = outgoing_buffer(ctx, sendbuf)
+    if parts:
+        _check_own(ctx, parts, rank, own)
+    return own
+
+
+def _check_own(ctx: Context, parts: RankParts, rank: int, own: ViewValue) -> None:
+    if size_of(own) != parts.counts[rank]:
+        raise ctx.refuse(f"a part of {size_of(own)} elements, of which the counts say {parts.counts[rank]}",
+                         "give counts of what each rank sends and receives", "SG103")
+
+
+def _room(ctx: Context, count: int, like: ViewValue) -> ViewValue:
+    return ctx.builder.view(ctx.builder.declare((ix(count),), like.dtype, "parts"))
+
+
+def _joined(ctx: Context, parts: RankParts) -> ViewValue:
+    """The parts one behind the other."""
+    if parts.packed:
+        return parts.buffer
+    flat, out, place = flat_of(ctx, parts.buffer), _room(ctx, sum(parts.counts), parts.buffer), 0
+    for first, count in zip(parts.first, parts.counts, strict=True):
+        if count:
+            ctx.builder.assign(part_of_flat(ctx, out, place, count), part_of_flat(ctx, flat, first, count))
+        place += count
+    return out
+
+
+def _spread(ctx: Context, parts: RankParts, got: ViewValue) -> None:
+    """Put what came in where it belongs; what lies between the parts stays."""
+    if parts.packed:
+        assigned(ctx, parts.buffer, got)
+        return
+    flat, place = ctx.builder.fresh_copy(flat_of(ctx, parts.buffer), "spread"), 0
+    for first, count in zip(parts.first, parts.counts, strict=True):
+        if count:
+            ctx.builder.assign(part_of_flat(ctx, flat, first, count), part_of_flat(ctx, got, place, count))
+        place += count
+    assigned(ctx, parts.buffer, as_array(ctx, flat))

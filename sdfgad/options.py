@@ -1,0 +1,27 @@
+"""What the verbs are asked for, looked at before anything else."""
+from __future__ import annotations
+
+from typing import Any
+
+from sdfgad.checkpoint.plan import Plan
+from sdfgad.config import DEVICES
+from sdfgad.errors import UsageError
+from sdfgad.second import refuse_derivatives
+
+
+def check_aux(has_aux: bool, output: Any) -> None:
+    if has_aux and output is not None:
+        raise UsageError("has_aux and output= together", code="SG205",
+                         help="with has_aux the objective is what the function returns first: leave out output")
+
+
+def check_options(fn: Any, reduce: str | None, device: str | None, plan: Any) -> None:
+    if not callable(fn):
+        raise UsageError(f"{fn!r} is not a function", code="SG205")
+    refuse_derivatives(fn)
+    if reduce not in (None, "sum"):
+        raise UsageError(f"reduce={reduce!r}", code="SG205", help='reduce is None or "sum"')
+    if device not in (None, *DEVICES):
+        raise UsageError(f"device={device!r}", code="SG205", help=f"devices: {', '.join(DEVICES)}")
+    if plan is not None and not isinstance(plan, Plan):
+        raise UsageError("plan= takes a sdfgad Plan", code="SG205", help="sdfgad.Plan.load(path) reads a saved one")

@@ -1,0 +1,126 @@
+"""One rank by the reference semantics, whose messages go through mpi4py: nothing is compiled."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from sdfgad.calls.arguments import bind
+from sdfgad.ir import interpret
+from sdfgad.ir.interpret import returned
+from sdfgad.ir.messages import ANYBODY, EXCHANGE, OP, VECTORS, received, sent
+from sdfgad.ir.program import Lib, Program
+from sdfgad.pipeline import derive, parsed_call
+from sdfgad.plans.request import Request
+from sdfgad.pushforwards import _tangent
+from sdfgad.transform.stages import prepare_program
+from tests.support.vectors import Whole
+
+HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})
+
+
+def run_here(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every array behind a program, of which the other ranks run their own. What is not written holds NaN."""
+    memory = {a.name: np.array(given[a.name], a.dtype) if a.name in given else
+              np.array(program.constants[a.name], a.dtype) if a.name in program.constants else
+              np.full(a.shape, interpret._poison(a.dtype), a.dtype) for a in program.arrays.values()}
+    machine = MpiMachine(memory, {n: a.packing for n, a in program.arrays.items() if a.packing}, program.failures)
+    with np.errstate(all="ignore"):
+        machine.block(program.body)
+    return memory
+
+
+def by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Mapping[str, np.ndarray],
+                 seed: np.ndarray) -> tuple[Any, Any, list[np.ndarray]]:
+    """Value, tangent and cotangents of the arguments in `along`: of the programs as the compiler gets them."""
+    bound, names = bind(fn, list(arguments.values()), {}), tuple(along)
+    made = derive(fn, bound, Request(names, None, None, False, True, None, together=True))
+    if all(MPI.COMM_WORLD.allgather(made.silent is not None)):
+        made = made.silent
+    traced, held = made.parsed.traced, {a: bound.leaves[n] for n, a in made.parsed.traced.items()}
+    behind = run_here(made.program, {**held, made.made.seeds[0]: seed})
+    gradients = [made.made.gradients[traced[n]] for n in names]
+    cotangents = [np.zeros_like(a) if g is None else behind[g] for g, a in zip(gradients, along.values(), strict=True)]
+    program = prepare_program(parsed_call(fn, bound, "").program)
+    whole, returns, places = _tangent(program, tuple(traced[n] for n in names)).value
+    given = {p: along[n] for n in names if (p := places[traced[n]]) is not None}
+    behind = run_here(whole, {**held, **given})
+    return returned(whole.returns, behind), returned(returns, behind), cotangents
+
+
+class MpiMachine(Whole):
+    """One rank."""
+
+    def block(self, block: Any) -> None:
+        for stmt in block:
+            if isinstance(stmt, Lib) and stmt.op == OP:
+                (self.exchange if stmt.attrs["kind"] == EXCHANGE else self.collective)(stmt)
+            else:
+                super().block((stmt,))
+
+    def numbers(self, stmt: Lib, at: int) -> tuple[Any, list[int]]:
+        """The communicator and what else the numbers say."""
+        handle, *rest = (int(n) for n in self.read(stmt.ins[at]))
+        return MPI.Comm.fromhandle(handle & (2 ** (8 * MPI._sizeof(MPI.COMM_WORLD)) - 1)), rest
+
+    def exchange(self, stmt: Lib) -> None:
+        (_, to), (comm, came) = self.numbers(stmt, -3), self.numbers(stmt, -2)
+        places = [np.empty(self.read(v).shape, v.dtype) for v in received(stmt)]
+        wild = {ANYBODY: MPI.ANY_SOURCE}
+        asked = [comm.Irecv(place, wild.get(came[2 * k], came[2 * k]), MPI.ANY_TAG if came[2 * k + 1] == ANYBODY else
+                            came[2 * k + 1]) for k, place in enumerate(places)]
+        values = [np.ascontiguousarray(self.read(v)) for v in sent(stmt)]
+        asked += [comm.Isend(v, to[2 * k], to[2 * k + 1]) for k, v in enumerate(values)]
+        told = [MPI.Status() for _ in asked]
+        MPI.Request.Waitall(asked, told)
+        for view, place, status in zip(received(stmt), places, told, strict=False):
+            assert status.Get_count(MPI.BYTE) == place.nbytes
+            self.write(view, place)
+        if stmt.attrs.get("record"):
+            pairs = [n for s in told[:len(places)] for n in (s.Get_source(), s.Get_tag())]
+            self.write(stmt.outs[-2], np.array([self.read(stmt.ins[-2])[0], *pairs]))
+
+    def collective(self, stmt: Lib) -> None:
+        kind, (comm, (root, *_)) = stmt.attrs["kind"], self.numbers(stmt, -2)
+        given = next((np.ascontiguousarray(self.read(v)) for v in sent(stmt)), None)
+        taken = next((np.empty(self.read(v).shape, v.dtype) for v in received(stmt)), None)
+        how = HOW[stmt.attrs.get("how", "sum")]
+        if kind in VECTORS:
+            taken = self.vectors(kind, comm, root, self.read(stmt.ins[-2])[2:], given, taken)
+        elif kind == "barrier":
+            comm.Barrier()
+        elif kind == "bcast":
+            buffer = taken if given is None else given
+            comm.Bcast(buffer, root)
+            taken = buffer
+        elif kind == "reduce":
+            size, dtype = stmt.attrs["count"], stmt.attrs["dtype"]
+            comm.Reduce(np.zeros(size, dtype) if given is None else given, taken, how, root)
+        elif kind in ("scatter", "gather"):
+            getattr(comm, kind.title())(given, taken, root)
+        elif kind in ("allreduce", "reduce_scatter"):
+            {"allreduce": comm.Allreduce, "reduce_scatter": comm.Reduce_scatter_block}[kind](given, taken, op=how)
+        else:
+            getattr(comm, kind.title())(given, taken)
+        for view in received(stmt):
+            self.write(view, taken.reshape(self.read(view).shape))
+
+    def vectors(self, kind: str, comm: Any, root: int, counts: Any, given: Any, taken: Any) -> Any:
+        """Parts that differ in size."""
+        counts = [int(n) for n in counts]
+        there, back = counts[:comm.size], counts[comm.size:]
+        if kind == "scatterv":
+            comm.Scatterv(None if given is None else [given, there], taken, root)
+        elif kind == "gatherv":
+            comm.Gatherv(given, None if taken is None else [taken, there], root)
+        elif kind == "allgatherv":
+            comm.Allgatherv(given, [taken, there])
+        elif kind == "reduce_scatterv":
+            comm.Reduce_scatter(given, taken, there)
+        else:
+            there, back = (back, there) if kind == "alltoallv_back" else (there, back)
+            comm.Alltoallv([given, there], [taken, back])
+        return taken

@@ -1,0 +1,125 @@
+"""Every collective whose parts differ in size, prefixes, products and places in place: both modes, several types."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from tests.mpi.cases import check_both_modes
+
+
+def parts(comm, x):
+    """Rank r has r + 1 elements, rank 1 of three has none."""
+    rank, size = comm.rank, comm.size
+    counts = [0 if size == 3 and r == 1 else r + 1 for r in range(size)]
+    first = [sum(counts[:r]) + r for r in range(size)]
+    mine, total = counts[rank], sum(counts)
+    own = np.sin(x[:mine]) if mine else np.empty(0, x.dtype)
+    every = np.empty(total, x.dtype)
+    comm.Allgatherv(own, [every, counts])
+    gaps = np.zeros(total + size, x.dtype) + x[0]
+    comm.Allgatherv(own * x[:mine], [gaps, (counts, first)])
+    s = np.sum(every * gaps[:total])
+    comm.Gatherv(own * s, [every, (counts, None)] if rank == size - 1 else None, root=size - 1)
+    if rank == size - 1:
+        gaps = gaps * np.sum(every)
+    back = np.empty(mine, x.dtype)
+    comm.Scatterv([gaps, counts, first, MPI.DOUBLE] if rank == size - 1 and x.dtype == np.float64 else
+                  [gaps, (counts, first)] if rank == size - 1 else None, back, root=size - 1)
+    comm.Reduce_scatter(np.sin(every) * gaps[:total], back, counts)
+    even = np.empty(4 // size + (rank < 4 % size), x.dtype)
+    comm.Scatterv(x * x if rank == 0 else None, even, root=0)
+    there, come = [rank + 1] * size, [r + 1 for r in range(size)]
+    sent, got = np.cos(x[:rank + 1]), np.zeros(sum(come) + 2, x.dtype)
+    comm.Alltoallv([np.concatenate([sent * (k + 1) for k in range(size)]), there],
+                   [got, (come, [sum(come[:r]) + 1 for r in range(size)])])
+    return x * np.sum(got * got) + np.sum(back) * np.sum(even * even) + s
+
+
+def prefixes(comm, x):
+    y, z = np.zeros_like(x), x * x
+    comm.Scan(np.sin(x), y)
+    comm.Exscan(y * x, z)
+    comm.Scan(MPI.IN_PLACE, z)
+    s = comm.scan(np.sum(z * x)) * 0.1
+    t = comm.exscan(s * x[0])
+    if comm.rank > 0:
+        s = s * t
+    return z * s * y
+
+
+def products(comm, x):
+    """Zeros on one rank, on two ranks, on none."""
+    k = np.ones(4, x.dtype)
+    k[1] = 0.0 if comm.rank == 0 else 1.0
+    k[2] = 0.0
+    y = np.empty_like(x)
+    comm.Allreduce(x * k, y, op=MPI.PROD)
+    p = comm.allreduce(x[1] * x[0], op=MPI.PROD)
+    q = comm.reduce(x[2], op=MPI.PROD, root=0)
+    z = x * x
+    comm.Reduce(y * x, z, op=MPI.PROD, root=comm.size - 1)
+    u = np.zeros_like(x)
+    comm.Scan(x * y + 1.0, u, op=MPI.PROD)
+    if comm.rank == 0:
+        p = p * q
+    return x * y * p + z + u
+
+
+def in_place(comm, x):
+    rank, size = comm.rank, comm.size
+    m = np.ones((size, 4), x.dtype)
+    m[rank] = np.sin(x)
+    comm.Allgather(MPI.IN_PLACE, m)
+    comm.Alltoall(MPI.IN_PLACE, m)
+    y = x * m[0]
+    comm.Scatter(m, MPI.IN_PLACE if rank == 0 else y, root=0)
+    w = m * y
+    comm.Gather(MPI.IN_PLACE if rank == 0 else y, w if rank == 0 else None, root=0)
+    w = w * w
+    comm.Reduce_scatter_block(MPI.IN_PLACE, w)
+    if rank == size - 1:
+        comm.Reduce(MPI.IN_PLACE, y, root=size - 1)
+    else:
+        comm.Reduce(y, None, root=size - 1)
+    counts = [4] * size
+    comm.Reduce_scatter(MPI.IN_PLACE, w.reshape(-1), counts)
+    comm.Gatherv(MPI.IN_PLACE if rank == 0 else y, [m, counts] if rank == 0 else None, root=0)
+    comm.Scatterv([m, counts] if rank == 0 else None, MPI.IN_PLACE if rank == 0 else y, root=0)
+    comm.Allgatherv(MPI.IN_PLACE, [m, counts])
+    return y * w[0] + m[size - 1]
+
+
+def extremes(comm, x):
+    """Ranks tie in the first element."""
+    t = x * 1.0
+    t[0] = comm.bcast(x[0], root=0)
+    y, z = np.empty_like(x), np.zeros_like(x)
+    comm.Allreduce(t, y, op=MPI.MAX)
+    comm.Reduce(t * x, z, op=MPI.MIN, root=0)
+    own = np.empty(4, x.dtype)
+    comm.Reduce_scatter_block(np.concatenate([t * (r + 1.0) for r in range(comm.size)]), own, op=MPI.MAX)
+    u = np.empty_like(x)
+    comm.Scan(t, u, op=MPI.MIN)
+    return x * y + z + own * u
+
+
+ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    f.__name__: f for f in (parts, prefixes, products, in_place, extremes)})
+
+
+def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:
+    for name in names:
+        for dtype in dtypes:
+            if not (dtype.startswith("c") and name == "extremes"):
+                check_both_modes(f"row {name} {dtype}{' native' if native else ''}", ROWS[name], dtype, native)
+
+
+CHECKS_OF_ROWS: Mapping[str, Callable[[], None]] = MappingProxyType({
+    "rows": lambda: check_rows(ROWS, "complex128", "float32"),
+    "rows-complex": lambda: check_rows(ROWS, "complex128"),
+    "rows-native": lambda: check_rows(ROWS, "complex64", "float64", native=True),
+    "parts-native": lambda: check_rows(("parts",), "float64", native=True)})

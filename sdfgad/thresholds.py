@@ -318,6 +318,12 @@ class Thresholds:
     """Elementary operations from which on a map is worth the fork of a parallel region."""
     device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(points=4, terms=1, long_sum=4, pieces=2))
 
+    # Sparse matrices of derivatives.
+    pattern_work: int = 1_000_000_000
+    """Points, pairs of element and input, and so on that are looked at for a sparsity pattern: some ten seconds."""
+    pattern_neighbours: int = 10_000_000
+    """Pairs of columns with a row in common: what a colouring has room for."""
+
     # Graphs that leave this package.
     table: int = 1 << 16
     """Elements of a constant up to which it is written into the code of a graph (`to_sdfg`)."""

@@ -60,11 +60,12 @@ def _bridge(fn: Callable[..., Any], output: Any, memory_limit: Any, source: str 
 
 
 def _adapted(package: str, name: str, module: str, bridge: Bridge) -> Callable[..., Any]:
-    made: Callable[..., Any] = _imported(package, name, module).adapted(bridge)
+    made: Callable[..., Any] = imported(package, name, module).adapted(bridge)
     return made
 
 
-def _imported(package: str, name: str, module: str) -> ModuleType:
+def imported(package: str, name: str, module: str) -> ModuleType:
+    """A module of sdfgad that needs a package; UsageError without it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -110,8 +110,8 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     sparsity: "auto", or where nonzeros may be: a SciPy sparse matrix (its stored entries count) or an array of
     booleans, of shape (size of the output, size of the arguments, one behind the other). The matrix then is SciPy's
     csr_array of this shape, or `Gradients` of its columns. Lines that share no nonzero are one product; at most 16
-    products are one program. "auto" follows the indices of the program, with the integers of the call in them, and finds
-    all places that may hold anything but zero. A pattern that was given is tried with one product more.
+    products are one program. "auto" follows the indices of the program, with the integers of the call in them, and
+    finds all places that may hold anything but zero. A pattern that was given is tried with one product more.
 
     UsageError for complex numbers, several outputs, another mode, and a pattern that lacks nonzeros; UnsupportedError
     (SG191) for a pattern that takes too long to find; else errors as in `grad`.

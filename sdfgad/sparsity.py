@@ -6,7 +6,7 @@ What color is your Jacobian?, SIAM Review 47, 2005. The pattern is that of the t
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from sdfgad.analysis.patterns.flow import patterns
 from sdfgad.calls.arguments import Bound
-from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.errors import SourceLine, UnsupportedError, UsageError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.program import View
 from sdfgad.plans.request import Request
@@ -44,6 +44,8 @@ class Colouring:
     def matrix(self, products: Products, check: bool) -> Any:
         """The matrix, by one product for each group. check: with one more, which every nonzero takes part in."""
         groups = int(self.colours.max(initial=-1)) + 1
+        if not groups:
+            return csr_array(self.pattern.shape)
         directions = np.zeros((groups + check, len(self.colours)))
         directions[self.colours, np.arange(len(self.colours))] = 1.0
         if check:
@@ -59,9 +61,9 @@ class Colouring:
         return found
 
 
-def misfit(given: tuple[int, ...], wanted: tuple[int, ...]) -> UsageError:
-    """A pattern of another matrix."""
-    return UsageError(f"a sparsity pattern of shape {given} for a matrix of shape {wanted}", code="SG205",
+def misfit(given: Sequence[int], wanted: Sequence[int]) -> UsageError:
+    """A pattern of another matrix, or with another number of rows or columns."""
+    return UsageError(f"a sparsity pattern of shape {tuple(given)} for a matrix of shape {tuple(wanted)}", code="SG205",
                       help="it has a row for each element of the output, and a column for each of the arguments")
 
 
@@ -77,29 +79,50 @@ def _compare(matrix: Any, along: np.ndarray, product: np.ndarray, by_rows: bool)
                          help='sparsity="auto" finds the pattern')
 
 
-def coloured(pattern: Any, mode: str) -> Colouring:
-    """Groups of columns ("forward") or rows ("reverse") with no nonzero in one line; "auto": of what needs fewer."""
-    longest = [int(np.diff(p.indptr).max(initial=0)) for p in (pattern, pattern.T.tocsr())]
+class _Neighbours(nx.Graph):
+    """A graph whose edges say nothing of themselves: they share what they have, which needs less room."""
+
+    def __init__(self) -> None:
+        nothing: dict[str, Any] = {}
+        self.edge_attr_dict_factory = lambda: nothing
+        super().__init__()
+
+
+def coloured(pattern: Any, mode: str, source: SourceLine | None) -> Colouring:
+    """Groups of columns ("forward") or rows ("reverse") with no nonzero in one line; "auto": of what needs fewer.
+
+    UnsupportedError (SG191) at `source` where too many of them meet."""
+    turned = pattern.T.tocsr()
+    longest = [int(np.diff(p.indptr).max(initial=0)) for p in (pattern, turned)]
     by_rows = mode == "reverse" or mode == "auto" and longest[1] < longest[0]
-    return Colouring(pattern, _groups(pattern.T.tocsr() if by_rows else pattern), by_rows)
+    return Colouring(pattern, _groups(turned if by_rows else pattern, source), by_rows)
 
 
-def _groups(pattern: Any) -> np.ndarray:
+def _groups(pattern: Any, source: SourceLine | None) -> np.ndarray:
     """A colour for each column, different for two with a nonzero in one row."""
     lengths, columns = np.diff(pattern.indptr).astype(np.int64), pattern.shape[1]
     if lengths.max(initial=0) == columns:
         return np.arange(columns)
-    if np.sum(lengths * lengths) > thresholds().pattern_neighbours:
-        raise UnsupportedError("a matrix whose columns share rows with very many others", code="SG191",
-                               help="leave sparsity out, or ask for the other mode: the matrix is hardly sparse")
-    graph = nx.Graph()
+    pairs = _neighbours(pattern, int(np.sum(lengths * lengths)))
+    if pairs is None:
+        raise unsupported(source, "a sparse matrix whose columns share rows with very many others",
+                          "leave sparsity out, or ask for the other mode", "SG191")
+    graph = _Neighbours()
     graph.add_nodes_from(range(columns))
-    whole = pattern.astype(np.int8)
-    pairs = (whole.T @ whole).tocoo()
-    above = pairs.row < pairs.col
-    graph.add_edges_from(zip(pairs.row[above].tolist(), pairs.col[above].tolist(), strict=True))
+    graph.add_edges_from(pairs)
     found = nx.greedy_color(graph, "largest_first")
     return np.array([found[k] for k in range(columns)], np.int64)
+
+
+def _neighbours(pattern: Any, work: int) -> Iterable[tuple[int, int]] | None:
+    """The pairs of columns with a nonzero in one row; None where these are too many."""
+    most = thresholds().pattern_neighbours
+    if work > 20 * most:
+        return None
+    whole = pattern.astype(np.int32)
+    pairs = (whole.T @ whole).tocoo()
+    above = pairs.row < pairs.col
+    return zip(pairs.row[above].tolist(), pairs.col[above].tolist(), strict=True) if pairs.nnz <= most else None
 
 
 @dataclass(frozen=True)
@@ -128,7 +151,7 @@ def asked_pattern(sparsity: Any, mode: str, found: Callable[[], Known]) -> Colou
         raise misfit(given.shape, (0, 0))
     ones = csr_array((np.ones(len(given.indices), bool), given.indices, given.indptr), given.shape)
     ones.sum_duplicates()
-    return coloured(ones, mode)
+    return coloured(ones, mode, None)
 
 
 def known_pattern(fn: Callable[..., Any], bound: Bound, key: tuple[Any, ...], mode: str,
@@ -138,7 +161,7 @@ def known_pattern(fn: Callable[..., Any], bound: Bound, key: tuple[Any, ...], mo
 
     def analysed() -> Known:
         made = make()
-        return Known(made.parsed, coloured(_pattern(made, bound), mode), _whole_numbers(
+        return Known(made.parsed, coloured(pattern_of(made, bound), mode, made.parsed.program.source), _whole_numbers(
             {n: np.array(v) for n, v in made.parsed.program.constants.items()}))
 
     known: Known = once(fn, ("pattern", bound.signature, key, mode, integers), analysed)
@@ -149,7 +172,7 @@ def _whole_numbers(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {n: np.asarray(a) for n, a in arrays.items() if np.asarray(a).dtype.kind in "iub"}
 
 
-def _pattern(made: Pushed, bound: Bound) -> Any:
+def pattern_of(made: Pushed, bound: Bound) -> Any:
     """The pattern of a tangent program: its results one below the other, the elements of the directions side by side.
     """
     program, returns, arguments = made.tangent()
@@ -180,7 +203,9 @@ def _size(result: Any) -> int:
 
 def in_parts(directions: np.ndarray, forms: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The columns of directions as arrays of the shapes of `forms`, with an axis for the directions in front."""
-    found, at = {}, 0
+    found, at, columns = {}, 0, sum(np.size(f) for f in forms.values())
+    if directions.shape[1] != columns:
+        raise misfit(directions.shape[1:], (columns,))
     for name, form in forms.items():
         here = np.asarray(form)
         found[name] = directions[:, at:at + here.size].reshape(len(directions), *here.shape).astype(here.dtype)

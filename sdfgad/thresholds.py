@@ -319,10 +319,10 @@ class Thresholds:
     device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(points=4, terms=1, long_sum=4, pieces=2))
 
     # Sparse matrices of derivatives.
-    pattern_work: int = 1_000_000_000
-    """Points, pairs of element and input, and so on that are looked at for a sparsity pattern: some ten seconds."""
+    pattern_work: int = 300_000_000
+    """Points, pairs of element and input, and so on that are looked at for a sparsity pattern: some seconds."""
     pattern_neighbours: int = 10_000_000
-    """Pairs of columns with a row in common: what a colouring has room for."""
+    """Columns with a row in common, for all columns together: what a colouring has room for."""
 
     # Graphs that leave this package.
     table: int = 1 << 16

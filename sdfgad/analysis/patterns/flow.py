@@ -14,7 +14,7 @@ import numpy as np
 
 from sdfgad.analysis.patterns.known import Integers
 from sdfgad.analysis.patterns.library import SPREADS, Operand, of_all
-from sdfgad.analysis.patterns.points import Numbers, Points, everywhere
+from sdfgad.analysis.patterns.points import Instances, Numbers, everywhere
 from sdfgad.analysis.patterns.relations import (
     Relation,
     all_rows,
@@ -63,8 +63,8 @@ class _Flow:
     work: int = 0
 
     @property
-    def here(self) -> Points:
-        return Points(1, self.symbols, self.known.read)
+    def here(self) -> Instances:
+        return Instances(1, self.symbols, self.known.read)
 
     def block(self, block: Block) -> None:
         for stmt in block:
@@ -114,7 +114,7 @@ class _Flow:
                 self.known.store(part, points, value, certain)
                 self.store(part, points, found, certain, stmt)
 
-    def expression(self, e: Expr, points: Points, named: Mapping[str, Relation | None],
+    def expression(self, e: Expr, points: Instances, named: Mapping[str, Relation | None],
                    values: Mapping[str, np.ndarray | None]) -> Relation | None:
         """What an expression depends on at each point."""
         found: list[Relation | None] = []
@@ -126,7 +126,7 @@ class _Flow:
                 found.append(self.gathered(node.array, node.index, points, where))
         return joined(found)
 
-    def reached(self, e: Expr, points: Points,
+    def reached(self, e: Expr, points: Instances,
                 values: Mapping[str, np.ndarray | None]) -> Iterator[tuple[Expr, np.ndarray | None]]:
         """The nodes that hand something on, and at which points they are looked at: None for all of them."""
         where: dict[Expr, np.ndarray | None] = {e: None}
@@ -141,7 +141,7 @@ class _Flow:
                         mine = _both(at, condition if k == 0 else ~condition)
                 where[part] = _either(where[part], mine) if part in where else mine
 
-    def gathered(self, array: str, index: tuple[Ix, ...], points: Points,
+    def gathered(self, array: str, index: tuple[Ix, ...], points: Instances,
                  where: np.ndarray | None) -> Relation | None:
         rows, size = self.rows[array], points.count
         elements = points.elements(index, self.program.arrays[array].shape)
@@ -151,7 +151,7 @@ class _Flow:
         at = np.flatnonzero(inside if where is None else inside & where)
         return chosen(at, number[at], (size, rows.shape[0])) @ rows
 
-    def store(self, part: Store, points: Points, found: Relation | None, certain: bool, stmt: Stmt) -> None:
+    def store(self, part: Store, points: Instances, found: Relation | None, certain: bool, stmt: Stmt) -> None:
         old, size = self.rows.get(part.array), self.program.arrays[part.array].size
         if found is None and old is None:
             return
@@ -186,9 +186,10 @@ class _Flow:
         for out in stmt.outs:
             self.known.forget(out.array)
             positions = everywhere(out.shape, self.here)
-            elements = positions and positions.elements(out.index, self.program.arrays[out.array].shape)
+            elements = None if positions is None else \
+                positions.elements(out.index, self.program.arrays[out.array].shape)
             size, old = self.program.arrays[out.array].size, self.rows.get(out.array)
-            if positions is None or elements is None:
+            if elements is None:
                 self.keep(out.array, joined([old, of_all(ins, (size,))]), stmt)
                 continue
             found = SPREADS.get(stmt.op, of_all)(ins, self.shape(out))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdfgad.analysis.patterns.points import Numbers, Points
+from sdfgad.analysis.patterns.points import Instances, Numbers
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, Local, walk
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import Array, Store
@@ -34,7 +34,7 @@ class Integers:
         found = known[tuple(np.clip(i, 0, n - 1) for i, n in zip(index, known.shape, strict=True))]
         return found.astype(np.int64) if known.dtype.kind != "b" else found
 
-    def value(self, e: Expr, points: Points, named: Mapping[str, np.ndarray | None]) -> np.ndarray | None:
+    def value(self, e: Expr, points: Instances, named: Mapping[str, np.ndarray | None]) -> np.ndarray | None:
         """An integer or a flag at all points."""
         if e.dtype.kind not in "iub":
             return None
@@ -46,7 +46,7 @@ class Integers:
             found[node] = value
         return np.broadcast_to(np.asarray(found[e]).astype(e.dtype), points.count)
 
-    def _node(self, node: Expr, points: Points, named: Mapping[str, np.ndarray | None],
+    def _node(self, node: Expr, points: Instances, named: Mapping[str, np.ndarray | None],
               found: Mapping[Expr, Numbers]) -> Numbers | None:
         if isinstance(node, Const):
             return np.asarray(node.value, node.dtype)
@@ -59,7 +59,7 @@ class Integers:
             return self.read(node.array, at) if len(at) == len(node.index) else None
         return _called(node, [found[a] for a in node.args])
 
-    def store(self, part: Store, points: Points, value: np.ndarray | None, certain: bool) -> None:
+    def store(self, part: Store, points: Instances, value: np.ndarray | None, certain: bool) -> None:
         """Elements of an integer array are given other values; all at once where it was unknown."""
         if not self.is_integer(part.array):
             return

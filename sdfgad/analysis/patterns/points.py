@@ -1,4 +1,4 @@
-"""The points that a statement runs over, and the values of indices at all of them at once. None is what nobody knows."""
+"""The points that a statement runs over, and the values of indices at all of them at once. None: nobody knows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ _OPERATIONS: Mapping[type, Callable[[Numbers, Numbers], Numbers]] = MappingProxy
 
 
 @dataclass(frozen=True)
-class Points:
+class Instances:
     """So many points; what each variable is at them, or everywhere."""
 
     count: int
@@ -53,7 +53,7 @@ class Points:
         with np.errstate(divide="ignore"):
             return _OPERATIONS[type(atom)](*known)
 
-    def over(self, domain: Sequence[Range]) -> Points | None:
+    def over(self, domain: Sequence[Range]) -> Instances | None:
         """All points of a domain, for each of these; ranges may depend on earlier ones."""
         here = self
         for r in domain:
@@ -63,14 +63,14 @@ class Points:
             here = here._along(r, start, stop)
         return here
 
-    def _along(self, r: Range, start: Numbers, stop: Numbers) -> Points:
+    def _along(self, r: Range, start: Numbers, stop: Numbers) -> Instances:
         trips = np.broadcast_to(np.maximum(0, -((np.asarray(start) - stop) // r.step)), self.count)
         first = np.repeat(np.cumsum(trips) - trips, trips)
         step = np.arange(first.size) - first
         symbols = {n: np.repeat(v, trips) if isinstance(v, np.ndarray) and v.ndim else v
                    for n, v in self.symbols.items()}
         symbols[r.var] = np.repeat(np.broadcast_to(start, self.count), trips) + r.step * step
-        return Points(first.size, symbols, self.read)
+        return Instances(first.size, symbols, self.read)
 
     def elements(self, index: Sequence[Ix], shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray] | None:
         """The number in memory order of the element that an index names, at each point; and where it is one: what only
@@ -86,6 +86,6 @@ class Points:
         return number, inside
 
 
-def everywhere(shape: Sequence[Ix], points: Points) -> Points | None:
+def everywhere(shape: Sequence[Ix], points: Instances) -> Instances | None:
     """The positions of a view of this shape, at one point, by its placeholder symbols."""
     return points.over([Range(axis(k), Ix(()), n) for k, n in enumerate(shape)])

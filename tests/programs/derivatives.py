@@ -101,9 +101,17 @@ def tangents(task: Task, folder: Path) -> None:
 def with_arrays(task: Task, folder: Path, given: Arguments) -> Callable[..., Any]:
     """A function around the program that returns arrays."""
     names = ", ".join(given)
-    text = f"{task.text}\n\ndef vector({names}):\n    w = x * 0.5 + y * y\n    s = program({names})\n" \
-           f"    x[1:] = x[1:] * s\n    return x * w + s, s * s\n\ndef single({names}):\n    return vector({names})[0]\n"
-    return load(text, folder, task.seed + 100_000)
+    more = f"""
+def vector({names}):
+    w = x * 0.5 + y * y
+    s = program({names})
+    x[1:] = x[1:] * s
+    return x * w + s, s * s
+
+def single({names}):
+    return vector({names})[0]
+"""
+    return load(task.text + "\n" + more, folder, task.seed + 100_000)
 
 
 def seeds(task: Task, folder: Path) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.analysis.patterns.points import Instances
 from sdfgad.errors import UnsupportedError
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import Range
 from sdfgad.thresholds import changed
 from tests.programs.examine import Task
 from tests.programs.running import arguments, load, more_arguments
@@ -77,6 +80,23 @@ def rows_of_a_product(m):
     return m @ np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 1.0], [1.0, 1.0]])
 
 
+def columns_of_a_product(m):
+    return np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 3.0]]) @ m
+
+
+def added_at_places(x, places):
+    y = x[::-1] * 2.0
+    np.add.at(y, places, np.sin(x))
+    return y
+
+
+def at_counted_places(x):
+    counts = np.zeros(3, int)
+    for i in range(x.size):
+        counts[i % 3] += 1
+    return x[counts] * x[:3]
+
+
 def rows_transformed(m):
     return np.abs(np.fft.fft(m)) ** 2
 
@@ -93,7 +113,8 @@ def backwards_in_steps(x):
 
 
 EXACT = ((stencil, X), (in_place_twice, X), (periodic, X), (at_places, X, PLACES), (at_places_made, X),
-         (chosen_by_index, X), (triangle, X), (recurrence, X), (overwritten, X), (rows_of_a_product, M),
+         (chosen_by_index, X), (added_at_places, X, PLACES),
+         (columns_of_a_product, M), (triangle, X), (recurrence, X), (overwritten, X), (rows_of_a_product, M),
          (rows_transformed, M), (columns_solved, M), (backwards_in_steps, X))
 
 
@@ -125,6 +146,15 @@ def stops_early(x):
     return x
 
 
+def stops_and_forgets(x):
+    y = x * x
+    for i in range(x.size):
+        y[i] = 1.0
+        if x[i] > 1.2:
+            break
+    return y
+
+
 def in_order(x):
     return x[np.argsort(x)] * x
 
@@ -133,7 +163,10 @@ def largest(x):
     return x * np.max(x[:3])
 
 
-@pytest.mark.parametrize("fn", [by_value, until_small, stops_early, in_order, largest], ids=lambda f: f.__name__)
+VALUES = (by_value, until_small, stops_early, stops_and_forgets, in_order, largest, at_counted_places)
+
+
+@pytest.mark.parametrize("fn", VALUES, ids=lambda f: f.__name__)
 def test_what_depends_on_values_is_never_less(fn):
     made, bound = first_derivative(fn, (X,), ("x",))
     pattern = pattern_of(made, bound).toarray()
@@ -165,6 +198,12 @@ def products(x):
 def test_second_derivatives(fn):
     made, bound = second_derivative(fn, (X,), ("x",))
     assert np.array_equal(pattern_of(made, bound).toarray(), matrix(made, bound) != 0.0)
+
+
+def test_steps_of_ranges():
+    triangle = [Range("i", ix(5), ix(0), -2), Range("j", ix(0), ix("i"), 2)]
+    found = Instances(1, {}, lambda array, at: None).over(triangle)
+    assert found.symbols["i"].tolist() == [5, 5, 5, 3, 3, 1] and found.symbols["j"].tolist() == [0, 2, 4, 0, 2, 0]
 
 
 def test_work_is_bounded():

@@ -38,6 +38,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG135": "a derivative rule of your own that does not fit its function",
     "SG136": "an implicit function whose parts do not fit together",
     "SG190": "this statement is not in a form that can be reversed",
+    "SG191": "the matrix of derivatives is hardly sparse",
     "SG201": "the output to differentiate is not a scalar or not clear",
     "SG202": "the dtype of this argument carries no gradient",
     "SG203": "an argument that is updated shares memory with another array",

@@ -217,6 +217,12 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         x[:n] = x[::-1][:n] * x[:n], over a range known only while the program runs""", """
         y = x.copy()
         x[:n] = y[::-1][:n] * y[:n]""", runs=False),
+    "SG191": _page(
+        "A sparsity pattern that takes too long to find, has too many places, or columns that share rows with too many "
+        "others. A pattern of your own says that numbers are zero which the indices alone do not tell.", """
+        sdfgad.jacobian(f, sparsity="auto")(x), where f is a stencil applied a thousand times to a long array""", """
+        sdfgad.jacobian(f)(x) for a dense matrix, sdfgad.jvp or vjp for products with it, or
+        sdfgad.jacobian(f, sparsity=pattern)(x)""", runs=False),
     "SG201": _page(
         "A gradient belongs to one real number. Several values, or an array, need to be told what is wanted of them.",
         """

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from sdfgad.adapters.entrances import imported
 from sdfgad.api import GradFunction
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.directions import tangents_of
@@ -61,28 +63,34 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
 
 
 def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
-            reduce: str | None = None, source: str | None = None) -> Callable[..., Any]:
+            reduce: str | None = None, sparsity: Any = None, source: str | None = None) -> Callable[..., Any]:
     """The matrix of second derivatives, as `hessian(f, wrt="x")(x, y)`.
 
     wrt, argnums: as in `grad`, of real arguments. For one argument an array of shape `x.shape + x.shape`; for several
     `Gradients` of `Gradients`: `h.x.y[i, j]` is the derivative of the gradient by `x[i]` along `y[j]`. output, reduce,
     source, errors: as in `grad`; UsageError for complex arguments, of which `hvp` takes the products.
 
-    One product with the Hessian (`hvp`) for each element of the arguments.
+    One product with the Hessian (`hvp`) for each element of the arguments; with sparsity, one for each group of columns
+    that share no row, and SciPy's csr_array of shape `(x.size, x.size)`: see `jacobian`.
     """
     fn = as_function(fn)
     refuse_derivatives(fn)
     wrt = asked_wrt(wrt, argnums)
 
     gradient = Differentiated(fn, wrt, output, reduce, None, source or "")
-    return MatrixFunction(fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt))
+    return MatrixFunction(fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
 
 
-def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any) -> Any:
+def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
+            sparsity: Any) -> Any:
     """The derivatives of a gradient by arguments, as a matrix or blocks of one."""
     bound, names, single = _asked(gradient.fn, args, keywords, wrt)
     rows = gradient.names(bound)
     refuse_complex(bound, rows)
+    if sparsity is not None:
+        blocks = _sparse().SparseHessian(gradient, sparsity).at(bound, rows, names)
+        return one_or_all({a: one_or_all(row, bound, single) for a, row in blocks.items()}, bound,
+                          gradient.single(rows))
     columns = [(along, gradient.tangent(bound, rows, given)[1]) for along, given in _units(bound, names)]
     blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
               for k, a in enumerate(rows)}
@@ -91,14 +99,22 @@ def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str
 
 
 def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, output: Any = None,
-             mode: str = "auto", source: str | None = None) -> Callable[..., Any]:
+             mode: str = "auto", sparsity: Any = None, source: str | None = None) -> Callable[..., Any]:
     """The matrix of first derivatives of one output, as `jacobian(f, wrt="x")(x, y)`.
 
     wrt, argnums, output, source: as in `grad`, of real arguments and one real output. mode: "forward" takes a tangent
     for each element of the arguments, "reverse" a cotangent for each element of the output, "auto" whatever is less. An
     array of shape `output.shape + x.shape`, or `Gradients` of several. fn may be a gradient, `jacobian(grad(f))`, whose
-    derivatives are taken in forward mode. UsageError for complex numbers, for several
-    outputs and for another mode; else errors as in `grad`.
+    derivatives are taken in forward mode.
+
+    sparsity: "auto", or where nonzeros may be: a SciPy sparse matrix (its stored entries count) or an array of
+    booleans, of shape (size of the output, size of the arguments, one behind the other). The matrix then is SciPy's
+    csr_array of this shape, or `Gradients` of its columns. Lines that share no nonzero are one product; at most 16
+    products are one program. "auto" follows the indices of the program, with the integers of the call in them, and
+    finds all places that may hold anything but zero. A pattern that was given is tried with one product more.
+
+    UsageError for complex numbers, several outputs, another mode, and a pattern that lacks nonzeros; UnsupportedError
+    (SG191) for a pattern that takes too long to find; else errors as in `grad`.
     """
     wrt = asked_wrt(wrt, argnums)
     if mode not in MODES:
@@ -108,12 +124,14 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
             raise UsageError("mode or output of the derivative of a gradient", code="SG205",
                              help="leave them out: it is taken in forward mode, of the gradient as it is")
         gradient = fn.differentiated()
-        return MatrixFunction(fn.fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt))
+        return MatrixFunction(fn.fn, lambda args, keywords: _blocks(gradient, args, keywords, wrt, sparsity))
     fn = as_function(fn)
     refuse_derivatives(fn)
 
     def of(args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         bound, names, single = _asked(fn, args, keywords, wrt)
+        if sparsity is not None:
+            return one_or_all(_sparse().Jacobian(fn, output, source, mode, sparsity).at(bound, names), bound, single)
         values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
         if mode == "forward" and inputs:
             return one_or_all(_by_columns(bound, names, _pushed(fn, bound, names, output, source)), bound, single)
@@ -126,6 +144,11 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
         return one_or_all(found, bound, single)
 
     return MatrixFunction(fn, of)
+
+
+def _sparse() -> ModuleType:
+    """What makes sparse matrices; UsageError without SciPy."""
+    return imported("scipy", "SciPy", "sdfgad.sparsity")
 
 
 def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any],

@@ -65,6 +65,45 @@ class Pushforward:
         return fill(self.program.returns, memory), fill(tangents, memory)
 
 
+@dataclass(frozen=True)
+class Pushed:
+    """A tangent program as it is made, linear in the tangents. program: what it is of. directions: containers that have
+    tangents, by leaf. seeds: arrays in which the program takes cotangents of the outputs. prepared: whether the program
+    is in normal form already."""
+
+    parsed: Parsed
+    program: Program
+    directions: Mapping[str, str]
+    seeds: tuple[str, ...] = ()
+    prepared: bool = False
+
+    def tangent(self) -> tuple[Program, Any, dict[str, str | None]]:
+        """The program, where the tangents of its results lie, and in which arrays it takes those of the directions."""
+        normal = self.program if self.prepared else prepare_program(self.program)
+        made = tangent(normal, tuple(self.directions.values()))
+        whole = made.program.but(body=without_partials(made.program.body))
+        return whole, _tangent_tree(normal.returns, made.view), dict(made.arguments)
+
+    def compiled(self, kind: str, what: str, batch: int | None) -> Pushforward:
+        """Ready to be called. batch: for so many tangents at once, along a first axis."""
+        directions = tuple(self.directions.values())
+        whole, returns, arguments = recalled(kind, (self.program, directions, batch),
+                                             lambda: _tangent(self, batch), self.program.constants)
+        code = build(whole, arrays_of((whole.returns, returns)) + whole.watched, what=what)
+        names = {n: arguments[container] for n, container in self.directions.items()}
+        return Pushforward(self.parsed, whole, returns, names, code, self.seeds)
+
+
+def pushed(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "") -> Pushed:
+    """The tangent with respect to the leaves named, of the outputs named or the returned value."""
+    parsed = parsed_call(fn, bound, source)
+    program = parsed.program
+    if output is not None:
+        parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
+        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
+    return Pushed(parsed, program, {n: parsed.traced[n] for n in wrt})
+
+
 @collecting_rarely()
 def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "",
                 batch: int | None = None) -> Pushforward:
@@ -72,27 +111,12 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
 
     batch: for so many tangents at once, along a first axis.
     """
-    parsed = parsed_call(fn, bound, source)
-    program = parsed.program
-    if output is not None:
-        parsed, views = resolve_outputs(parsed, Request((), output, "sum"))
-        program = parsed.program.but(returns=views if isinstance(output, (tuple, list)) else views[0])
-    directions = tuple(parsed.traced[n] for n in wrt)
-    whole, returns, arguments = recalled("tangent", (program, directions, batch), lambda: _tangent(
-        prepare_program(program), directions, batch), program.constants)
-    names = {n: arguments[parsed.traced[n]] for n in wrt}
-    return Pushforward(parsed, whole, returns, names, build(whole, arrays_of((whole.returns, returns)) + whole.watched,
-                             what="the derivative of "))
+    return pushed(fn, bound, wrt, output, source).compiled("tangent", "the derivative of ", batch)
 
 
-@collecting_rarely()
-def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
-              source: str = "") -> Pushforward:
-    """The compiled tangent of the gradient program, which is a program like any other: forward over reverse.
-
-    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`. Where
-    the request has seeds, these are the gradients of the outputs weighted with them.
-    """
+def bent(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
+         source: str = "") -> Pushed:
+    """The tangent of the gradient program, which is a program like any other: forward over reverse."""
     found = derive(fn, bound, request, source)
     refuse_curvature(found.parsed.program)
     with strong_products_kept():
@@ -101,26 +125,30 @@ def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions
     gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
     program = made_again(made.program).but(returns=tuple(
         np.zeros_like(np.asarray(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
-    along = tuple(traced[n] for n in directions)
-    whole, returns, arguments = recalled("curvature", (program, along), lambda: _tangent(program, along),
-                                         program.constants)
-    return Pushforward(found.parsed, whole, returns, {n: arguments[traced[n]] for n in directions},
-                       build(whole, arrays_of((whole.returns, returns)) + whole.watched,
-                             what="the second derivative of "), made.seeds)
+    return Pushed(found.parsed, program, {n: traced[n] for n in directions}, made.seeds, True)
 
 
-def _tangent(program: Program, directions: tuple[str, ...],
-             batch: int | None = None) -> Found[tuple[Program, Any, dict[str, str | None]]]:
-    """The tangent of a prepared program, where its results lie, and in which arrays it takes the directions."""
-    made = tangent(program, directions)
-    returns, whole = _tangent_tree(program.returns, made.view), made.program
+@collecting_rarely()
+def curvature(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
+              source: str = "", batch: int | None = None) -> Pushforward:
+    """The compiled tangent of the gradient program.
+
+    It returns the gradients in the order of `request.wrt`, and their derivatives along tangents of `directions`. Where
+    the request has seeds, these are the gradients of the outputs weighted with them. batch: as for `pushforward`.
+    """
+    return bent(fn, bound, request, directions, source).compiled("curvature", "the second derivative of ", batch)
+
+
+def _tangent(made: Pushed, batch: int | None) -> Found[tuple[Program, Any, dict[str, str | None]]]:
+    """The tangent of a prepared program, as the target wants it."""
+    whole, returns, arguments = made.tangent()
     if batch is not None:
-        given = frozenset(n for n in made.arguments.values() if n is not None).union(arrays_of(returns))
+        given = frozenset(n for n in arguments.values() if n is not None).union(arrays_of(returns))
         whole, returns = several(whole, given, batch), mapped(lambda t: _with_axis(t, batch), returns)
-    whole = whole.but(body=apart(without_partials(whole.body)))
+    whole = whole.but(body=apart(whole.body))
     verify(whole, "tangent", DERIVED, verifying())
-    live_out = frozenset(arrays_of((program.returns, returns)) + program.watched)
-    return Found((chosen().optimised(whole.but(live_out=live_out)), returns, dict(made.arguments)))
+    live_out = frozenset(arrays_of((whole.returns, returns)) + whole.watched)
+    return Found((chosen().optimised(whole.but(live_out=live_out)), returns, arguments))
 
 
 def _with_axis(leaf: Any, batch: int) -> Any:

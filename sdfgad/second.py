@@ -55,11 +55,12 @@ class Differentiated:
         """Whether the gradient is one array, and not `Gradients`."""
         return is_single(self.wrt, names)
 
-    def tangent(self, bound: Bound, rows: Sequence[str], along: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """The gradients by `rows`, and their derivatives along tangents."""
+    def tangent(self, bound: Bound, rows: Sequence[str], along: Mapping[str, Any],
+                batch: int | None = None) -> tuple[list[Any], list[Any]]:
+        """The gradients by `rows`, and their derivatives along tangents. batch: so many, along a first axis of each."""
         request = Request(tuple(rows), self.output, self.reduce)
         with config(device=self.device):
-            found = curvature_of(self.fn, bound, request, tuple(along), self.source).run(bound, along)
+            found = curvature_of(self.fn, bound, request, tuple(along), self.source, batch).run(bound, along)
         gradients, products = ([t[()] if np.ndim(t) == 0 else t for t in made] for made in found)
         return gradients, products
 
@@ -84,11 +85,11 @@ def is_single(wrt: Any, names: Sequence[str]) -> bool:
 
 
 def curvature_of(fn: Callable[..., Any], bound: Bound, request: Request, along: tuple[str, ...],
-                 source: str | None) -> Pushforward:
-    """The compiled tangent of a gradient program, made once."""
+                 source: str | None, batch: int | None = None) -> Pushforward:
+    """The compiled tangent of a gradient program, made once. batch: for so many tangents at once."""
     refuse_ranks("the second derivative", fn, tuple(bound.values.values()), {})
-    made: Pushforward = once(fn, ("hvp", bound.signature, along, repr(request)),
-                             lambda: curvature(fn, bound, request, along, source or ""))
+    made: Pushforward = once(fn, ("hvp", bound.signature, along, repr(request), batch),
+                             lambda: curvature(fn, bound, request, along, source or "", batch))
     return made
 
 

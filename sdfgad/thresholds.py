@@ -326,6 +326,12 @@ class Thresholds:
     device: DeviceLimits = _from(DeviceLimits(), least=DeviceLimits(
         points=4, terms=1, long_sum=4, pieces=2, library_product=1, alone=1, rounds=0))
 
+    # Sparse matrices of derivatives.
+    pattern_work: int = 300_000_000
+    """Points, pairs of element and input, and so on that are looked at for a sparsity pattern: some seconds."""
+    pattern_neighbours: int = 10_000_000
+    """Columns with a row in common, for all columns together: what a colouring has room for."""
+
     # Graphs that leave this package.
     table: int = 1 << 16
     """Elements of a constant up to which it is written into the code of a graph (`to_sdfg`)."""

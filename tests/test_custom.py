@@ -320,3 +320,14 @@ def test_what_is_pending_at_a_call_belongs_to_the_program():
         return np.sum(0.3 * x + half(x))
 
     np.testing.assert_allclose(sdfgad.grad(f)(X), np.full(4, 3.3), rtol=1e-14)
+
+
+def test_a_jvp_rule_takes_numbers_that_are_written_down():
+    """They have no tangent, and the rule would find None."""
+    def scaled(x):
+        n = 0
+        while softplus(1.1) > 1.0 and n < 2:
+            x, n = x * softplus(0.5), n + 1
+        return np.sum(x)
+
+    np.testing.assert_allclose(sdfgad.grad(scaled)(X), np.full(4, plain_softplus(0.5) ** 2), rtol=1e-14)

@@ -165,12 +165,16 @@ class FixedCall:
         """The tangents of the results that have cotangents, along a vector for each of `wrt`."""
         if not self.seeded or not wrt:
             return [np.zeros(s.shape, s.dtype) for s in self.tangents]
-        bridge, bound, names = self.bridge, self._filled(arrays), self._named(wrt)
-        made: Pushforward = once(bridge.fn, ("jvp", self.bound.signature, names, repr(bridge.output), None),
-                                 lambda: pushforward(bridge.fn, self.bound, names, bridge.output, bridge.source))
-        _, tangents = made.run(bound, dict(zip(names, along, strict=True)))
+        _, tangents = self.tangent(wrt).run(self._filled(arrays), dict(zip(self._named(wrt), along, strict=True)))
         found = [t for t, form in zip(leaves(tangents), leaves(self.form), strict=True) if _is_array(form)]
         return [_own(found[k], arrays) for k in self.seeded]
+
+    def tangent(self, wrt: Sequence[int]) -> Pushforward:
+        """What `pushed` needs, compiled."""
+        bridge, names = self.bridge, self._named(wrt)
+        made: Pushforward = once(bridge.fn, ("jvp", self.bound.signature, names, repr(bridge.output), None),
+                                 lambda: pushforward(bridge.fn, self.bound, names, bridge.output, bridge.source))
+        return made
 
     def _named(self, places: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.names[k] for k in places)
@@ -225,6 +229,12 @@ def _own(value: Any, others: Sequence[np.ndarray]) -> np.ndarray:
     array = np.asarray(value, order="C")
     shared = not array.flags.writeable or any(np.may_share_memory(array, o) for o in others)
     return array.copy() if shared else array
+
+
+def derivative_of_tangent(what: str) -> UnsupportedError:
+    """The refusal of a derivative of what forward mode gives."""
+    return UnsupportedError(f"the derivative of a tangent of what {what} has made", code="SG123",
+                            help="second derivatives are taken of the gradient, in forward or reverse mode")
 
 
 def third_derivative(what: str) -> UnsupportedError:

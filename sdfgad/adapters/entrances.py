@@ -23,9 +23,10 @@ def as_torch(fn: Callable[..., Any], *, output: Any = None, memory_limit: Any = 
     gives, as tensors of their own; arguments that the function updates are left alone. output: as in `vjp`, for
     functions that update an argument. memory_limit, source: as in `grad`.
 
-    `backward` goes through the function again, so nothing but the arguments is kept for it. Second derivatives
-    (`create_graph=True`) are the tangent of the gradient program, as in `hvp`, and do not keep a memory limit: with
-    one they are a UsageError. There are no third ones.
+    `backward` goes through the function again, so nothing but the arguments is kept for it. Forward mode
+    (`torch.func.jvp`, `jacfwd`) is that of `jvp`, also of the gradient. Second derivatives (`create_graph=True`,
+    `torch.func.hessian`) are the tangent of the gradient program, as in `hvp`, and do not keep a memory limit: with one
+    they are a UsageError. There are no third ones, and no derivatives of tangents.
 
     Raises UsageError without PyTorch, DtypeError for dtypes that NumPy has not, UnsupportedError for tensors on other
     devices and for what cannot be compiled or differentiated.
@@ -45,8 +46,9 @@ def as_jax(fn: Callable[..., Any], *, output: Any = None, memory_limit: Any = No
     output: as in `vjp`. memory_limit, source: as in `grad`. vmap calls the function for one element after the other.
 
     The derivative goes through the function again, so nothing but the arguments is kept for it. It is compiled when it
-    is traced, with the settings of then. Second derivatives are reverse over reverse (`jax.jacrev(jax.grad(f))`), and
-    a UsageError with a memory limit, which they do not keep. There are no third ones, and no forward mode.
+    is traced, with the settings of then. Forward mode (`jax.jvp`, `jacfwd`) is that of `jvp`. Second derivatives are
+    forward or reverse over reverse (`jax.hessian(f)`, `jax.jacrev(jax.grad(f))`), and a UsageError with a memory limit,
+    which they do not keep. There are no third ones, and no derivatives of tangents.
 
     Raises UsageError without JAX, UnsupportedError for what cannot be compiled or differentiated.
     """
@@ -60,11 +62,12 @@ def _bridge(fn: Callable[..., Any], output: Any, memory_limit: Any, source: str 
 
 
 def _adapted(package: str, name: str, module: str, bridge: Bridge) -> Callable[..., Any]:
-    made: Callable[..., Any] = _imported(package, name, module).adapted(bridge)
+    made: Callable[..., Any] = imported(package, name, module).adapted(bridge)
     return made
 
 
-def _imported(package: str, name: str, module: str) -> ModuleType:
+def imported(package: str, name: str, module: str) -> ModuleType:
+    """A module of sdfgad that needs a package; UsageError without it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,7 @@
-"""Functions of JAX arrays: `custom_vjp` around `pure_callback`, twice, so that there are second derivatives.
+"""Functions of JAX arrays: operations of JAX around `pure_callback`, with the rules by which it differentiates them.
+
+The value has a tangent, `pushed`. That is linear in its tangents, and turned around it is `pulled`, the cotangents of
+the arguments. The tangent of these is `curved`, by the Hessian of the weighted outputs, which turned around is itself.
 
 JAX pairs cotangents with tangents without a conjugate: its cotangent of a complex number is the conjugate of the one
 that sdfgad means.
@@ -8,13 +11,16 @@ from __future__ import annotations
 import contextvars
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 from jax import numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
-from sdfgad.adapters.bridge import Bridge, FixedCall, third_derivative
+from sdfgad.adapters.bridge import Bridge, FixedCall, derivative_of_tangent, third_derivative
 from sdfgad.arrays import Spec, special_class
 from sdfgad.errors import DtypeError
 from sdfgad.tracebacks import shortened
@@ -31,7 +37,7 @@ def adapted(bridge: Bridge) -> Callable[..., Any]:
         call, given = bridge.call(args, keywords, _stand_in)
         site = TracedCall(call, tuple(_allowed(s) for s in call.kinds))
         arrays = tuple(jnp.asarray(g, dtype=s.dtype) for g, s in zip(given, site.given, strict=True))
-        return call.rebuilt(value(site, arrays))
+        return call.rebuilt(VALUE.bind(*arrays, asked=Asked(site)))
 
     return called
 
@@ -67,81 +73,155 @@ class TracedCall:
         return tuple(jax.pure_callback(compute, tuple(shapes), *given, vmap_method="sequential"))
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def value(site: TracedCall, given: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-    """The arrays that a function gives."""
+@dataclass(frozen=True)
+class Asked:
+    """What of an operation is no array. wrt: arguments that tangents belong to, or whose cotangents are asked for.
+    rows: of a curvature, the arguments whose cotangents change. Operands are the arguments of the function, seeds, and
+    vectors along which a derivative is taken, in this order."""
+
+    site: TracedCall
+    wrt: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+
+    @property
+    def given(self) -> int:
+        return len(self.site.given)
+
+    @property
+    def seeds(self) -> int:
+        return len(self.site.call.seeded)
+
+    def split(self, operands: Sequence[Any], *sizes: int) -> list[tuple[Any, ...]]:
+        """The arguments, and the other operands in groups of so many; the rest is the last group."""
+        ends = np.cumsum([0, self.given, *sizes, len(operands)])
+        ends[-1] = len(operands)
+        return [tuple(operands[i:j]) for i, j in zip(ends, ends[1:], strict=False)]
+
+
+def _value(asked: Asked, *given: Any) -> tuple[jax.Array, ...]:
+    site = asked.site
     return site.run(site.results, site.call.values, given)
 
 
-def _value_forward(site: TracedCall, given: Any) -> tuple[Any, Any]:
-    """Which arguments have derivatives is part of how the residuals are built, and therefore known when traced."""
-    arrays = tuple(g.value for g in given)
-    return value(site, arrays), (arrays, tuple(() if g.perturbed else None for g in given))
+def _pushed(asked: Asked, *operands: Any) -> tuple[jax.Array, ...]:
+    site, (given, along) = asked.site, asked.split(operands)[:2]
+    if site.call.seeded:
+        site.call.tangent(asked.wrt)  # so that what is refused is refused here, and not in a thread of JAX
+    return site.run(site.tangents, lambda given, along: site.call.pushed(given, asked.wrt, along), given, along)
 
 
-def _value_backward(site: TracedCall, residuals: Any, cotangents: Any) -> tuple[Any]:
-    given, marks = residuals
-    wrt = tuple(k for k, mark in enumerate(marks) if mark is not None and site.call.smooth[k])
-    seeds = tuple(_array(cotangents[k]) for k in site.call.seeded)
+def _pulled(asked: Asked, *operands: Any) -> tuple[jax.Array, ...]:
+    site, (given, seeds) = asked.site, asked.split(operands)[:2]
+    site.call.prepare(asked.wrt)
+    return _conjugate(site.run([site.given[k] for k in asked.wrt], lambda given, seeds: site.call.pulled(
+        given, seeds, asked.wrt), given, _conjugate(seeds)))
+
+
+def _curved(asked: Asked, *operands: Any) -> tuple[jax.Array, ...]:
+    """The cotangents were conjugated, and so were the seeds: what is paired with the former is not conjugated again."""
+    site, (given, seeds, along) = asked.site, asked.split(operands, asked.seeds)[:3]
+    return _conjugate(site.run([site.given[k] for k in asked.rows], lambda given, seeds, along: site.call.curved(
+        given, seeds, asked.wrt, along, asked.rows), given, _conjugate(seeds), along))
+
+
+def _operation(name: str, run: Callable[..., Any], shapes: Callable[[Asked], Sequence[jax.ShapeDtypeStruct]]) -> Any:
+    """What JAX knows as one operation. A batch is one call after the other."""
+    made = Primitive(f"sdfgad_{name}")
+    made.multiple_results = True
+    made.def_impl(lambda *operands, asked: run(asked, *operands))
+    made.def_abstract_eval(lambda *operands, asked: [jax.core.ShapedArray(s.shape, s.dtype) for s in shapes(asked)])
+    mlir.register_lowering(made, mlir.lower_fun(lambda *operands, asked: run(asked, *operands), multiple_results=True))
+
+    def batched(operands: Sequence[Any], axes: Sequence[Any], *, asked: Asked) -> tuple[Any, Any]:
+        some = tuple(jnp.moveaxis(o, a, 0) for o, a in zip(operands, axes, strict=True) if a is not None)
+
+        def each(here: Any) -> Any:
+            left = iter(here)
+            whole = (o if a is None else next(left) for o, a in zip(operands, axes, strict=True))
+            return made.bind(*whole, asked=asked)
+
+        found = jax.lax.map(each, some)
+        return found, [0] * len(found)
+
+    batching.primitive_batchers[made] = batched
+    return made
+
+
+VALUE = _operation("value", _value, lambda asked: asked.site.results)
+PUSHED = _operation("pushed", _pushed, lambda asked: asked.site.tangents)
+PULLED = _operation("pulled", _pulled, lambda asked: [asked.site.given[k] for k in asked.wrt])
+CURVED = _operation("curved", _curved, lambda asked: [asked.site.given[k] for k in asked.rows])
+
+
+def _tangent_of_value(given: Sequence[Any], tangents: Sequence[Any], *, asked: Asked) -> tuple[Any, Any]:
+    call = asked.site.call
+    wrt = tuple(k for k, t in enumerate(tangents) if type(t) is not ad.Zero and call.smooth[k])
+    out = VALUE.bind(*given, asked=asked)
+    found: dict[int, Any] = {}
+    if wrt and call.seeded:
+        along = PUSHED.bind(*given, *(tangents[k] for k in wrt), asked=replace(asked, wrt=wrt))
+        found = dict(zip(call.seeded, along, strict=True))
+    return out, [found[k] if k in found else _nothing(o) for k, o in enumerate(out)]
+
+
+def _tangent_of_tangent(operands: Sequence[Any], tangents: Sequence[Any], *, asked: Asked) -> tuple[Any, Any]:
+    if _moving(tangents[:asked.given]):
+        raise derivative_of_tangent(asked.site.call.bridge.what)
+    along = map(ad.instantiate_zeros, tangents[asked.given:])
+    return PUSHED.bind(*operands, asked=asked), PUSHED.bind(*operands[:asked.given], *along, asked=asked)
+
+
+def _tangent_of_cotangent(operands: Sequence[Any], tangents: Sequence[Any], *, asked: Asked) -> tuple[Any, Any]:
+    given, parts = asked.given, []
+    wrt = tuple(k for k in _moving(tangents[:given]) if asked.site.call.smooth[k])
     if wrt:
-        site.call.prepare(wrt)  # so that what is refused is refused here, and not in a thread of JAX
-    found = dict(zip(wrt, pulled(site, wrt, given, seeds), strict=True)) if wrt else {}
-    return (tuple(found.get(k) for k in range(len(given))),)
+        parts.append(CURVED.bind(*operands, *(tangents[k] for k in wrt), asked=replace(asked, wrt=wrt, rows=asked.wrt)))
+    if _moving(tangents[given:]):
+        seeds = map(ad.instantiate_zeros, tangents[given:])
+        parts.append(PULLED.bind(*operands[:given], *seeds, asked=asked))
+    out = PULLED.bind(*operands, asked=asked)
+    if not parts:
+        return out, [_nothing(o) for o in out]
+    return out, [functools.reduce(jnp.add, each) for each in zip(*parts, strict=True)]
 
 
-value.defvjp(_value_forward, _value_backward, symbolic_zeros=True)
+def _tangent_of_curvature(operands: Sequence[Any], tangents: Sequence[Any], *, asked: Asked) -> tuple[Any, Any]:
+    most = asked.given + asked.seeds
+    if _moving(tangents[:most]):
+        raise third_derivative(asked.site.call.bridge.what)
+    along = map(ad.instantiate_zeros, tangents[most:])
+    return CURVED.bind(*operands, asked=asked), CURVED.bind(*operands[:most], *along, asked=asked)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def pulled(site: TracedCall, wrt: tuple[int, ...], given: Any, seeds: Any) -> tuple[jax.Array, ...]:
-    """The cotangents of some arguments, both as JAX means them."""
-    found = site.run([site.given[k] for k in wrt], functools.partial(_pulled, site.call, wrt), given, _conjugate(seeds))
-    return _conjugate(found)
+def _moving(tangents: Sequence[Any]) -> tuple[int, ...]:
+    """Which operands have a tangent."""
+    return tuple(k for k, t in enumerate(tangents) if type(t) is not ad.Zero)
 
 
-def _pulled(call: FixedCall, wrt: tuple[int, ...], given: Any, seeds: Any) -> list[np.ndarray]:
-    return call.pulled(given, seeds, wrt)
+def _nothing(of: Any) -> ad.Zero:
+    """The tangent of what does not change."""
+    return ad.Zero(jax.typeof(of).to_tangent_aval())
 
 
-def _pulled_forward(site: TracedCall, wrt: tuple[int, ...], given: Any, seeds: Any) -> tuple[Any, Any]:
-    return pulled(site, wrt, given, seeds), (given, seeds)
+def _turned(other: Any, change: Callable[[Asked], Asked], first: Callable[[Asked], int]) -> Callable[..., Any]:
+    """The transpose of an operation that is linear in its last operands: another operation on the others."""
+    def transposed(cotangents: Sequence[Any], *operands: Any, asked: Asked) -> list[Any]:
+        held = operands[:first(asked)]
+        found = other.bind(*held, *map(ad.instantiate_zeros, cotangents), asked=change(asked))
+        return [*[None] * len(held), *(g if ad.is_undefined_primal(o) else None
+                                       for g, o in zip(found, operands[len(held):], strict=True))]
+
+    return transposed
 
 
-def _pulled_backward(site: TracedCall, wrt: tuple[int, ...], residuals: Any, along: Any) -> tuple[Any, Any]:
-    given, seeds = residuals
-    rows = tuple(k for k, smooth in enumerate(site.call.smooth) if smooth)
-    found = curved(site, wrt, rows, given, seeds, along)
-    by_given = dict(zip(rows, found[:len(rows)], strict=True))
-    return tuple(by_given.get(k) for k in range(len(given))), tuple(found[len(rows):])
-
-
-pulled.defvjp(_pulled_forward, _pulled_backward)
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def curved(site: TracedCall, wrt: tuple[int, ...], rows: tuple[int, ...], given: Any, seeds: Any,
-           along: Any) -> tuple[jax.Array, ...]:
-    """What cotangents of `pulled` make of the arguments in `rows`, and of the seeds."""
-    shapes = (*(site.given[k] for k in rows), *site.tangents)
-    found = site.run(shapes, functools.partial(_curved, site.call, wrt, rows), given, _conjugate(seeds), along)
-    # The cotangents were conjugated, and so were the seeds: what is paired with the former is not conjugated again.
-    return *_conjugate(found[:len(rows)]), *found[len(rows):]
-
-
-def _curved(call: FixedCall, wrt: tuple[int, ...], rows: tuple[int, ...], given: Any, seeds: Any,
-            along: Any) -> list[np.ndarray]:
-    return [*call.curved(given, seeds, wrt, along, rows), *call.pushed(given, wrt, along)]
-
-
-def _curved_forward(site: TracedCall, wrt: tuple[int, ...], rows: tuple[int, ...], *given: Any) -> tuple[Any, Any]:
-    raise third_derivative(site.call.bridge.what)
-
-
-def _curved_backward(site: TracedCall, wrt: tuple[int, ...], rows: tuple[int, ...], residuals: Any, grads: Any) -> Any:
-    raise third_derivative(site.call.bridge.what)
-
-
-curved.defvjp(_curved_forward, _curved_backward)
+ad.primitive_jvps.update({VALUE: _tangent_of_value, PUSHED: _tangent_of_tangent, PULLED: _tangent_of_cotangent,
+                          CURVED: _tangent_of_curvature})
+# The Hessian of the weighted outputs is symmetric.
+ad.primitive_transposes.update({
+    PUSHED: _turned(PULLED, lambda asked: asked, lambda asked: asked.given),
+    PULLED: _turned(PUSHED, lambda asked: asked, lambda asked: asked.given),
+    CURVED: _turned(CURVED, lambda asked: replace(asked, wrt=asked.rows, rows=asked.wrt),
+                    lambda asked: asked.given + asked.seeds)})
 
 
 def _stand_in(leaf: Any) -> Any:
@@ -164,10 +244,3 @@ def _allowed(spec: Spec) -> jax.ShapeDtypeStruct:
 
 def _conjugate(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(jnp.conj(a) if jnp.iscomplexobj(a) else a for a in arrays)
-
-
-def _array(cotangent: Any) -> jax.Array:
-    if isinstance(cotangent, jax.custom_derivatives.SymbolicZero):
-        return jnp.zeros(cotangent.shape, cotangent.dtype)
-    found: jax.Array = cotangent
-    return found

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sdfgad.adapters.bridge import Bridge, FixedCall, third_derivative
+from sdfgad.adapters.bridge import Bridge, FixedCall, derivative_of_tangent, third_derivative
 from sdfgad.arrays import Spec, special_class
 from sdfgad.errors import DtypeError, UnsupportedError
 from sdfgad.names import safe
@@ -126,13 +126,44 @@ class TensorValue(torch.autograd.Function):
         return None, *_in_places(level.given, wrt, found)
 
     @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:
+        level = ctx.level
+        call = level.operators.calls[level.call]
+        wrt = tuple(k for k, t in enumerate(tangents) if t is not None and call.smooth[k])
+        found = TensorTangent.apply(replace(level, wrt=wrt), *ctx.given, *(tangents[k] for k in wrt))
+        return tuple(_in_places(len(call.results), call.seeded, found))
+
+    @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.level, *given = inputs
-        ctx.save_for_backward(*given)
+        _keep(ctx, inputs)
 
     @staticmethod
     def vmap(info: Any, axes: Sequence[Any], *inputs: Any) -> tuple[Any, Any]:
         return _one_by_one(TensorValue, info, axes, inputs)
+
+
+class TensorTangent(torch.autograd.Function):
+    """The tangents of results, from the arguments and tangents of those in `wrt`."""
+
+    @staticmethod
+    def forward(level: Level, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(level.operators.pushed(given[:level.given], given[level.given:], level.call, level.wrt))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        raise derivative_of_tangent(ctx.what)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Any, ...]:
+        raise derivative_of_tangent(ctx.what)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.what = inputs[0].operators.what
+
+    @staticmethod
+    def vmap(info: Any, axes: Sequence[Any], *inputs: Any) -> tuple[Any, Any]:
+        return _one_by_one(TensorTangent, info, axes, inputs)
 
 
 class TensorCotangent(torch.autograd.Function):
@@ -152,9 +183,20 @@ class TensorCotangent(torch.autograd.Function):
         return None, *_in_places(level.given + level.seeds, rows + tangents, found)
 
     @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:
+        level, here, seeds = ctx.level, ctx.given[:ctx.level.given], tangents[ctx.level.given:]
+        along = tuple(k for k, t in enumerate(tangents[:level.given]) if t is not None)
+        parts = [TensorCurvature.apply(replace(level, wrt=along, rows=level.wrt), *ctx.given,
+                                       *(tangents[k] for k in along))] if along else []
+        if any(s is not None for s in seeds):
+            given = (torch.zeros_like(s) if t is None else t
+                     for s, t in zip(ctx.given[level.given:], seeds, strict=True))
+            parts.append(TensorCotangent.apply(level, *here, *given))
+        return tuple(sum(each[1:], each[0]) for each in zip(*parts, strict=True))
+
+    @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.level, *given = inputs
-        ctx.save_for_backward(*given)
+        _keep(ctx, inputs)
 
     @staticmethod
     def vmap(info: Any, axes: Sequence[Any], *inputs: Any) -> tuple[Any, Any]:
@@ -177,12 +219,24 @@ class TensorCurvature(torch.autograd.Function):
         raise third_derivative(ctx.what)
 
     @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Any, ...]:
+        raise third_derivative(ctx.what)
+
+    @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         ctx.what = inputs[0].operators.what
 
     @staticmethod
     def vmap(info: Any, axes: Sequence[Any], *inputs: Any) -> tuple[Any, Any]:
         return _one_by_one(TensorCurvature, info, axes, inputs)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...]) -> None:
+    """What derivatives in both modes look at."""
+    ctx.level, *given = inputs
+    ctx.given = tuple(given)
+    ctx.save_for_backward(*given)
+    ctx.save_for_forward(*given)
 
 
 def _one_by_one(function: Any, info: Any, axes: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, Any]:

@@ -139,8 +139,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy", n): getattr(special, n) for n in (
         "expit", "logit", "log_expit", "xlogy", "entr", "logsumexp", "softmax", "log_softmax", "log1p", "expm1",
         "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber", "softplus", "exp10", "exprel", "pseudo_huber",
-        "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "i0", "i1", "iv", "i0e", "i1e", "ive", "loggamma",
-        "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
+        "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "yv", "i0", "i1", "iv", "i0e", "i1e", "ive",
+        "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
     ("scipy.stats.norm", n): getattr(special, n) for n in (
         "pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (

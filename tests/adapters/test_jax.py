@@ -18,8 +18,11 @@ from jax.test_util import check_grads  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def double():
-    with jax.enable_x64(True):
-        yield
+    """For the threads of JAX as well, which take no part in a context."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 def layer(p, x, scale=1.0, n=1):
@@ -71,12 +74,14 @@ def given():
 
 
 def test_check_grads_of_first_and_second_derivatives(function):
+    check_grads(outputs(function), given(), order=1, modes=["fwd"])
     check_grads(outputs(function), given(), order=2, modes=["rev"])
 
 
 def test_complex_numbers_have_the_cotangents_of_jax():
     function = sdfgad.as_jax(product)
     z, w = numbers(3) + 1j * numbers(4)[1:], numbers(5)[2:] - 1j * numbers(3)
+    check_grads(function, (z, w), order=1, modes=["fwd"])
     check_grads(function, (z, w), order=2, modes=["rev"])
 
     def theirs(z, w):
@@ -95,8 +100,25 @@ def test_under_jit_and_vmap(function):
     close(jax.jit(jax.value_and_grad(mine, (0, 1, 2)))(w, b, x), jax.value_and_grad(theirs, (0, 1, 2))(w, b, x))
     several = [jax.vmap(jax.grad(of, (0, 1, 2)), (0, None, None)) for of in (mine, theirs)]
     close(jax.jit(several[0])(jnp.stack([w, 2 * w]), b, x), several[1](jnp.stack([w, 2 * w]), b, x))
-    seconds = [jax.jacrev(jax.grad(of, (0, 1, 2)), (0, 1, 2)) for of in (mine, theirs)]
-    close(seconds[0](w, b, x), seconds[1](w, b, x))
+    expected = jax.hessian(theirs, (0, 1, 2))(w, b, x)
+    close(jax.jacrev(jax.grad(mine, (0, 1, 2)), (0, 1, 2))(w, b, x), expected)
+    close(jax.jit(jax.hessian(mine))(w, b, x), expected[0][0])
+
+
+def test_forward_mode(function):
+    mine, theirs = outputs(function), reference
+    w, b, x = given()
+    tangents = [(jnp.ones_like(w), jnp.zeros_like(b), 2.0 * x)]
+    close(jax.jit(lambda *t: jax.jvp(mine, (w, b, x), t))(*tangents[0]), jax.jvp(theirs, (w, b, x), tangents[0]))
+    close(jax.jacfwd(mine, (0, 1))(w, b, x), jax.jacfwd(theirs, (0, 1))(w, b, x))
+
+    def scanned(of):
+        return lambda w: jax.lax.scan(lambda s, _: (s + of(s, b, x)[0][0, 0] * s, None), w, None, 2)[0].sum()
+
+    products = [jax.jvp(jax.grad(scanned(of)), (w,), (w,)) for of in (mine, theirs)]
+    close(*products)
+    with pytest.raises(sdfgad.UnsupportedError, match="derivative of a tangent"):
+        jax.jacfwd(jax.jacfwd(loss(mine)))(w, b, x)
 
 
 def test_values_and_what_is_fixed(function):
@@ -156,8 +178,8 @@ def test_callbacks_have_the_settings_of_where_they_were_traced(monkeypatch):
 
 def test_what_is_refused(function):
     w, b, x = given()
-    with pytest.raises(sdfgad.UnsupportedError, match="third derivative"):
-        jax.grad(lambda w: jnp.sum(jax.jacrev(jax.grad(loss(outputs(function)), (0, 1, 2)))(w, b, x)[1]))(w)
+    with pytest.raises(sdfgad.UnsupportedError, match="third derivative|derivative of a tangent"):
+        jax.jacfwd(lambda w: jnp.sum(jax.jacrev(jax.grad(loss(outputs(function)), (0, 1, 2)))(w, b, x)[1]))(w)
     with pytest.raises(sdfgad.DtypeError, match="key<fry>, which NumPy has not"):
         function({"w": w, "b": b}, jax.random.key(0))
     limited = sdfgad.as_jax(lambda x: np.sum(x**3), memory_limit="1MB")

@@ -40,15 +40,15 @@ def outputs(function):
 
 def test_gradcheck_of_first_and_second_derivatives(function):
     given = numbers(3, 2), numbers(2), numbers(4, 3)
-    assert torch.autograd.gradcheck(outputs(function), given)
-    assert torch.autograd.gradgradcheck(outputs(function), given)
+    assert torch.autograd.gradcheck(outputs(function), given, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(outputs(function), given, check_fwd_over_rev=True)
 
 
 def test_gradcheck_of_complex_numbers():
     given = numbers(3, dtype=torch.complex128), numbers(4, dtype=torch.complex128)[1:].conj()
     function = sdfgad.as_torch(product)
-    assert torch.autograd.gradcheck(function, given)
-    assert torch.autograd.gradgradcheck(function, given)
+    assert torch.autograd.gradcheck(function, given, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, given, check_fwd_over_rev=True)
 
 
 def test_values_are_tensors_of_their_own(function):

@@ -31,7 +31,8 @@ REAL = {
     "erfcx": lambda x, p: special.erfcx(x) + special.erfcx(-x / 3),
     "inverse": lambda x, p: special.erfinv(p) + special.erfinv(-p / 3) + special.erfcinv(p) + special.ndtri(p),
     "ndtr": lambda x, p: special.ndtr(x) + special.ndtr(-x) + special.log_ndtr(x) + special.log_ndtr(-3 * x),
-    "bessel": lambda x, p: special.j0(x) * special.j1(x) + special.jv(2, x) + special.y0(x) + special.yn(2, x),
+    "bessel": lambda x, p: (special.j0(x) * special.j1(x) + special.jv(2, x) + special.y0(x)
+                             + special.yn(2, x) * special.yv(3, x)),
     "modified": lambda x, p: (special.i0e(x) + special.i1e(-x) * special.i0(x) + special.i1(x) + special.iv(3, x)
                               + np.i0(p)),
     "others": lambda x, p: (special.exprel(x) + special.exp10(-x) + special.pseudo_huber(0.7, x)
@@ -105,6 +106,7 @@ def test_precision():
     lambda x: special.gamma(x + 0.5j),
     lambda x: special.jv(x, x),
     lambda x: special.jv(0.5, x),
+    lambda x: special.yv(0.5, x),
     lambda x: special.comb(x, 2, exact=True),
     lambda x: special.gammainc(2.0, x),
     lambda x: stats.t.pdf(x, 3.0),

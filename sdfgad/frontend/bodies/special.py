@@ -155,6 +155,10 @@ def yn(n, x):
     return of_order("bessel_y", n, x)
 
 
+def yv(v, x):
+    return of_order("bessel_y", v, x)
+
+
 def i0(x):
     return of_order("bessel_i", 0, x)
 

@@ -9,7 +9,19 @@ import pytest
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.ir.expr import Expr, Load, call, const
 from sdfgad.ir.index import ix
-from sdfgad.ir.messages import DUALS, EXCHANGE, NUMBERS, OP, dual, order_array, order_view, received, sent, told
+from sdfgad.ir.messages import (
+    DUALS,
+    EXCHANGE,
+    NUMBERS,
+    OP,
+    REVERSE,
+    dual,
+    order_array,
+    order_view,
+    received,
+    sent,
+    told,
+)
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, axis
 
 FLOAT, WORLD, HALF = np.dtype(float), 7, 8
@@ -115,4 +127,5 @@ def test_duals() -> None:
         stmt = message(kind, [S], [X])
         there = dual(stmt, (T,), (S,))
         assert (received(there), sent(there)) == ((T,), (S,))
-        assert dual(there, (S,), (T,)).attrs == stmt.attrs and len(told(there)) == len(told(stmt))
+        back = dual(there, (S,), (T,)).attrs
+        assert back == {**stmt.attrs, "sweep": REVERSE} and len(told(there)) == len(told(stmt))

@@ -106,7 +106,8 @@ def stand_ins() -> tuple[ctypes.CDLL, ...]:
             run((compiler.path, "-shared", str(made), str(runtime()), *blas.link_flags(), f"-Wl,-soname,{name}", "-o",
                  str(folder / name)), code="SG505")
 
-    key = key_of("cuda libraries on cpu", compiler.path, compiler.version, FLAGS, DIGEST, blas.version)
+    key = key_of("cuda libraries on cpu", compiler.path, compiler.version, FLAGS, DIGEST, blas.version,
+                 blas.link_flags())
     folder = publish(key, build)
     return tuple(ctypes.CDLL(str(folder / name)) for name in LIBRARIES)
 

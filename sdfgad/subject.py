@@ -18,7 +18,6 @@ from typing import Any
 
 import sdfgad
 from sdfgad.errors import UsageError
-from sdfgad.frontend.graphs.function import as_function
 
 NPBENCH = "npbench"
 
@@ -56,7 +55,7 @@ def load_subject(
     if preset:
         raise UsageError(f"{text} has no presets", help="set sizes with -s NAME=VALUE")
     module = load_module(where)
-    function = as_function(_attribute(module, name))
+    function = import_module("sdfgad.frontend.graphs.function").as_function(_attribute(module, name))
     maker = load_function(arguments) if arguments else _example_function(module, name)
     return Subject(text, function, _call_maker(maker, sizes, function))
 

@@ -273,6 +273,9 @@ def refuse_specs(bound: Bound, host: bool = False) -> None:
                              help="pass a copy in the memory of the host: grad, value_and_grad and forward alone take "
                                   "arrays of a device")
         if isinstance(value, DistributedArray):
+            if value.first is None and host:
+                raise UsageError(f"argument {name!r} is a block of a distributed array, and all of it is needed",
+                                 code="SG205", help="pass the whole array, or use grad or forward with distribute=")
             if value.first is None:
                 raise UsageError(f"argument {name!r} is a block of a distributed array, and distribute= does not cut "
                                  "it", code="SG205")

@@ -10,7 +10,7 @@ from npbench_suite.kernel import load
 from tests.npbench.calls import DIFFERENTIABLE, active, direction, paired, run, sample
 
 QUICK = ("hdiff", "lu", "gemm", "spmv")
-REFUSED = {"mandelbrot2": "length depends on the data", "cholesky2": "cholesky_adjoint"}
+REFUSED = {"mandelbrot2": "length depends on the data"}
 STEP = 1e-5
 
 

@@ -13,10 +13,9 @@ from sdfgad.ir import interpret
 from sdfgad.ir.interpret import returned
 from sdfgad.ir.messages import ANYBODY, EXCHANGE, OP, VECTORS, received, sent
 from sdfgad.ir.program import Lib, Program
-from sdfgad.pipeline import derive, parsed_call
+from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
-from sdfgad.pushforwards import _tangent
-from sdfgad.transform.stages import prepare_program
+from sdfgad.pushforwards import _tangent, pushed
 from tests.support.vectors import Whole
 
 HOW = MappingProxyType({"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN})
@@ -44,8 +43,7 @@ def by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Ma
     behind = run_here(made.program, {**held, made.made.seeds[0]: seed})
     gradients = [made.made.gradients[traced[n]] for n in names]
     cotangents = [np.zeros_like(a) if g is None else behind[g] for g, a in zip(gradients, along.values(), strict=True)]
-    program = prepare_program(parsed_call(fn, bound, "").program)
-    whole, returns, places = _tangent(program, tuple(traced[n] for n in names)).value
+    whole, returns, places = _tangent(pushed(fn, bound, names), None).value
     given = {p: along[n] for n in names if (p := places[traced[n]]) is not None}
     behind = run_here(whole, {**held, **given})
     return returned(whole.returns, behind), returned(returns, behind), cotangents

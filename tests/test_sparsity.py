@@ -1,6 +1,8 @@
 """Sparse Jacobians and Hessians: against dense ones, with patterns that are found or given, and what is refused."""
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from sdfgad import products
 from sdfgad.thresholds import changed
 
 sparse = pytest.importorskip("scipy.sparse")
-sparsity = pytest.importorskip("sdfgad.sparsity")
+sparsity = import_module("sdfgad.sparsity")
 
 U, K = np.linspace(0.3, 1.9, 9), np.linspace(1.0, 2.0, 9)
 

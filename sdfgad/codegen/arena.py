@@ -44,7 +44,7 @@ def pack(sizes: Mapping[str, int], moments: Mapping[str, int], kinds: Mapping[st
     taken: list[_TakenBytes] = []
     offsets: dict[str, int] = {}
     for name in sorted(sizes, key=lambda n: (-sizes[n], n)):
-        size, kind = _whole_lines(sizes[name]) + _gap(sizes[name]), kinds and kinds[name]
+        size, kind = _whole_lines(sizes[name]) + _gap(sizes[name]), None if kinds is None else kinds[name]
         place = offsets[name] = _first_place(taken, size, kind, moments[name])
         taken = _with(taken, _TakenBytes(place, place + size, kind, moments[name]))
     return Arena(offsets, max((place + _whole_lines(sizes[n]) for n, place in offsets.items()), default=0))

@@ -1,6 +1,7 @@
 """What happens to a graph before it is read: loops and branches for jumps, maps for library nodes without a reader."""
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from sdfgad.frontend.graphs.operations import OPERATIONS
 _PLAIN = ("pure", "MappedTasklet", "Tasklet")
 """Expansions that are maps and tasklets, by DaCe's names, the best one first."""
 _ROUNDS = 4
+_log = logging.getLogger(__name__)
 
 
 def structured(sdfg: Any) -> Any:
@@ -44,6 +46,7 @@ def _expanded(node: Any, state: Any) -> bool:
         return False
     try:
         node.expand(state, form)
-    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, IndexError):
+    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, IndexError) as reason:
+        _log.info("DaCe does not expand the library node %s: %s: %s", node.name, type(reason).__name__, reason)
         return False
     return True

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, Writer, access, index_text, literal, pointer, strides
+from sdfgad.codegen.cpp import Frame, Writer, access, literal, strides
 from sdfgad.codegen.mpi_table import HOW, TYPES
 from sdfgad.codegen.view_strides import view_strides
+from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
 from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
-from sdfgad.ir.index import Ix, ix
+from sdfgad.ir.index import ix
 from sdfgad.ir.messages import EXCHANGE, OP, SWEEPS, VECTORS, received, sent, sweep_of
 from sdfgad.ir.program import Lib, View
 
@@ -29,40 +30,19 @@ def emit_lib(writer: Writer, frame: Frame, stmt: Lib) -> None:
     writer.line(emit(frame, stmt) + ";")
 
 
-def _start(frame: Frame, view: View) -> str:
-    return f"{pointer(view.array)} + ({index_text(frame, view_strides(frame, view)[1])})"
-
-
-def _operand(frame: Frame, view: View) -> str:
-    """A pointer to a view's first element and its strides, as C++ arguments."""
-    steps, _ = view_strides(frame, view)
-    if any(s is None for s in steps):
-        raise InvariantError(f"a view of {view.array} without fixed strides reached code generation")
-    return ", ".join([_start(frame, view), *map(str, steps)])
-
-
-def _lead(frame: Frame, view: View) -> str:
-    """A pointer to a view whose last axis has unit stride, and the distance of its rows."""
-    steps, _ = view_strides(frame, view)
-    return f"{_start(frame, view)}, {steps[0] if len(steps) == 2 else 1}"
-
-
-def _sizes(frame: Frame, *extents: Ix) -> str:
-    return ", ".join(f"int64_t({index_text(frame, n)})" for n in extents)
-
-
 def _matmul(frame: Frame, stmt: Lib) -> str:
     (c,), (a, b) = stmt.outs, stmt.ins[:2]
     add = f"{'true' if stmt.attrs.get('accumulate') else 'false'}, {_scale(frame, stmt)}"
     if len(a.shape) == len(b.shape) == 2:
-        sizes = _sizes(frame, c.shape[0], c.shape[1], a.shape[1])
-        return f"sg::gemm({_MEMORY}, {sizes}, {_operand(frame, a)}, {_operand(frame, b)}, {_operand(frame, c)}, {add})"
+        sizes = sizes_of(frame, c.shape[0], c.shape[1], a.shape[1])
+        operands = ", ".join(operand_of(frame, v) for v in (a, b, c))
+        return f"sg::gemm({_MEMORY}, {sizes}, {operands}, {add})"
     if len(a.shape) == 2:
-        matrix, vector = _operand(frame, a), _operand(frame, b)
-        return f"sg::gemv({_MEMORY}, {_sizes(frame, *a.shape)}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+        matrix, vector = operand_of(frame, a), operand_of(frame, b)
+        return f"sg::gemv({_MEMORY}, {sizes_of(frame, *a.shape)}, {matrix}, {vector}, {operand_of(frame, c)}, {add})"
     (s0, s1), _ = view_strides(frame, b)
-    matrix, vector = f"{_start(frame, b)}, {s1}, {s0}", _operand(frame, a)
-    return f"sg::gemv({_MEMORY}, {_sizes(frame, *b.shape[::-1])}, {matrix}, {vector}, {_operand(frame, c)}, {add})"
+    matrix, vector = f"{start_of(frame, b)}, {s1}, {s0}", operand_of(frame, a)
+    return f"sg::gemv({_MEMORY}, {sizes_of(frame, *b.shape[::-1])}, {matrix}, {vector}, {operand_of(frame, c)}, {add})"
 
 
 def _scale(frame: Frame, stmt: Lib) -> str:
@@ -74,49 +54,50 @@ def _scale(frame: Frame, stmt: Lib) -> str:
 
 def _getrf(frame: Frame, stmt: Lib) -> str:
     factors, pivots = stmt.outs
-    return f"sg::getrf({_sizes(frame, factors.shape[0])}, {_lead(frame, factors)}, {_start(frame, pivots)})"
+    return f"sg::getrf({sizes_of(frame, factors.shape[0])}, {lead_of(frame, factors)}, {start_of(frame, pivots)})"
 
 
 def _getrs(frame: Frame, stmt: Lib) -> str:
     (rows,), (factors, pivots) = stmt.outs, stmt.ins
     count = rows.shape[0] if len(rows.shape) == 2 else ix(1)
     adjoint = str(bool(stmt.attrs.get("adjoint"))).lower()
-    return (f"sg::getrs({_sizes(frame, factors.shape[0], count)}, {_lead(frame, factors)}, {_start(frame, pivots)}, "
-            f"{_lead(frame, rows)}, {adjoint})")
+    sizes = sizes_of(frame, factors.shape[0], count)
+    return (f"sg::getrs({sizes}, {lead_of(frame, factors)}, {start_of(frame, pivots)}, {lead_of(frame, rows)}, "
+            f"{adjoint})")
 
 
 def _getri(frame: Frame, stmt: Lib) -> str:
     matrix, pivots = stmt.outs
-    size = _sizes(frame, matrix.shape[0])
-    return f"sg::getri({_MEMORY}, {size}, {_lead(frame, matrix)}, {_start(frame, pivots)})"
+    size = sizes_of(frame, matrix.shape[0])
+    return f"sg::getri({_MEMORY}, {size}, {lead_of(frame, matrix)}, {start_of(frame, pivots)})"
 
 
 def _potrf(frame: Frame, stmt: Lib) -> str:
-    return f"sg::potrf({_sizes(frame, stmt.outs[0].shape[0])}, {_lead(frame, stmt.outs[0])})"
+    return f"sg::potrf({sizes_of(frame, stmt.outs[0].shape[0])}, {lead_of(frame, stmt.outs[0])})"
 
 
 def _potrf_adjoint(frame: Frame, stmt: Lib) -> str:
     (x,), (factor,) = stmt.outs, stmt.ins
-    return f"sg::potrf_adjoint({_MEMORY}, {_sizes(frame, x.shape[0])}, {_lead(frame, factor)}, {_lead(frame, x)})"
+    return f"sg::potrf_adjoint({_MEMORY}, {sizes_of(frame, x.shape[0])}, {lead_of(frame, factor)}, {lead_of(frame, x)})"
 
 
 def _trsolve(frame: Frame, stmt: Lib) -> str:
     (x,), (t,) = stmt.outs, stmt.ins
     columns = x.shape[1] if len(x.shape) == 2 else ix(1)
     lower, unit = (str(bool(stmt.attrs[n])).lower() for n in ("lower", "unit"))
-    sizes = _sizes(frame, x.shape[0], columns)
-    return f"sg::trsm({sizes}, {_operand(frame, t)}, {lower}, {unit}, {_lead(frame, x)})"
+    sizes = sizes_of(frame, x.shape[0], columns)
+    return f"sg::trsm({sizes}, {operand_of(frame, t)}, {lower}, {unit}, {lead_of(frame, x)})"
 
 
 def _argsort(frame: Frame, stmt: Lib) -> str:
     (order,), (values,) = stmt.outs, stmt.ins
-    return f"sg::argsort({_sizes(frame, values.shape[0])}, {_start(frame, values)}, {_start(frame, order)})"
+    return f"sg::argsort({sizes_of(frame, values.shape[0])}, {start_of(frame, values)}, {start_of(frame, order)})"
 
 
 def _fft(frame: Frame, stmt: Lib) -> str:
     (out,), (values,) = stmt.outs, stmt.ins
     count = values.shape[0] if len(values.shape) == 2 else ix(1)
-    sizes = _sizes(frame, count, values.shape[-1])
+    sizes = sizes_of(frame, count, values.shape[-1])
     inverse = "true" if stmt.attrs.get("inverse") else "false"
     return f"sg::fft({_MEMORY}, {sizes}, {_signals(frame, values, inverse)}, {_signals(frame, out, inverse)})"
 
@@ -124,13 +105,13 @@ def _fft(frame: Frame, stmt: Lib) -> str:
 def _signals(frame: Frame, view: View, inverse: str) -> str:
     """The rows of a view as signals: where they begin, and the distances within one and from one to the next."""
     steps, _ = view_strides(frame, view)
-    return f"sg::signals({_start(frame, view)}, {steps[-1]}, {steps[0] if len(steps) == 2 else 0}, {inverse})"
+    return f"sg::signals({start_of(frame, view)}, {steps[-1]}, {steps[0] if len(steps) == 2 else 0}, {inverse})"
 
 
 def _decomposition(frame: Frame, stmt: Lib) -> str:
     (out,), (matrix,) = stmt.outs, stmt.ins
-    sizes = _sizes(frame, *(matrix.shape[:1] if stmt.op == "eigh" else matrix.shape))
-    return f"sg::{stmt.op}({_MEMORY}, {sizes}, {_lead(frame, matrix)}, {_lead(frame, out)})"
+    sizes = sizes_of(frame, *(matrix.shape[:1] if stmt.op == "eigh" else matrix.shape))
+    return f"sg::{stmt.op}({_MEMORY}, {sizes}, {lead_of(frame, matrix)}, {lead_of(frame, out)})"
 
 
 def _block(frame: Frame, view: View) -> str:

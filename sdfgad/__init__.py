@@ -50,7 +50,7 @@ __version__ = "0.1.0"
 
 __all__ = (
     "AliasError", "CacheWarning", "DistributedArray", "DtypeError", "GradientMismatchError", "InvariantError",
-    "MemoryLimitError", "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable",
+    "MemoryLimitError", "NanError", "OutOfBoundsError", "OutputError", "PeakWarning", "Plan", "PlanNotExecutable",
     "SdfgadError", "SnapshotError", "ToolchainError", "UnsupportedError", "UnusedArgumentWarning", "UsageError",
     "__version__", "as_jax", "as_scipy", "as_torch", "cache", "check_grads", "config", "custom_jvp", "custom_vjp",
     "errors", "export", "fixed_point", "forward", "from_sdfg", "grad", "hessian", "hvp", "jacobian", "jvp",

@@ -24,7 +24,7 @@ from sdfgad.memory import parse_bytes
 LOG_LEVELS = ("debug", "info", "warning", "error")
 CHECK_MODES = ("off", "warn", "error")
 DEVICES = ("cpu", "gpu")
-TARGETS = ("cpu", "reference", "cuda", "cuda ordered")
+TARGETS = ("cpu", "reference", "cuda", "cuda ordered", "cpu checked")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Settings:
     progress: bool | None = None
     """Whether a line on stderr tells about what takes longer than a second; None: where stderr is a terminal."""
     debug_nans: bool = False
-    """Fill fresh buffers with NaN and report where the first NaN of a gradient appears."""
+    """End a call where NaN first comes from numbers that are none, with a `NanError` that names the line. Programs are
+    compiled again for it, run on the processor, statement by statement, and are slow. The environment is asked once."""
     verify: bool = False
     """Look after every pass whether the program keeps all rules (`InvariantError`); slow, for reports of bugs."""
 
@@ -195,6 +196,8 @@ def chosen_target(device: str | None = None, deterministic: bool | None = None) 
     if value is None:
         value = _outer_target(os.environ.get("SDFGAD_TARGET"))
     on_cpu = isinstance(value, str) and value == "cpu"
+    if on_cpu and _finds_nans():
+        return "cpu checked"
     if not on_cpu or (device or _chosen_device()) != "gpu":
         return value
     return "cuda ordered" if (_is_deterministic() if deterministic is None else deterministic) else "cuda"
@@ -221,6 +224,17 @@ def _chosen_device() -> str:
 def _outer_device(environment: str | None) -> str:
     del environment
     return settings().device
+
+
+def _finds_nans() -> bool:
+    value = _context.get().get("debug_nans")
+    return _outer_debug_nans() if value is None else bool(value)
+
+
+@lru_cache(maxsize=1)
+def _outer_debug_nans() -> bool:
+    """Asked once: one more look at the environment would be felt in every call."""
+    return settings().debug_nans
 
 
 def _is_deterministic() -> bool:

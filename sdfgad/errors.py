@@ -58,7 +58,7 @@ CODES: Mapping[str, str] = MappingProxyType({
     "SG305": "a snapshot from disk is not what was written",
     "SG311": "the plan cannot be executed",
     "SG401": "the gradient disagrees with the reference",
-    "SG402": "a NaN appeared in the gradient",
+    "SG402": "a NaN appeared",
     "SG501": "no working C++ compiler",
     "SG502": "no BLAS library",
     "SG505": "the generated code did not compile",
@@ -203,6 +203,23 @@ class OutOfBoundsError(UsageError, IndexError):
             return super().__str__()
         headline = f"[{self.code}] {CODES[self.code]}"
         return "\n".join((headline, self.source.excerpt(self.message), *self._help_lines()))
+
+
+class NanError(SdfgadError, FloatingPointError):
+    """Under `debug_nans`, NaN has come up where no number was one: SG402. ``file``, ``line``: the statement."""
+
+    default_code = "SG402"
+
+    def __init__(self, message: str = "", *, source: SourceLine | None = None, help: str = "") -> None:
+        super().__init__(message, help=help)
+        self.source = source
+        self.file = source.file if source else ""
+        self.line = source.line if source else 0
+
+    def __str__(self) -> str:
+        if self.source is None:
+            return super().__str__()
+        return "\n".join((f"[{self.code}] {CODES[self.code]}", self.source.excerpt(self.message), *self._help_lines()))
 
 
 class MemoryLimitError(SdfgadError, MemoryError):

@@ -349,7 +349,8 @@ PAGES: Mapping[str, Page] = MappingProxyType({
         a derivative rule that is wrong, found by sdfgad.check_grads(loss, x)""", """
         mend the rule""", runs=False),
     "SG402": _page(
-        "The gradient, or the function itself, is NaN or infinite at this point.", """
+        "The gradient, or the function itself, is NaN or infinite at this point. Under "
+        "sdfgad.config(debug_nans=True) a call ends where NaN first comes up.", """
         def loss(x):
             return np.sum(np.log(x))
         sdfgad.check_grads(loss, np.zeros(3))""", """

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sdfgad.checkpoint.roofline import Machine
-from sdfgad.codegen.cpu.target import CPU
+from sdfgad.codegen.cpu.target import CPU, CPU_CHECKED
 from sdfgad.codegen.cuda.target import CUDA, CUDA_ORDERED
 from sdfgad.codegen.reference.target import REFERENCE
 from sdfgad.codegen.target import Target
 from sdfgad.config import chosen_target
 
-TARGETS: Mapping[str, Target] = MappingProxyType({t.name: t for t in (CPU, REFERENCE, CUDA, CUDA_ORDERED)})
+TARGETS: Mapping[str, Target] = MappingProxyType({t.name: t for t in (CPU, CPU_CHECKED, REFERENCE, CUDA, CUDA_ORDERED)})
 
 
 def chosen() -> Target:

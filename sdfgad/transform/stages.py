@@ -28,6 +28,7 @@ from sdfgad.transform.fusion.part_versions import part_versions
 from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
 from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
+from sdfgad.transform.nans import end_at_first_nan
 from sdfgad.transform.normal.bounds import bound_loops
 from sdfgad.transform.normal.masks import inline_masks, number_scalars
 from sdfgad.transform.normal.normalise import normalise
@@ -263,6 +264,7 @@ BORDER_ROWS = Pass(
 SHARE_ADDITIONS = Pass(
     share_additions, "The same sum added to several rows is computed once.",
     {"border_rows": "rows with borders are added whole"})
+END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only where it comes up.")
 JOIN_SMALL_ROWS = Pass(
     join_small_rows,
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
@@ -295,6 +297,8 @@ SCHEDULE = Stage("schedule", (
 """Work in the order that caches, vectors and a few threads want."""
 PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
 """Nothing but what is asked for, as it was written."""
+CHECKED_STAGE = Stage("checked", (REMOVE_DEAD_CODE, END_AT_FIRST_NAN), DERIVED)
+"""The same, looked at statement by statement (`debug_nans`)."""
 
 
 def prepare_program(program: Program, outputs: Iterable[View] = ()) -> Program:

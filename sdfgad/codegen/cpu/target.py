@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from importlib import import_module
 
 from sdfgad.checkpoint import roofline
@@ -9,7 +10,7 @@ from sdfgad.codegen.build import Meta
 from sdfgad.codegen.cpu import footprint
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program
-from sdfgad.transform.stages import CLEAN, SCHEDULE
+from sdfgad.transform.stages import CHECKED_STAGE, CLEAN, SCHEDULE
 
 
 def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:
@@ -21,3 +22,5 @@ def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]
 
 
 CPU = Target("cpu", (CLEAN, SCHEDULE), footprint.held_by, roofline.this_machine, _generate)
+CPU_CHECKED = replace(CPU, name="cpu checked", stages=(CHECKED_STAGE,))
+"""The same for programs that are looked at for NaN, one statement after the other."""

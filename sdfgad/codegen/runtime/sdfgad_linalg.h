@@ -154,21 +154,22 @@ inline void gemv(Memory &memory, int64_t m, int64_t n, const T *a, int64_t a0, i
     });
 }
 
-inline int getrf_(int n, double *a, int lda, int *p) { return LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, float *a, int lda, int *p) { return LAPACKE_sgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, z *a, int lda, int *p) { return LAPACKE_zgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
-inline int getrf_(int n, c *a, int lda, int *p) { return LAPACKE_cgetrf(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+// The forms with `work` in their names: the others look for NaN first, and leave everything as it is where there is one.
+inline int getrf_(int n, double *a, int lda, int *p) { return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, float *a, int lda, int *p) { return LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, z *a, int lda, int *p) { return LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
+inline int getrf_(int n, c *a, int lda, int *p) { return LAPACKE_cgetrf_work(LAPACK_COL_MAJOR, n, n, a, lda, p); }
 inline void getrs_(char t, int n, int r, const double *a, int lda, const int *p, double *b, int ldb) {
-    LAPACKE_dgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
+    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
 inline void getrs_(char t, int n, int r, const float *a, int lda, const int *p, float *b, int ldb) {
-    LAPACKE_sgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
+    LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
 inline void getrs_(char t, int n, int r, const z *a, int lda, const int *p, z *b, int ldb) {
-    LAPACKE_zgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
+    LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
 inline void getrs_(char t, int n, int r, const c *a, int lda, const int *p, c *b, int ldb) {
-    LAPACKE_cgetrs(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
+    LAPACKE_cgetrs_work(LAPACK_COL_MAJOR, t, n, r, a, lda, p, b, ldb);
 }
 inline int getri_(int n, double *a, int lda, const int *p, double *work, int size) {
     return LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
@@ -182,10 +183,10 @@ inline int getri_(int n, z *a, int lda, const int *p, z *work, int size) {
 inline int getri_(int n, c *a, int lda, const int *p, c *work, int size) {
     return LAPACKE_cgetri_work(LAPACK_COL_MAJOR, n, a, lda, p, work, size);
 }
-inline int potrf_(int n, double *a, int lda) { return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, float *a, int lda) { return LAPACKE_spotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, z *a, int lda) { return LAPACKE_zpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
-inline int potrf_(int n, c *a, int lda) { return LAPACKE_cpotrf(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, double *a, int lda) { return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, float *a, int lda) { return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, z *a, int lda) { return LAPACKE_zpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
+inline int potrf_(int n, c *a, int lda) { return LAPACKE_cpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, lda); }
 
 inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const double *a, int lda, double *b, int ldb) {
     cblas_dtrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, 1.0, a, lda, b, ldb);
@@ -202,11 +203,21 @@ inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, c
     cblas_ctrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
 }
 
+// After an LU factorisation that met a pivot of zero: with NaN or infinity in it a matrix counts as none that is singular.
+// BLAS factorises the transpose, which may meet such a pivot where NumPy meets none; what is solved with it is NaN.
+template <class T> inline void no_pivot(int64_t n, T *a, int64_t lead) {
+    bool finite = true;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) finite &= std::isfinite(std::abs(a[i * lead + j]));
+    if (finite) throw Singular{};
+    for (int64_t i = 0; i < n; i++) std::fill_n(a + i * lead, n, T(std::numeric_limits<double>::quiet_NaN()));
+}
 // In place on row-major `a` (n, n) with rows `lead` apart, overwritten by its factors: BLAS sees the transpose.
 template <class T> inline void getrf(int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
-    if (getrf_(int(n), a, int(std::max(lead, n)), pivots) != 0) throw Singular{};
+    const int64_t rows = std::max(lead, n);
+    if (getrf_(int(n), a, int(rows), pivots) != 0) no_pivot(n, a, rows);
 }
 // `b` holds right-hand sides as rows, `count` of them, and receives the solutions of a system, or of the transposed one.
 template <class T>
@@ -222,7 +233,7 @@ template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t le
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
     const int rows = int(std::max(lead, n));
-    if (getrf_(int(n), a, rows, pivots) != 0) throw Singular{};
+    if (getrf_(int(n), a, rows, pivots) != 0) no_pivot(n, a, rows);
     T best;  // with size -1 the routine says what it would like
     getri_(int(n), a, rows, pivots, &best, -1);
     const int64_t size = std::max(n, int64_t(std::real(best)));

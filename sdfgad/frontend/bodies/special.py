@@ -24,7 +24,9 @@ def log_expit(x):
 
 
 def xlogy(x, y):
-    return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))[()]
+    # The slope along x is the logarithm, also where x is zero.
+    inside = (y > 0) & np.isfinite(y) | (x != 0) | np.isnan(y)
+    return (x * np.log(np.where(inside, y, 1)))[()]
 
 
 def entr(x):
@@ -48,7 +50,8 @@ def exp2(x):
 
 
 def xlog1py(x, y):
-    return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))[()]
+    inside = (y > -1) & np.isfinite(y) | (x != 0) | np.isnan(y)
+    return (x * np.log1p(np.where(inside, y, 0)))[()]
 
 
 def rel_entr(x, y):
@@ -97,9 +100,15 @@ def exp10(x):
 
 
 def exprel(x):
-    plain = (x != 0) & (x != np.inf)
-    away = np.where(plain, x, 1.0)
-    return np.where(plain, np.expm1(away) / away, 1.0 + 0.5 * x)[()]
+    small, endless = np.abs(x) < 0.5, x == np.inf
+    away = np.where(small | endless, 1.0, x)
+    return np.where(small, _exprel_near(np.where(small, x, 0.0)), np.where(endless, x, np.expm1(away) / away))[()]
+
+
+def _exprel_near(x):
+    # The series, of which all derivatives are right; the quotient loses those.
+    high = 1 + x / 9 * (1 + x / 10 * (1 + x / 11 * (1 + x / 12 * (1 + x / 13 * (1 + x / 14 * (1 + x / 15))))))
+    return 1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7 * (1 + x / 8 * high))))))
 
 
 def pseudo_huber(delta, r):
@@ -112,8 +121,10 @@ def boxcox(x, lmbda):
     if np.ndim(lmbda) > 0:
         raise ValueError("more than one exponent")
     size = np.log(x)
-    exponent = np.where(lmbda == 0, 1.0, lmbda)
-    return np.where(lmbda == 0, size * (1.0 + 0.5 * lmbda * size), np.expm1(exponent * size) / exponent)[()]
+    small = (np.abs(lmbda * size) < 0.5) | (lmbda == 0)
+    near = size * _exprel_near(np.where(np.abs(lmbda * size) < 0.5, lmbda * size, 0.0))
+    exponent = np.where(small, 1.0, lmbda)
+    return np.where(small, near, np.expm1(exponent * size) / exponent)[()]
 
 
 def of_numbers(name, x):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import sdfgad
 
@@ -22,3 +23,18 @@ def test_factorisations_go_on():
                 np.testing.assert_allclose(found, wanted, rtol=1e-14)
     gradient = sdfgad.grad(lambda a, b: np.sum(np.linalg.solve(a, b)), wrt="a")
     assert np.isnan(gradient(np.eye(3) * np.nan, np.ones(3))).all()
+
+
+def _sizes(a):
+    sign, size = np.linalg.slogdet(a)
+    return np.linalg.det(a), sign, size
+
+
+def test_a_singular_matrix_has_a_determinant():
+    """But no derivative here, and no solution."""
+    a = np.array([[2.0, 2.0], [2.0, 2.0]])
+    for target in ("cpu", "reference"):
+        with sdfgad.config(target=target):
+            assert sdfgad.forward(_sizes)(a) == (0.0, 0.0, -np.inf)
+            with pytest.raises(np.linalg.LinAlgError, match="singular"):
+                sdfgad.grad(lambda a: np.linalg.det(a))(a)

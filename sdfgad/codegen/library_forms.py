@@ -213,6 +213,9 @@ def _determinant(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
         value = call("add", so_far, algebra.cast(call("log", size, dtype=real), out.dtype), dtype=out.dtype)
     else:
         sign = call("div", pivot, algebra.cast(size, out.dtype), dtype=out.dtype)
+        if stmt.op == "detsign":
+            none = call("eq", size, algebra.zero(real), dtype=np.dtype(np.bool_))
+            sign = call("select", none, algebra.zero(out.dtype), sign, dtype=out.dtype)
         factor = sign if stmt.op == "detsign" else pivot
         value = call("mul", so_far, call("mul", factor, turn, dtype=out.dtype), dtype=out.dtype)
     start = Const(out.dtype.type(0 if stmt.op == "logdet" else 1).item(), out.dtype)

@@ -203,27 +203,28 @@ inline void trsm_(CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, c
     cblas_ctrsm(CblasRowMajor, CblasLeft, u, t, d, m, n, &one, a, lda, b, ldb);
 }
 
-// After an LU factorisation that met a pivot of zero: with NaN or infinity in it a matrix counts as none that is singular.
-// BLAS factorises the transpose, which may meet such a pivot where NumPy meets none; what is solved with it is NaN.
-template <class T> inline void no_pivot(int64_t n, T *a, int64_t lead) {
-    bool finite = true;
-    for (int64_t i = 0; i < n; i++)
+// Where factors have a pivot of zero, nothing is solved with them. With NaN or infinity in it a matrix counts as none that
+// is singular: BLAS factorises the transpose, which may meet such a pivot where NumPy meets none.
+template <class T> inline void all_pivots(int64_t n, const T *a, int64_t lead) {
+    bool pivots = true, finite = true;
+    for (int64_t i = 0; i < n; i++) pivots &= a[i * lead + i] != T(0);
+    for (int64_t i = 0; i < n && !pivots; i++)
         for (int64_t j = 0; j < n; j++) finite &= std::isfinite(std::abs(a[i * lead + j]));
-    if (finite) throw Singular{};
-    for (int64_t i = 0; i < n; i++) std::fill_n(a + i * lead, n, T(std::numeric_limits<double>::quiet_NaN()));
+    if (!pivots && finite) throw Singular{};
 }
-// In place on row-major `a` (n, n) with rows `lead` apart, overwritten by its factors: BLAS sees the transpose.
+// In place on row-major `a` (n, n) with rows `lead` apart, overwritten by its factors: BLAS sees the transpose. A singular
+// matrix has factors, too, and a determinant.
 template <class T> inline void getrf(int64_t n, T *a, int64_t lead, int32_t *pivots) {
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
-    const int64_t rows = std::max(lead, n);
-    if (getrf_(int(n), a, int(rows), pivots) != 0) no_pivot(n, a, rows);
+    getrf_(int(n), a, int(std::max(lead, n)), pivots);
 }
 // `b` holds right-hand sides as rows, `count` of them, and receives the solutions of a system, or of the transposed one.
 template <class T>
 inline void getrs(int64_t n, int64_t count, const T *a, int64_t lead, const int32_t *pivots, T *b, int64_t b_lead,
                   bool transposed) {
     if (n <= 0 || count <= 0) return;
+    all_pivots(n, a, std::max(lead, n));
     shared(count, n * n * count, [=](int64_t first, int64_t rows) {
         getrs_(transposed ? 'N' : 'T', int(n), int(rows), a, int(std::max(lead, n)), pivots, b + first * b_lead,
                int(std::max(b_lead, n)));
@@ -233,7 +234,11 @@ template <class T> inline void getri(Memory &memory, int64_t n, T *a, int64_t le
     if (n <= 0) return;
     BlasThreads pool(factor_threads(n));
     const int rows = int(std::max(lead, n));
-    if (getrf_(int(n), a, rows, pivots) != 0) no_pivot(n, a, rows);
+    if (getrf_(int(n), a, rows, pivots) != 0) {
+        all_pivots(n, a, rows);
+        for (int64_t i = 0; i < n; i++) std::fill_n(a + i * rows, n, T(std::numeric_limits<double>::quiet_NaN()));
+        return;
+    }
     T best;  // with size -1 the routine says what it would like
     getri_(int(n), a, rows, pivots, &best, -1);
     const int64_t size = std::max(n, int64_t(std::real(best)));

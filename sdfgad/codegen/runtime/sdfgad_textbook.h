@@ -40,7 +40,7 @@ template <class T> inline void lu(int64_t n, const T *a, int64_t a_lead, T *f, i
         for (int64_t i = k + 1; i < n; i++)
             if (std::abs(f[i * lead + k]) > std::abs(f[best * lead + k])) best = i;
         pivots[k] = int32_t(best);
-        if (f[best * lead + k] == T(0)) throw Singular{};
+        if (f[best * lead + k] == T(0)) continue;  // singular; the column is zero from there on
         for (int64_t j = 0; j < n && best != k; j++) std::swap(f[k * lead + j], f[best * lead + j]);
         for (int64_t i = k + 1; i < n; i++) {
             const T factor = f[i * lead + k] = div(f[i * lead + k], f[k * lead + k]);
@@ -69,6 +69,8 @@ inline void move(int64_t n, int64_t columns, const T *b, int64_t b_lead, T *x, i
 template <class T>
 inline void solve(int64_t n, int64_t columns, const T *f, int64_t f_lead, const int32_t *pivots, const T *b,
                   int64_t b_lead, T *x, int64_t lead, bool adjoint) {
+    for (int64_t k = 0; k < n; k++)
+        if (f[k * f_lead + k] == T(0)) throw Singular{};
     move(n, columns, b, b_lead, x, lead);
     const auto exchange = [&](int64_t k) {
         for (int64_t c = 0; c < columns && pivots[k] != k; c++) std::swap(x[k * lead + c], x[pivots[k] * lead + c]);
@@ -113,7 +115,7 @@ template <class T> inline void detsign(int64_t n, const T *f, int64_t lead, cons
     T product(1);
     for (int64_t k = 0; k < n; k++) {
         const T pivot = pivots[k] == k ? f[k * lead + k] : T(-f[k * lead + k]);
-        product = mul(product, T(pivot / std::abs(pivot)));
+        product = pivot == T(0) ? T(0) : mul(product, T(pivot / std::abs(pivot)));
     }
     *out = product;
 }

@@ -221,6 +221,14 @@ def test_sizes_of_caches_have_one_home() -> None:
     assert homes == ["sdfgad/caches.py", "sdfgad/checkpoint/roofline.py"], "the second one counts elements"
 
 
+def test_speeds_have_one_home() -> None:
+    """The machine's in its description, those of a part of it behind the door of the target that uses it."""
+    words = "SECONDS?|SPEED|LATENCY|BANDWIDTH|NEAR_BYTES|CACHE_BYTES|STREAM_BYTES"
+    speeds = re.compile(rf"^\w*(?:{words})\b.*= *[\d(]", re.MULTILINE)
+    homes = {m.path for m in PACKAGE if speeds.search(m.text) and not room_of(_dotted(m))}
+    assert homes == {"sdfgad/caches.py", "sdfgad/checkpoint/roofline.py"}
+
+
 def test_folders_are_small() -> None:
     """Or have folders in them."""
     files = Counter(str(Path(m.path).parent) for m in PACKAGE)

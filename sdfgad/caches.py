@@ -10,6 +10,11 @@ from types import MappingProxyType
 LINE = 64
 """Bytes of a line of a cache: what comes together, and what threads that write should not share. Arrays, tapes and what
 they are made of start at lines. Where lines are longer than usual, that is of use all the same."""
+NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 23
+"""Estimates of time count on these caches, whatever the machine: arrays up to the first size stay with a core, up to
+the second in the cache that all cores share."""
+STREAM_BYTES = 2 * CACHE_BYTES
+"""Records of more bytes have left every cache when they are read again."""
 _UNITS = MappingProxyType({"K": 10, "M": 20, "G": 30})
 
 

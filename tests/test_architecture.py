@@ -134,7 +134,7 @@ def test_dace_is_imported_in_three_packages_only() -> None:
 
 
 # Folders of `codegen/`; a folder imports from those with smaller numbers, and no target from another one.
-ROOMS = {"": 0, "cpu/nests": 1, "cpu/order": 2, "cpu/text": 3, "cpu": 4, "reference": 4, "cuda": 4}
+ROOMS = {"": 0, "cpu/schedule": 1, "cpu/nests": 1, "cpu/order": 2, "cpu/text": 3, "cpu": 4, "reference": 4, "cuda": 4}
 TARGETS = "sdfgad/codegen/targets.py"
 TABLES = (TARGETS, "sdfgad/transform/stages.py")
 ABOUT_VECTORS = {"vector_bytes", "vector_registers"}
@@ -157,6 +157,32 @@ def test_targets_are_rooms_of_their_own() -> None:
                 yield f"{line}: imports {name}"
 
     assert not lines_of([m for m in PACKAGE if m.unit == "codegen" and m.path != TARGETS], broken)
+
+
+def test_what_one_target_alone_uses_lies_behind_its_door() -> None:
+    """Passes and what they are made of: `transform/` has what comes before a target, and what several share."""
+    modules = {_dotted(m): m for m in PACKAGE if m.path != TARGETS}
+    below = {name: {n for _, found in imported(m) for n in (found, found.rpartition(".")[0]) if n in modules}
+             for name, m in modules.items()}
+    doors = {name: room_of(name).split("/")[0] for name in modules if name.startswith("sdfgad.codegen.")}
+    users = {door: _reached({n for n in modules if doors.get(n, "") == door and modules[n].unit != "transform"}, below)
+             for door in ("", "cpu", "reference", "cuda")}
+    moved = {n for n in modules if modules[n].unit == "transform" and n.count(".") > 2}
+    assert not {n for n in moved - users.pop("") if sum(n in found for found in users.values()) < 2}
+
+
+def _dotted(module: Module) -> str:
+    return module.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _reached(names: set[str], below: dict[str, set[str]]) -> set[str]:
+    """Those modules and all that they import, however long the way."""
+    reached, ahead = set(names), list(names)
+    while ahead:
+        found = below[ahead.pop()] - reached
+        reached |= found
+        ahead += found
+    return reached
 
 
 def test_nothing_above_looks_behind_the_seam() -> None:
@@ -193,6 +219,14 @@ def _folder_of(name: str) -> str:
 def test_sizes_of_caches_have_one_home() -> None:
     homes = [m.path for m in PACKAGE if re.search(r"^LINE\b.*=", m.text, re.MULTILINE)]
     assert homes == ["sdfgad/caches.py", "sdfgad/checkpoint/roofline.py"], "the second one counts elements"
+
+
+def test_speeds_have_one_home() -> None:
+    """The machine's in its description, those of a part of it behind the door of the target that uses it."""
+    words = "SECONDS?|SPEED|LATENCY|BANDWIDTH|NEAR_BYTES|CACHE_BYTES|STREAM_BYTES"
+    speeds = re.compile(rf"^\w*(?:{words})\b.*= *[\d(]", re.MULTILINE)
+    homes = {m.path for m in PACKAGE if speeds.search(m.text) and not room_of(_dotted(m))}
+    assert homes == {"sdfgad/caches.py", "sdfgad/checkpoint/roofline.py"}
 
 
 def test_folders_are_small() -> None:

@@ -12,6 +12,7 @@ from operator import add, attrgetter
 from types import MappingProxyType
 
 from sdfgad.analysis.chances import chance
+from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.special import SPECIAL
@@ -20,10 +21,6 @@ from sdfgad.thresholds import thresholds
 
 UNKNOWN_TRIPS = 100
 """Iterations a loop of unknown length is taken to have; one that may end early, at most."""
-NEAR_BYTES, CACHE_BYTES = 1 << 20, 1 << 23
-"""Arrays up to the first size stay in the caches of a core, up to the second in the cache all cores share."""
-STREAM_BYTES = 2 * CACHE_BYTES
-"""Records of more bytes have left every cache when they are read again."""
 FEW_POINTS = 8
 """A map over fewer points has nothing to do at once."""
 WEIGHTS: Mapping[str, int] = MappingProxyType({
@@ -34,7 +31,7 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
 """Elementary operations of a function; of any other, one."""
 COPIES = frozenset(("seal", "unseal"))
 """Library operations that copy their first operand."""
-_PRODUCT_SPEED = 4
+_PRODUCTS_PER_OPERATION = 4
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
 
@@ -180,7 +177,7 @@ def _library(stmt: Lib) -> float:
     """
     if stmt.op == "matmul":
         a, b = stmt.ins[:2]
-        return 2 * _size(a) * (_size(b) / max(1, b.shape[0].const or 1)) / _PRODUCT_SPEED
+        return 2 * _size(a) * (_size(b) / max(1, b.shape[0].const or 1)) / _PRODUCTS_PER_OPERATION
     if stmt.op == "solve":
         return _size(stmt.ins[0]) * (_size(stmt.ins[-1]) / max(1, stmt.ins[0].shape[0].const or 1))
     largest = max(_size(v) for v in (*stmt.ins, *stmt.outs))

@@ -53,6 +53,11 @@ NEAR_SPEED = 5
 STATEMENT_SECONDS, FORK_SECONDS = 1.2e-8, 1.5e-6
 """To begin a loop nest; to begin and end a parallel region whose threads are awake."""
 
+DISK_BYTES_PER_SECOND = 5e8
+"""Of an ordinary solid-state disk."""
+MESSAGE_SECONDS, MESSAGE_BYTES_PER_SECOND = 2e-6, 1e10
+"""Of the networks of clusters (the LogGP model: A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, SPAA 1995)."""
+
 
 @dataclass(frozen=True)
 class Machine:

@@ -6,7 +6,7 @@ Iterations that start from nothing the ones before them made go one by one, howe
 """
 from __future__ import annotations
 
-from sdfgad.analysis.cost import STREAM_BYTES
+from sdfgad.caches import STREAM_BYTES
 from sdfgad.checkpoint.modes import SEGMENTS, Mode, each, offered_modes, price
 from sdfgad.checkpoint.problem import Problem
 from sdfgad.checkpoint.schedule import SNAPSHOT, ScheduledLoop, ScheduleProblem

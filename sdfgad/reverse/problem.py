@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
-from sdfgad.analysis.cost import CACHE_BYTES, NEAR_BYTES, Work, seconds_of
+from sdfgad.analysis.cost import Work, seconds_of
 from sdfgad.analysis.elements.access import Site, run_range, sites
 from sdfgad.analysis.lifetimes import Held
 from sdfgad.analysis.reversal.growth import NO_GROWTH, growth, total
 from sdfgad.analysis.reversal.restart import restarts
+from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.checkpoint.problem import Item, Problem
-from sdfgad.checkpoint.roofline import Machine
+from sdfgad.checkpoint.roofline import DISK_BYTES_PER_SECOND, Machine
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
@@ -32,8 +33,6 @@ from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
 from sdfgad.transform.normal.expand import is_open
 
-DISK_BYTES_PER_SECOND = 5e8
-"""Of an ordinary solid-state disk."""
 BYTES_PER_ELEMENT = 8
 """Of most arrays."""
 OPERATIONS_PER_ELEMENT = 8

@@ -5,29 +5,18 @@ from collections.abc import Iterable
 
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.verify import DERIVED, PREPARED
-from sdfgad.thresholds import thresholds
-from sdfgad.transform.clearing.clear_behind import clear_behind
 from sdfgad.transform.clearing.clear_first import clear_first
-from sdfgad.transform.clearing.clear_rest import clear_rest
-from sdfgad.transform.clearing.cleared_rows import assign_to_rows
-from sdfgad.transform.clearing.known_zeros import assign_to_zeros
-from sdfgad.transform.clearing.only_zeros import drop_zeros
 from sdfgad.transform.clearing.overwritten import eliminate_dead_stores
 from sdfgad.transform.clearing.zeroing import fold_zeroing
-from sdfgad.transform.copies.double_buffer import double_buffer
-from sdfgad.transform.copies.propagate_kept_copies import propagate_kept_copies
-from sdfgad.transform.copies.propagate_restored_copies import propagate_restored_copies
 from sdfgad.transform.copies.propagate_shifted_copies import propagate_shifted_copies
 from sdfgad.transform.copies.write_ahead import write_ahead
 from sdfgad.transform.dropping.dead import remove_dead_code
-from sdfgad.transform.dropping.unread import remove_unread_stores, remove_unseen_copies
+from sdfgad.transform.dropping.unread import remove_unread_stores
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
-from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from sdfgad.transform.fusion.part_versions import part_versions
 from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
-from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
 from sdfgad.transform.nans import end_at_first_nan
 from sdfgad.transform.normal.bounds import bound_loops
 from sdfgad.transform.normal.masks import inline_masks, number_scalars
@@ -37,66 +26,22 @@ from sdfgad.transform.normal.places import write_out_places
 from sdfgad.transform.normal.tables import tabulate
 from sdfgad.transform.passes import Pass, Stage
 from sdfgad.transform.products.contract import contract
-from sdfgad.transform.products.kept_powers import divide_kept_powers
 from sdfgad.transform.products.made_matrices import multiply_as_made
 from sdfgad.transform.products.masked_products import guard_masked_products
 from sdfgad.transform.products.merge_products import merge_products
 from sdfgad.transform.products.product_sums import sum_products
 from sdfgad.transform.products.scales import fold_scales
-from sdfgad.transform.products.shared_quotients import share_quotients
 from sdfgad.transform.products.streams import stream_products
 from sdfgad.transform.products.thin_products import write_out_products
-from sdfgad.transform.recurrences.replace_by_scalars import replace_by_scalars
-from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
-from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
-from sdfgad.transform.rows.bordered_rows import border_rows
-from sdfgad.transform.rows.distribute import distribute_sweeps
-from sdfgad.transform.rows.lines import line_up
-from sdfgad.transform.rows.ragged import flatten_ragged_loops
-from sdfgad.transform.rows.rotate_lines import rotate_lines
-from sdfgad.transform.rows.row_sums import split_with_sums
-from sdfgad.transform.rows.strip_lines import pack_strips
-from sdfgad.transform.rows.whole_loops import loops_left_whole
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
-from sdfgad.transform.storage.decision_words import widen_decisions
-from sdfgad.transform.storage.orient import orient_temporaries
-from sdfgad.transform.storage.pack import pack
-from sdfgad.transform.storage.thin_tapes import thin_tapes
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
 from sdfgad.transform.sums.distances import pair_by_distance
-from sdfgad.transform.sums.join_updates import join_updates
-from sdfgad.transform.sums.joined_sums import join_sums
-from sdfgad.transform.sums.rising_stores import rising_stores
-from sdfgad.transform.sums.shared_additions import share_additions
 from sdfgad.transform.sums.sum_nests import factorise_sums
-from sdfgad.transform.sums.sum_pieces import sum_pieces
 from sdfgad.transform.sums.sums_in_place import sum_in_place
-from sdfgad.transform.sums.sums_to_copies import sum_to_copies
 from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
-from sdfgad.transform.sums.turn_sums import turn_sums
-
-
-def take_rows_apart(program: Program) -> Program:
-    """Statements taken apart into rows that stay in the cache, but for loops that had better stay whole."""
-    rows = split_with_sums(program)
-    whole = loops_left_whole(program, rows, lambda p: _take_turns(join_pointwise(p)))
-    return split_with_sums(program, whole=whole) if whole else rows
-
-
-def _take_turns(program: Program) -> Program:
-    """What becomes of loops that stay whole."""
-    for one in TURNS:
-        program = one.run(program)
-    return program
-
-
-def join_small_rows(program: Program) -> Program:
-    """`join_pointwise` for rows of few points."""
-    return join_pointwise(program, thresholds().small_rows)
-
 
 TABULATE = Pass(tabulate, "What depends on sizes alone is a constant table: neither computed at a call nor recorded.")
 BOUND_LOOPS = Pass(
@@ -162,8 +107,7 @@ ELIMINATE_DEAD_STORES = Pass(
     eliminate_dead_stores,
     "What is replaced before anybody looks is not stored.",
     {"propagate_broadcasts": "what was broadcast is no longer read where it was stored",
-     "clear_first": "a clearing at the end of an iteration is dead once there is one at its start",
-     "assign_to_zeros": "a clearing is dead where the first sum assigns"})
+     "clear_first": "a clearing at the end of an iteration is dead once there is one at its start"})
 WRITE_AHEAD = Pass(
     write_ahead,
     "The next state is written where the tape keeps it: one copy of the state per iteration less.")
@@ -192,86 +136,11 @@ SUM_PRODUCTS = Pass(sum_products, "The sum of a product's elements needs no prod
 CLEAR_FIRST = Pass(
     clear_first,
     "A cotangent cleared at the end of an iteration is assigned at the start of the next.")
-FLATTEN_RAGGED_LOOPS = Pass(flatten_ragged_loops, "Rows of data-dependent length are walked once.")
 COLLECT_SUMS = Pass(
     collect_sums,
     "Sums into shifted elements collect: threads share them, and a register holds the sum.")
-TABULATE_ROWS = Pass(tabulate_rows, "Divisions and functions of a counter alone are looked up in a row.")
-DISTRIBUTE_SWEEPS = Pass(
-    distribute_sweeps, "What looks across rows leaves a sweep, so that the rest runs row by row.",
-    {"tabulate_rows": "a table is made ahead of the sweep, and no statement of it"})
-CLEAR_BEHIND = Pass(
-    clear_behind, "What a sweep clears bit by bit is cleared behind it, where it meets an accumulation.",
-    {"distribute_sweeps": "what left the sweep no longer reads what it clears"})
-ORIENT_TEMPORARIES = Pass(
-    orient_temporaries, "Neighbours in a map lie side by side in memory.",
-    {"clear_behind": "clearings count among the accesses that neighbours decide"})
-SUM_TO_COPIES = Pass(sum_to_copies, "Sums that the next iteration copies are added where the copy lies.")
-TAKE_ROWS_APART = Pass(
-    take_rows_apart,
-    "Statements that hand large arrays to each other run row by row, in the cache.")
-JOIN_SUMS = Pass(
-    join_sums, "Sums over the same data read it once.",
-    {"take_rows_apart": "sums of rows are joined row by row"})
-RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
-JOIN_POINTWISE = Pass(
-    join_pointwise, "Maps over the same points run in one pass over memory.",
-    {"sum_pieces": "a box joins as a whole", "rising_stores": "maps that store downwards join others once turned"})
-PROPAGATE_KEPT_COPIES = Pass(
-    propagate_kept_copies, "What was kept is read where it was kept.",
-    {"join_pointwise": "a copy in the same map is no statement any more"})
-REMOVE_UNSEEN_COPIES = Pass(
-    remove_unseen_copies, "Copies of which nobody reads an element any more go.",
-    {"propagate_kept_copies": "a copy that was read where it was kept is not seen"})
-PACK_STRIPS = Pass(pack_strips, "What a narrow strip touches again and again lies side by side while it works.")
-ROTATE_LINES = Pass(
-    rotate_lines, "Rows that the next iteration has as well are handed on: from memory once, to memory once.",
-    {"pack_strips": "what is packed is handed on in lines of its own"})
-PROPAGATE_RESTORED_COPIES = Pass(
-    propagate_restored_copies, "What a loop restores for its own iteration is read where it was kept.")
-TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left-looking).")
-JOIN_UPDATES = Pass(
-    join_updates, "What is added beside a recurrence in the same way goes into its loop.",
-    {"turn_sums": "updates go beside the loop that is there then"})
-DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
-SHARE_QUOTIENTS = Pass(share_quotients, "Multiples of a quotient share the division.")
-ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
-SUM_PIECES = Pass(
-    sum_pieces, "A box and its parts are one pass, not two.",
-    {"eliminate_dead_stores": "pieces that are replaced are none"})
-DOUBLE_BUFFER = Pass(
-    double_buffer, "Two arrays take turns in place of a copy (double buffering).",
-    {"join_pointwise": "the copy of the state may be part of another map"})
-DROP_ZEROS = Pass(drop_zeros, "Temporaries of zeros are left out.")
-CLEAR_REST = Pass(clear_rest, "What each iteration adds to first is not cleared before the loop.")
-LINE_UP = Pass(
-    line_up,
-    "What a row reads again at elements that lie apart is gathered into a line that vectors load.")
-PACK = Pass(pack, "Triangular records take the memory of a triangle.")
-UNROLL_AND_JAM = Pass(
-    unroll_and_jam,
-    "Four iterations of a factorisation at a time load and store a row once (unroll and jam).")
-REPLACE_BY_SCALARS = Pass(replace_by_scalars, "A recurrence hands its value on in a register (scalar replacement).")
-SKEW_AND_JAM = Pass(
-    skew_and_jam, "Four in-place sweeps wait side by side, skewed in time (unroll and jam).",
-    {"replace_by_scalars": "sweeps hand their values on in registers of their own"})
-THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed from the one before.")
-WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
-ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
-BORDER_ROWS = Pass(
-    border_rows, "Temporary rows have borders of zeros, so that neighbours need no pieces at the ends.",
-    {"assign_to_rows": "rows that are assigned need no clearing of their borders"})
-SHARE_ADDITIONS = Pass(
-    share_additions, "The same sum added to several rows is computed once.",
-    {"border_rows": "rows with borders are added whole"})
 END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only where it comes up.")
-JOIN_SMALL_ROWS = Pass(
-    join_small_rows,
-    "Rows of few points are joined last: what they would hide from other passes is settled by then.")
 
-TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOUBLE_BUFFER)
-"""Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
-assignment begins no longer change places with others."""
 PREPARE = Stage("prepare", (
     TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS, WRITE_OUT_PLACES,
     PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES, PROPAGATE_SHIFTED_COPIES,
@@ -288,13 +157,6 @@ CLEAN = Stage("clean", (
     SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, ELIMINATE_DEAD_STORES, FOLD_ZEROING,
     REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
 """What any machine wants of a program, derivative or not."""
-SCHEDULE = Stage("schedule", (
-    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
-    TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
-    ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS,
-    DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES,
-    WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
-"""Work in the order that caches, vectors and a few threads want."""
 PLAIN_STAGE = Stage("plain", (REMOVE_DEAD_CODE,), DERIVED)
 """Nothing but what is asked for, as it was written."""
 CHECKED_STAGE = Stage("checked", (REMOVE_DEAD_CODE, END_AT_FIRST_NAN), DERIVED)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from sdfgad.caches import Caches
 from sdfgad.codegen.build import SOURCE
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cpu.nests import streamed
@@ -82,7 +83,7 @@ def test_rows_that_stay_near_go_twice():
 
 
 def test_rows_that_leave_it_go_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(streamed, "NEAR", 1024)
+    monkeypatch.setattr(streamed, "USUAL", Caches(own=1024))
     frame = Frame(build().arrays, streamed=frozenset({"z"})).inside([ROWS])
     assert len(streamed.apart_from_past(frame, both())) == 1
 

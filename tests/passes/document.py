@@ -4,8 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npbench_suite.harness.machine import Machine
+from sdfgad.codegen.cpu.schedule.stage import SCHEDULE
 from sdfgad.transform.passes import Stage
-from sdfgad.transform.stages import CLEAN, PREPARE, SCHEDULE, TRIM
+from sdfgad.transform.stages import CLEAN, PREPARE, TRIM
 from tests.passes.entries import Entry
 from tests.passes.subjects import APPLICATIONS, NPBENCH
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
+from sdfgad.codegen.cpu.schedule import stage
 from sdfgad.errors import UnsupportedError
 from sdfgad.ir.program import Program
 from sdfgad.ir.text import program_text
@@ -12,7 +13,8 @@ from sdfgad.transform import passes, stages
 from sdfgad.transform.passes import Application, Pass, Stage
 from tests.passes.subjects import Subject
 
-STAGES: tuple[Stage, ...] = tuple(s for s in vars(stages).values() if isinstance(s, Stage))
+STAGES: tuple[Stage, ...] = tuple(
+    s for table in (stages, stage) for s in vars(table).values() if isinstance(s, Stage))
 NEIGHBOURS: Mapping[tuple[str, str], tuple[Pass, Pass]] = MappingProxyType(
     {(a.name, b.name): (a, b) for s in STAGES for a, b in zip(s.passes, s.passes[1:], strict=False)})
 

@@ -5,14 +5,18 @@ from collections.abc import Callable
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule import stage
 from sdfgad.ir.program import Program
 from sdfgad.transform import stages
 from sdfgad.transform.passes import Pass
 
-PASSES = {one.name: one for one in vars(stages).values() if isinstance(one, Pass)}
+EVERY = tuple(one for table in (stages, stage) for one in vars(table).values() if isinstance(one, Pass))
+PASSES = {one.name: one for one in EVERY}
 """Every pass of a stage, by name."""
 
 
 def replace_pass(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[[Program], Program]) -> None:
     """Within a test, `run` is applied where the pass of this name would be."""
-    monkeypatch.setitem(vars(PASSES[name]), "run", run)
+    for one in EVERY:
+        if one.name == name:
+            monkeypatch.setitem(vars(one), "run", run)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.bordered_rows import border_rows
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import rename_symbols, statements
-from sdfgad.transform.rows.bordered_rows import border_rows
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same
 

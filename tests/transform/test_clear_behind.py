@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.clearing.clear_behind import clear_behind
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import ClearingLimits
-from sdfgad.transform.clearing.clear_behind import clear_behind
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.clearing.clear_rest import clear_rest
 from sdfgad.ir.expr import Load, const
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Array, Block, If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.text import program_text
-from sdfgad.transform.clearing.clear_rest import clear_rest
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.clearing.cleared_rows import assign_to_rows
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clearing.cleared_rows import assign_to_rows
 from tests.support.build import F8, at, each, loop, one, put, span
 from tests.support.oracle import check_same
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.layout.decision_words import widen_decisions
 from sdfgad.ir import algebra
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import Call, Expr
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Program, Range, Stmt, Store
-from sdfgad.transform.storage.decision_words import widen_decisions
 from tests.support.build import at, each, loop, one, program, put, span
 from tests.support.oracle import check_same
 from tests.support.thresholds import change

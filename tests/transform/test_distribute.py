@@ -1,9 +1,9 @@
 """What crosses rows leaves a sweep only when every dependence is kept."""
 from __future__ import annotations
 
+from sdfgad.codegen.cpu.schedule.rows.distribute import distribute_sweeps
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt
-from sdfgad.transform.rows.distribute import distribute_sweeps
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

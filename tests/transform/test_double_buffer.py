@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.copies.double_buffer import double_buffer
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
 from sdfgad.thresholds import TurnLimits
-from sdfgad.transform.copies.double_buffer import double_buffer
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.recurrences.unroll_and_jam import unroll_and_jam
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

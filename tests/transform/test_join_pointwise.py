@@ -4,12 +4,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.ir.expr import Expr, Load, Local, call, loads
 from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Let, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits
-from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import F4, F8, I8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

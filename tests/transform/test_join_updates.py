@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.sums.join_updates import join_updates
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
-from sdfgad.transform.sums.join_updates import join_updates
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

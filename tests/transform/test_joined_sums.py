@@ -6,11 +6,11 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cpu.schedule.sums.joined_sums import join_sums
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.pipeline import Request, derive
-from sdfgad.transform.sums.joined_sums import join_sums
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.quotients.kept_powers import divide_kept_powers
 from sdfgad.ir.algebra import Term, where
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.text import program_text
-from sdfgad.transform.products.kept_powers import divide_kept_powers
 from tests.support.build import F8, at, each, lit, loop, position, put, span
 from tests.support.oracle import check_same
 

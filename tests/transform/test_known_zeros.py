@@ -4,10 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.clearing.known_zeros import assign_to_zeros
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild, statements
-from sdfgad.transform.clearing.known_zeros import assign_to_zeros
 from tests.support.build import F8, at, each, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.lines import line_up
 from sdfgad.ir.algebra import select
 from sdfgad.ir.expr import loads
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.lines import line_up
 from tests.codegen.build_programs import F8, add, agree, compare, index, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.clearing.only_zeros import drop_zeros
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.clearing.only_zeros import drop_zeros
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.layout.orient import orient_temporaries
 from sdfgad.ir.index import elem, ix
 from sdfgad.ir.program import Array, Lib, Loop, Program, Stmt
-from sdfgad.transform.storage.orient import orient_temporaries
 from tests.support.build import F8, I8, at, each, lit, loop, put, span, when
 from tests.support.oracle import check_same
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.ir.expr import Load, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import JoinLimits
-from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import (
     F8,
     I8,

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.copies.propagate_restored_copies import propagate_restored_copies
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
-from sdfgad.transform.copies.propagate_restored_copies import propagate_restored_copies
 from tests.codegen.build_programs import B1, F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change

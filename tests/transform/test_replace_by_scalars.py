@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.recurrences.replace_by_scalars import replace_by_scalars
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.algebra import where
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import Packing
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import rebuild
-from sdfgad.transform.recurrences.replace_by_scalars import replace_by_scalars
 from tests.support.build import BOOL, C16, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same, numerical_gradient, sample
 from tests.support.passes import replace_pass

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.sums.rising_stores import rising_stores
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Map, Program, Range
 from sdfgad.transform.clearing.zeroing import fold_zeroing
-from sdfgad.transform.sums.rising_stores import rising_stores
 from tests.codegen.build_programs import F8, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -6,10 +6,10 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cpu.schedule.rows.rotate_lines import rotate_lines
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.rows.rotate_lines import rotate_lines
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same, numerical_gradient
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.program import Array, Loop, Program, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import RowLimits
-from sdfgad.transform.rows.rows import split_rows
 from tests.support.build import F8, I8, at, each, number_at, position, put, span
 
 ROWS = RowLimits(reuse=1, work=1, nearby=1 << 16, trips=4, fewest=2)

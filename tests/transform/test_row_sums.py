@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.row_sums import split_with_sums
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.text import program_text
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import RowLimits
-from sdfgad.transform.rows.row_sums import split_with_sums
 from tests.codegen.build_programs import agree
 from tests.support.build import F8, at, each, one, put, span
 from tests.support.oracle import check_same

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir import interpret
 from sdfgad.ir.expr import call
@@ -14,7 +15,6 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import RowLimits
-from sdfgad.transform.rows.rows import split_rows
 from tests.codegen.build_programs import F8, add, load, mapped, mul, num, program, sample, span, store
 from tests.support.oracle import check_same
 from tests.support.thresholds import change

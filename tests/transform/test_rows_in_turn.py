@@ -5,13 +5,13 @@ from collections.abc import Iterable
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
+from sdfgad.codegen.cpu.schedule.rows.rows_in_turn import rows_in_turn
 from sdfgad.ir.expr import Expr
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, Loop, Map, Program, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import RowLimits
-from sdfgad.transform.rows.rows import split_rows
-from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 from tests.codegen.build_programs import F8, add, agree, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Let, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.sums.shared_additions import share_additions
 from tests.support.build import F8, at, each, loop, one, put, span
 from tests.support.oracle import check_same
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.quotients.shared_quotients import share_quotients
 from sdfgad.ir.expr import Call, Expr, Load, call, const, walk
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Map, Program, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.products.shared_quotients import share_quotients
 from tests.support.build import F8, each, span
 from tests.support.oracle import check_same
 

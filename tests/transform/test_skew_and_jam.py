@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.recurrences import skew_and_jam as module
+from sdfgad.codegen.cpu.schedule.recurrences.skew_and_jam import skew_and_jam
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform.recurrences import skew_and_jam as module
-from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
 from tests.support.build import BOOL, F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same
 from tests.support.passes import replace_pass

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.strip_lines import pack_strips
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import LineLimits
-from sdfgad.transform.rows.strip_lines import pack_strips
 from tests.support.build import F8, at, each, lit, loop, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
 from sdfgad.ir.program import Array, Map, Program, Stmt
 from sdfgad.ir.walk import statements
-from sdfgad.transform.sums.sum_pieces import sum_pieces
 from tests.support.build import F8, at, each, loop, put, span
 from tests.support.oracle import check_same
 

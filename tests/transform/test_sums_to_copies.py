@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.sums.sums_to_copies import sum_to_copies
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.sums.sums_to_copies import sum_to_copies
 from tests.support.build import F8, I8, at, each, lit, loop, number_at, one, position, put, span, when
 from tests.support.oracle import check_same, numerical_gradient
 

@@ -6,12 +6,12 @@ import pytest
 
 from sdfgad.codegen.cpu.generate import source
 from sdfgad.codegen.cpu.lower import lower
+from sdfgad.codegen.cpu.schedule.recurrences import skew_and_jam as module
+from sdfgad.codegen.cpu.schedule.recurrences.skew_and_jam import skew_and_jam
 from sdfgad.codegen.program import compile_program
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild, rename_symbols, statements
-from sdfgad.transform.recurrences import skew_and_jam as module
-from sdfgad.transform.recurrences.skew_and_jam import skew_and_jam
 from tests.support.build import F8, at, each, loop, one, position, put, span, when
 from tests.support.oracle import check_same, sample
 from tests.support.thresholds import change

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.joining.tabulate_rows import tabulate_rows
 from sdfgad.ir.expr import Expr, Index, Load, Local, call, const
 from sdfgad.ir.index import elem, ix, mod
 from sdfgad.ir.program import Array, Let, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
 from sdfgad.thresholds import Thresholds
-from sdfgad.transform.fusion.tabulate_rows import tabulate_rows
 from tests.support.oracle import check_same
 
 F8 = np.dtype("f8")

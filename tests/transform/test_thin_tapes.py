@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.layout.thin_tapes import thin_tapes
 from sdfgad.ir.algebra import Term
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import statements
-from sdfgad.transform.storage.thin_tapes import thin_tapes
 from tests.support.build import at, each, loop, one, program, put, span, when
 from tests.support.oracle import check_same
 from tests.support.passes import replace_pass

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Range, Stmt
-from sdfgad.transform.sums.turn_sums import turn_sums
 from tests.support.build import F8, at, each, loop, one, put, span
 from tests.support.oracle import check_same
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.recurrences.unroll_and_jam import unroll_and_jam
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
-from sdfgad.transform.recurrences.unroll_and_jam import unroll_and_jam
 from tests.support.build import F8, at, each, loop, number_at, one, put, span, when
 from tests.support.oracle import check_same
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import sdfgad
-import sdfgad.transform.stages
+import sdfgad.codegen.cpu.schedule.stage
 from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
+from sdfgad.codegen.cpu.schedule.rows.whole_loops import loops_left_whole
 from sdfgad.codegen.targets import CPU
 from sdfgad.frontend import parse
 from sdfgad.ir.program import Loop, Program, Range
 from sdfgad.ir.walk import statements
 from sdfgad.subject import load_subject
 from sdfgad.thresholds import RowLimits
-from sdfgad.transform.rows.rows import split_rows
-from sdfgad.transform.rows.whole_loops import loops_left_whole
 from sdfgad.transform.stages import prepare_program
 from tests.support.oracle import check_same
 
@@ -65,7 +65,7 @@ def test_rows_would_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
     program = prepared(both, N, 6)
     made = CPU.optimised(program.but(live_out=frozenset(("total",))))
     assert parallel(made) == 0 and any(isinstance(s, Loop) and s.range.step == 2 for s in made.body)
-    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
+    monkeypatch.setattr(sdfgad.codegen.cpu.schedule.stage, "loops_left_whole", lambda *_: frozenset())
     assert parallel(CPU.optimised(program.but(live_out=frozenset(("total",))))) > 0
 
 
@@ -74,7 +74,7 @@ def test_rows_would_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_others_go_as_before(monkeypatch: pytest.MonkeyPatch, fn: Callable[..., Any], n: int, steps: int) -> None:
     program = prepared(fn, n, steps)
     made = CPU.optimised(program.but(live_out=frozenset(("total",))))
-    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
+    monkeypatch.setattr(sdfgad.codegen.cpu.schedule.stage, "loops_left_whole", lambda *_: frozenset())
     assert CPU.optimised(program.but(live_out=frozenset(("total",)))) == made
 
 
@@ -88,7 +88,7 @@ def test_rows_that_save_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return sum(parallel(program.but(body=s.body)) for s in program.body if isinstance(s, Loop) and not s.parallel)
 
     assert rows() == 0
-    monkeypatch.setattr(sdfgad.transform.stages, "loops_left_whole", lambda *_: frozenset())
+    monkeypatch.setattr(sdfgad.codegen.cpu.schedule.stage, "loops_left_whole", lambda *_: frozenset())
     assert rows() > 0
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.rows.strip_lines import pack_strips
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import statements, writes
 from sdfgad.thresholds import LineLimits
-from sdfgad.transform.rows.strip_lines import pack_strips
 from tests.support.build import F8, at, each, lit, loop, put, span
 from tests.support.oracle import check_same, execute
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Program, Stmt
 from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.thresholds import JoinLimits
 from sdfgad.transform.copies.write_ahead import write_ahead
-from sdfgad.transform.fusion.join_pointwise import join_pointwise
 from tests.codegen.build_programs import F4, F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same, numerical_gradient
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sdfgad.codegen.cpu.schedule.stage import take_rows_apart as honest
 from sdfgad.frontend import parse
 from sdfgad.ir import interpret
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Map, Program
 from sdfgad.transform.passes import Application, watching
-from sdfgad.transform.stages import take_rows_apart as honest
 from tests.support.build import at, each, one, program, put, span
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program, sample

@@ -8,9 +8,10 @@ from importlib import import_module
 from sdfgad.checkpoint import roofline
 from sdfgad.codegen.build import Meta
 from sdfgad.codegen.cpu import footprint
+from sdfgad.codegen.cpu.schedule.stage import SCHEDULE
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program
-from sdfgad.transform.stages import CHECKED_STAGE, CLEAN, SCHEDULE
+from sdfgad.transform.stages import CHECKED_STAGE, CLEAN
 
 
 def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]) -> Code:

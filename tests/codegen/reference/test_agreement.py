@@ -16,7 +16,7 @@ from tests.codegen.reference.running import both_targets, same
 from tests.data import loop_programs
 from tests.programs.examine import Task
 from tests.programs.runners import Compiled
-from tests.programs.running import check, load
+from tests.programs.running import check, load, wrt_of
 from tests.support.cases import CASES
 from tests.support.oracle import reversed_program
 from tests.support.traps import TRAPS
@@ -41,6 +41,41 @@ def test_a_few_random_programs(number: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(FEW, MANY))
 def test_many_random_programs(number: int, tmp_path: Path) -> None:
     with_plain_graphs(number, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(MANY))
+def test_both_targets_agree_on_random_programs(number: int, tmp_path: Path) -> None:
+    """In both modes; what one of them refuses, the other one refuses, too."""
+    task = Task(number, compiled=True)
+    fn, args = load(task.text, tmp_path, number), task.arguments
+    tuned, plain = (both_modes(fn, args, target) for target in ("cpu", "reference"))
+    if isinstance(tuned, str):
+        assert plain == tuned
+        return
+    close = 1e-3 if args["x"].dtype == np.float32 else 1e-10
+    for found, expected in zip(plain, tuned, strict=True):
+        finite = np.isfinite(expected)
+        np.testing.assert_array_equal(np.isfinite(found), finite)
+        scale = np.max(np.abs(expected[finite]), initial=1.0)
+        np.testing.assert_allclose(found[finite], expected[finite], rtol=close, atol=close * scale)
+
+
+def both_modes(fn: Callable[..., Any], args: dict[str, Any], target: str) -> list[np.ndarray] | str:
+    """Value, gradients and tangent; why it is refused."""
+    runner = Compiled(())
+    with sdfgad.config(target=target):
+        try:
+            value, grads = runner.gradient(fn, args)
+            pushed = runner.tangent(fn, args, directions(args))
+        except sdfgad.UnsupportedError as error:
+            return error.code
+    return [np.asarray(found, "f8") for found in (value, pushed, *grads.values())]
+
+
+def directions(args: dict[str, Any]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(11)
+    return {n: rng.normal(size=np.shape(args[n])) for n in wrt_of(args)}
 
 
 @pytest.mark.slow

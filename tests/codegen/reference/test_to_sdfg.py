@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 import sdfgad
-from npbench_suite.kernel import load
 from sdfgad.errors import MemoryLimitError, OutputError, UnsupportedError, UsageError
 from tests.codegen.reference.running import filled
-from tests.npbench.calls import DIFFERENTIABLE, active, sample
 
 WEIGHTS = np.array([1.5, -0.25, 4.0])
-QUICK = ("atax", "go_fast", "trisolv")
-"""Kernels whose graphs DaCe compiles in the quick part of the suite."""
 
 
 def everything(A, x, p, scale, steps, which):
@@ -77,37 +73,6 @@ def test_a_graph_needs_nothing_of_this_package(tmp_path: Path) -> None:
 
 def given_order(graph: Any) -> list[str]:
     return [n for n in graph.arg_names if not n.startswith("grad_") and n != "value"]
-
-
-def gradient_of(name: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    kernel = load(name)
-    return kernel.program, sample(kernel, 0), {"wrt": active(kernel), "output": kernel.output, "reduce": "sum"}
-
-
-def check_kernel(name: str, folder: Path) -> None:
-    fn, given, options = gradient_of(name)
-    graph = sdfgad.to_sdfg(fn, *given.values(), value=True, name=f"grad_{name}", **options)
-    found = filled(graph, {n: v for n, v in given.items() if n in graph.arglist()}, folder)
-    value, grads = sdfgad.value_and_grad(fn, **options)(**{n: np.copy(v) if isinstance(v, np.ndarray) else v
-                                                         for n, v in given.items()})
-    np.testing.assert_allclose(found.pop("value"), [value], rtol=1e-9)
-    names = options["wrt"]
-    assert set(found) == {f"grad_{n}" for n in names}
-    for name, expected in zip(names, grads.values() if len(names) > 1 else [grads], strict=True):
-        one = found[f"grad_{name}"].reshape(np.shape(expected))
-        assert one.dtype == np.asarray(expected).dtype
-        np.testing.assert_allclose(one, expected, rtol=1e-8, atol=1e-8 * max(1.0, np.max(np.abs(expected))))
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_some_kernels(name: str, tmp_path: Path) -> None:
-    check_kernel(name, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n not in QUICK and n != "mandelbrot2"])
-def test_all_kernels(name: str, tmp_path: Path) -> None:
-    check_kernel(name, tmp_path)
 
 
 def test_a_graph_is_the_same_when_it_is_read_back(tmp_path: Path) -> None:

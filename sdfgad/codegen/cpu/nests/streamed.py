@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sdfgad.caches import LINE
+from sdfgad.caches import LINE, USUAL
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, flat, index_text, most_trips, symbol
 from sdfgad.codegen.cpu.nests.cost import domain_points
 from sdfgad.codegen.cpu.nests.past import LEAST
@@ -15,8 +15,6 @@ from sdfgad.ir.walk import all_reads, expr_reads
 
 CHUNK = 4096
 """Bytes that are collected in the nearest cache and then written line by line."""
-NEAR = 1 << 19
-"""Bytes that a core keeps for itself."""
 VECTOR = 32
 """Bytes of the vectors from which on processors can write a line past the cache."""
 
@@ -77,7 +75,7 @@ def apart_from_past(frame: Frame, stmt: Map) -> tuple[Map, ...]:
         return (stmt,)
     trips = most_trips(stmt.domain[0], frame.bounds)
     changed = {p.array for p in rest if isinstance(p, Store)}
-    if trips is None or trips * LINE > NEAR or any(changed & expr_reads(p.expr) for p in past.values()):
+    if trips is None or trips * LINE > USUAL.own or any(changed & expr_reads(p.expr) for p in past.values()):
         return (stmt,)
     return tuple(replace(stmt, body=body) for body in (rest, tuple(past.values())))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from sdfgad.analysis.cost import NEAR_BYTES
+from sdfgad.caches import NEAR_BYTES
 from sdfgad.codegen.cpu.order.handover import Facts, Holdings, Middle, enter, facts
 from sdfgad.codegen.cpu.order.pieces import ControlFlow, Group, Item, Kernel, pieces
 from sdfgad.ir.program import Array, If, Loop, Map, Store

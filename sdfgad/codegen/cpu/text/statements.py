@@ -17,7 +17,7 @@ from sdfgad.codegen.cpu.nests.streamed import apart_from_past
 from sdfgad.codegen.cpu.text.libraries import emit_lib
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Behind, Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, View, While, axis
+from sdfgad.ir.program import Behind, Block, If, Lib, Loop, Map, Pop, Push, Range, Stmt, While
 from sdfgad.ir.walk import statements, writes
 
 
@@ -119,11 +119,6 @@ def _tape(writer: Writer, frame: Frame, stmt: Push | Pop) -> None:
     size = index_text(frame, count) if count.const is not None else f"sg::greatest(0L, {index_text(frame, count)})"
     verb = "push" if isinstance(stmt, Push) else "pop"
     writer.line(f"{pointer(array.name)} = {TAPES}->{verb}<{ctype(array.dtype)}>({tape_number(array.name)}, {size});")
-
-
-def view_ranges(view: View) -> tuple[Range, ...]:
-    """Loops over all positions of a view."""
-    return tuple(Range(axis(k), n - n, n) for k, n in enumerate(view.shape))
 
 
 _EMITTERS: Mapping[type[Stmt], Callable[[Writer, Frame, Any], None]] = MappingProxyType({

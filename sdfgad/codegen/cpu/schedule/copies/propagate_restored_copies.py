@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.analysis.elements.region import region_of
+from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import KeptCopy, copy_of
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_writes, children, statements, with_children, within
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.copies.propagate_kept_copies import KeptCopy, copy_of
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sdfgad.analysis.loops.rows import footprint
+from sdfgad.codegen.cpu.schedule.rows.rows import split_rows
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Const, Load
 from sdfgad.ir.index import Ix, ix
@@ -14,7 +15,6 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import all_reads, all_writes, children, reads, statements
 from sdfgad.names import fresh
 from sdfgad.thresholds import RowLimits, thresholds
-from sdfgad.transform.rows.rows import split_rows
 from sdfgad.transform.spelling import only_store
 
 

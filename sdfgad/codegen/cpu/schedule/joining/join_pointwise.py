@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.loops.rows import other_slice, points, stride, touched, touches
+from sdfgad.codegen.cpu.schedule.joining.forward_values import forward_values, own_names
+from sdfgad.codegen.cpu.schedule.joining.own_lines import OwnLines, Pair, add_together, collects
 from sdfgad.ir.expr import Call, Expr, Load, index_elems, operands, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Store
@@ -22,8 +24,6 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.thresholds import JoinLimits, thresholds
 from sdfgad.transform.dropping.dead import without_dead_code
-from sdfgad.transform.fusion.forward_values import forward_values, own_names
-from sdfgad.transform.fusion.own_lines import OwnLines, Pair, add_together, collects
 
 _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 _Place: TypeAlias = tuple[str, tuple[Ix, ...]]

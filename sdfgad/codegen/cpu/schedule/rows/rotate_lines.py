@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sdfgad.analysis.loops.carried_lines import Handed, handed_rows
+from sdfgad.codegen.cpu.schedule.rows.strip_lines import summed
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import Load
 from sdfgad.ir.index import Ix, ix
@@ -12,7 +13,6 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import children, with_children
 from sdfgad.transform.clearing.clearings import Box, inside, is_zero, stored_box, touches
 from sdfgad.transform.clearing.stale import without
-from sdfgad.transform.rows.strip_lines import summed
 from sdfgad.transform.spelling import only_store
 
 

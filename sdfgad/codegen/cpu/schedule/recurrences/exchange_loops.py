@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.iteration_blocks import Blocks, cut_range, place
+from sdfgad.codegen.cpu.schedule.recurrences.at_once import Arrays, Path, at_once
 from sdfgad.ir.program import Block, Loop, Map, Range, Stmt
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.recurrences.at_once import Arrays, Path, at_once
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.analysis.elements.dependence import edges
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.iteration_blocks import ITERATIONS, Blocks, blocks_of, place, split
+from sdfgad.codegen.cpu.schedule.recurrences.at_once import at_once, uses
+from sdfgad.codegen.cpu.schedule.recurrences.exchange_loops import exchange_loops
 from sdfgad.ir import algebra
 from sdfgad.ir.expr import map_indices
 from sdfgad.ir.index import Ix
@@ -16,8 +18,6 @@ from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, Sto
 from sdfgad.ir.walk import all_variables, children, range_elems, rename_symbols, with_children
 from sdfgad.names import variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.recurrences.at_once import at_once, uses
-from sdfgad.transform.recurrences.exchange_loops import exchange_loops
 from sdfgad.transform.spelling import only_store
 
 Arrays = Mapping[str, Array]

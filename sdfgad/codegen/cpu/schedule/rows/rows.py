@@ -20,6 +20,7 @@ from sdfgad.analysis.loops.rows import (
     touches,
     trips,
 )
+from sdfgad.codegen.cpu.schedule.rows.rows_in_turn import rows_in_turn
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import Array, Block, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.renamed import renamed
@@ -35,7 +36,6 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import RowLimits, thresholds
-from sdfgad.transform.rows.rows_in_turn import rows_in_turn
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from sdfgad.codegen.cpu.schedule.copies.copy_pieces import copy_at_once, moving
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.renamed import renamed
@@ -12,7 +13,6 @@ from sdfgad.ir.walk import children, range_elems, rename_symbols, statements, wi
 from sdfgad.thresholds import TurnLimits, thresholds
 from sdfgad.transform.clearing.clearings import size
 from sdfgad.transform.clearing.stale import After, Boxes, Stale, after, unseen_later, whole, without
-from sdfgad.transform.copies.copy_pieces import copy_at_once, moving
 from sdfgad.transform.spelling import whole_copy
 
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from sdfgad.analysis.block_local import block_locals
 from sdfgad.analysis.elements.access import sites
 from sdfgad.analysis.loops.sweeps import counted, least_lag, looked_into, recurs, simple, stores, within_segments
+from sdfgad.codegen.cpu.schedule.recurrences.sweep_groups import SweepNest, SweepWriter
 from sdfgad.ir.program import Array, Block, Loop, Program, Range, Stmt, While
 from sdfgad.ir.walk import all_reads, all_variables, all_writes, children, statements, with_children
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.recurrences.sweep_groups import SweepNest, SweepWriter
 
 TOGETHER = (4, 2)
 """So many sweeps run side by side: as many as a recurrence needs to hide behind the others."""

@@ -1,0 +1,1 @@
+"""Zeros before sums: none where the first sum can assign."""

@@ -1,0 +1,1 @@
+"""How arrays lie in memory, and how much of it they take."""

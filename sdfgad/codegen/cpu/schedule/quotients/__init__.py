@@ -1,0 +1,1 @@
+"""Divisions and powers that need not be done again."""

@@ -1,0 +1,1 @@
+"""In what order terms are added, and which sums go together."""

@@ -29,6 +29,12 @@ def is_communicator(value: Any) -> bool:
     return mpi is not None and isinstance(value, mpi.Comm)
 
 
+def is_datatype(value: Any) -> bool:
+    """Whether a value is a datatype of mpi4py."""
+    mpi = library()
+    return mpi is not None and isinstance(value, mpi.Datatype)
+
+
 def handle_of(communicator: Any) -> int:
     """The handle as a number of 64 bits with a sign."""
     mpi = library()

@@ -49,7 +49,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 4)
+    check_rows(done.found, 5)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -73,7 +73,7 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 10)
+    check_rows(on_two, 12)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 9)
+    check_rows(done.found, 11)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:
@@ -236,7 +236,7 @@ def test_refusals_have_lines(on_two: dict[str, Any]) -> None:
     lines = (Path(__file__).parent / "refused.py").read_text().splitlines()
     marked = {name: (k, text) for k, line in enumerate(lines, 1) if (text := line.partition("  # ")[2])
               for name in [_function_above(lines, k)]}
-    assert len(marked) == 12
+    assert len(marked) == 17
     for name, (line, text) in marked.items():
         errors = on_two[f"refused {name}"]["error"]
         assert {form for form, _ in errors} == {"UnsupportedError"}, name

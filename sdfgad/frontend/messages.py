@@ -187,17 +187,18 @@ def check_waited(ctx: Context) -> None:
 
 def outgoing_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
     """What is sent, in memory. parts: ranks that get one each, and for each of which a count counts."""
-    found = ctx.builder.materialise(as_array(ctx, _array_of(ctx, value, parts)), "message")
-    return as_in_memory(ctx, found)
+    typed = _typed(ctx, value, parts)
+    return typed or as_in_memory(ctx, ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message"))
 
 
 def incoming_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
     """Where something is received."""
-    found = _array_of(ctx, value, parts)
+    typed = _typed(ctx, value, parts)
+    found = _array_of(ctx, value) if typed is None else typed
     if not isinstance(found, ViewValue) or found.readonly or found.weak:
         raise ctx.refuse(f"{describe(found)} as a place to receive a message", "give an array, or a part of one",
                          "SG109")
-    return as_in_memory(ctx, found)
+    return typed or as_in_memory(ctx, found)
 
 
 def check_type(ctx: Context, buffer: ArrayValue) -> None:
@@ -227,25 +228,38 @@ def size_of(buffer: ArrayValue) -> int:
     return int(np.prod([n.const or 0 for n in buffer.shape], dtype=np.int64))
 
 
-def _array_of(ctx: Context, value: Value, parts: int = 1) -> Value:
-    """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new; the part of it
-    that a derived type names."""
+def _typed(ctx: Context, value: Value, parts: int) -> ViewValue | None:
+    """The part of an array that `[array, type]` and `[array, count, type]` name by a derived type, else None."""
+    if not isinstance(value, (ListValue, list, tuple)):
+        return None
+    items, kinds, counts = _said(ctx, value)
+    if not kinds or not is_derived(kinds[0]):
+        return None
+    return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
+
+
+def _array_of(ctx: Context, value: Value) -> Value:
+    """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new."""
     if type(value).__module__ == "mpi4py.MPI":  # some of its constants are numbers
         raise ctx.refuse(f"{value!r} as a buffer of this operation", "give the array itself, or a copy of it", "SG121")
     if not isinstance(value, (ListValue, list, tuple)):
         return value
+    items, kinds, counts = _said(ctx, value)
+    found = as_array(ctx, items[0])
+    if any(int(n) != size_of(found) for n in counts) or any(not _is_type(k, found.dtype) for k in kinds):
+        raise ctx.refuse("a buffer with another count or type than its array", "give a part of the array itself",
+                         "SG101")
+    return items[0]
+
+
+def _said(ctx: Context, value: Value) -> tuple[list[Value], list[Value], list[Any]]:
+    """The items of a buffer, and those of them that are types and counts."""
     items = list(items_of(ctx, value))
     kinds = [i for i in items[1:] if is_datatype(i) or is_derived(i)]
     counts = [i for i in items[1:] if is_number(i)]
     if not items or len(kinds) + len(counts) != len(items) - 1 or len(kinds) > 1 or len(counts) > 1:
         raise ctx.refuse("this form of a buffer", "give an array, [array, type] or [array, count, type]", "SG101")
-    found = as_array(ctx, items[0])
-    if kinds and is_derived(kinds[0]):
-        return typed_part(ctx, ctx.builder.materialise(found, "message"), kinds[0], counts, parts)
-    if any(int(n) != size_of(found) for n in counts) or any(not _is_type(k, found.dtype) for k in kinds):
-        raise ctx.refuse("a buffer with another count or type than its array", "give a part of the array itself",
-                         "SG101")
-    return items[0]
+    return items, kinds, counts
 
 
 def _is_type(kind: Any, dtype: np.dtype) -> bool:

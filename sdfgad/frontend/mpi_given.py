@@ -46,8 +46,8 @@ def root_of(ctx: Context, root: Value) -> int:
 
 
 def object_of(ctx: Context, value: Value) -> ViewValue:
-    """What a method in lower case may take, in memory: numbers and arrays, which need no pickling. The order in which an
-    array lies in memory says nothing to them."""
+    """What a method in lower case may take, in memory: numbers and arrays, which need no pickling. The order in which
+    an array lies in memory says nothing to them."""
     value = kept(ctx, value, "message")
     if isinstance(value, ArrayValue) or is_number(value) or hasattr(value, "ix"):
         return ctx.builder.materialise(as_array(ctx, value), "message")

@@ -163,8 +163,8 @@ def is_derived(kind: Value) -> bool:
 
 
 def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Value], parts: int) -> ViewValue:
-    """The elements of `[buffer, count, type]` or `[buffer, type]`, in the order of the message. parts: ranks for each of
-    which the count counts."""
+    """The elements of `[buffer, count, type]` or `[buffer, type]`, in the order of the message. parts: ranks for each
+    of which the count counts."""
     found, size = derived(ctx, kind), prod(n.const or 0 for n in buffer.shape)
     if found.dtype != buffer.dtype:
         raise ctx.refuse(f"a datatype of {found.dtype} for a buffer of {buffer.dtype}", "give both the same type",
@@ -174,7 +174,8 @@ def typed_part(ctx: Context, buffer: ViewValue, kind: Value, counts: Sequence[Va
                          "give [array, count, type]", "SG101")
     whole = found.items(int(counts[0]) * parts if counts else size // found.extent)
     buffer = as_in_memory(ctx, buffer)
-    placed = _placed(ctx, buffer, whole) or _placed(ctx, *_in_array(ctx, buffer, whole)) or _in_a_row(ctx, buffer, whole)
+    placed = _placed(ctx, buffer, whole) or _placed(ctx, *_in_array(ctx, buffer, whole))
+    placed = placed or _in_a_row(ctx, buffer, whole)
     if placed is None:
         raise ctx.refuse(f"a datatype that reaches beyond a buffer of {size} elements, or over the ends of its rows",
                          "give a larger part of the array, or send a slice of it", "SG102")

@@ -105,4 +105,5 @@ def turned_order(comm, x):
 
 
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, told_counts, in_pieces,
-       made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts, structures, turned_order)
+       made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
+       structures, turned_order)

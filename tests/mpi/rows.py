@@ -139,7 +139,8 @@ def typed(comm, x):
     comm.Sendrecv(m.T, right, 5, t, left, 5)  # in the order of memory, which is that of m
     for one in (column, box, other, pair, turned, crossing):
         one.Free()
-    return m[0] * np.sum(m) + n[0] * np.sum(n[1] * x) + np.sum(w * w) * x + v[0, :4] * v[1, :4] + t[0, 1] * v[0, 5]
+    v[1] *= t[0, 1]
+    return m[0] * np.sum(m) + n[0] * np.sum(n[1] * x) + w[:, size - 1] * w[:, 0] * x + v[0, :4] * v[1, :4] + v[0, 5]
 
 
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({

@@ -65,7 +65,7 @@ def as_in_memory(ctx: Context, value: ViewValue) -> ViewValue:
     """The elements in the order in which they lie in memory, for those who look at memory alone: a[i, j] -> a[j, i]
     where the second axis is the slow one. UnsupportedError for an array that may lie in any order."""
     if _any_order(ctx, value, False):
-        raise ctx.refuse("a message of an array that may lie in memory in any order, as what is made of transposed ones",
+        raise ctx.refuse("a message of an array that may lie in memory in any order, as what is made of transposes",
                          "send np.ascontiguousarray of it, or receive into an array made by np.empty", "SG101")
     steps, sizes = _strides(ctx, value), [n.const for n in value.shape]
     if steps is None or None in sizes:

@@ -132,6 +132,14 @@ def _communicators() -> dict[Any, tuple[Any, Any]]:
     return {}
 
 
+def lineage(handle: int) -> tuple[int, ...]:
+    """Which of those made from which a communicator is, counted from one that programs were given. As ranks make them
+    together, it is the same on all ranks of it."""
+    every = [(handle_of(parent), handle_of(made)) for parent, made in _communicators().values()]
+    parent = next((p for p, made in every if made == handle), None)
+    return () if parent is None else (*lineage(parent), [made for p, made in every if p == parent].index(handle))
+
+
 def _of_status(ctx: Context, callee: Method) -> Value:
     if callee.name not in ("Get_source", "Get_tag"):
         raise ctx.refuse(f"the method {callee.name!r} of a status", "source and tag are known", "SG121")

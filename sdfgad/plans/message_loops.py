@@ -12,12 +12,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sdfgad.frontend.mpi_calls import lineage
 from sdfgad.ir.messages import EXCHANGE, NUMBERS, communicates, is_message, sent
 from sdfgad.ir.program import Block, Lib, Loop, Program
 from sdfgad.ranks import library
 
-Way: TypeAlias = tuple[tuple[int, ...], int, int, int]
-"""The ranks of a communicator; who sends, who receives, the tag. Ranks are those of the world; -1 in collectives."""
+Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""The ranks of a communicator, and how it was made: the same on all of them."""
+Way: TypeAlias = tuple[Group, int, int, int]
+"""Through which communicator; who sends, who receives, the tag. Ranks are those of the world; -1 in collectives."""
 Stretch: TypeAlias = tuple[tuple[tuple[str, Way], int], ...]
 """How often messages go each way: "out", "in", "all"."""
 Traffic: TypeAlias = tuple["Stretch | tuple[int, Traffic]", ...]
@@ -55,9 +58,13 @@ def _members(program: Program, communicators: Mapping[int, Any]) -> dict[int, tu
     for handle, one in communicators.items():
         group = one.Get_group()
         found[handle] = tuple(mpi.Group.Translate_ranks(group, list(range(one.Get_size())), world))
-    if len({frozenset(m) for m in found.values()}) < len(found):
+    if len({_group(handle, m) for handle, m in found.items()}) < len(found):
         raise _Unknown
     return found
+
+
+def _group(handle: int, members: tuple[int, ...]) -> Group:
+    return tuple(sorted(members)), lineage(handle)
 
 
 def _of_block(block: Block, constants: Mapping[str, np.ndarray], members: Mapping[int, tuple[int, ...]]) -> Traffic:
@@ -83,9 +90,9 @@ def _ways(stmt: Lib, constants: Mapping[str, np.ndarray],
     known = [[int(k) for k in n] for n in numbers if n is not None]
     mpi, ranks = library(), members[known[0][0]]
     assert mpi is not None
+    me, group = mpi.COMM_WORLD.Get_rank(), _group(known[0][0], ranks)
     if stmt.attrs["kind"] != EXCHANGE:
-        return [("all", (tuple(sorted(ranks)), -1, -1, 0))]
-    me, group = mpi.COMM_WORLD.Get_rank(), tuple(sorted(ranks))
+        return [("all", (group, -1, -1, 0))]
     (_, *to), (_, *frm) = known
     return [*(("out", (group, me, ranks[p], tag)) for p, tag in zip(to[::2], to[1::2], strict=True)),
             *(("in", (group, ranks[p], me, tag)) for p, tag in zip(frm[::2], frm[1::2], strict=True))]
@@ -109,12 +116,12 @@ def all_received(every: Sequence[Traffic | None]) -> bool:
 
 def _balanced(stretches: Sequence[Any]) -> bool:
     left: Counter[Way] = Counter()
-    joined: dict[tuple[int, ...], list[int]] = {}
+    joined: dict[Group, list[int]] = {}
     for stretch in stretches:
         for (how, way), count in stretch:
             if how == "all":
                 joined.setdefault(way[0], []).append(count)
             else:
                 left[way] += count if how == "out" else -count
-    return not any(left.values()) and all(len(counts) == len(group) and len(set(counts)) == 1
-                                          for group, counts in joined.items())
+    return not any(left.values()) and all(len(counts) == len(members) and len(set(counts)) == 1
+                                          for (members, _), counts in joined.items())

@@ -9,17 +9,11 @@ from typing import Any
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.distributing import DistributeOption, connected
-from sdfgad.checkpoint.roofline import Machine
 from sdfgad.errors import UnsupportedError
 from sdfgad.pipeline import Derivative, derive
 from sdfgad.plans.request import Request
+from sdfgad.plans.scaling import BANDWIDTH, LATENCY, NOMINAL
 from sdfgad.transform.cutting.blocks import Distribution
-
-NOMINAL = Machine(1e10, 2e9, 1, False)
-"""One core, for every rank the same, as all have to choose alike."""
-LATENCY, BANDWIDTH = 2e-6, 1e10
-"""Seconds for a message, bytes per second: of the networks of clusters (the LogGP model: A. Alexandrov, M. Ionescu,
-K. Schauser, C. Scheiman, SPAA 1995)."""
 
 
 def derived_together(fn: Callable[..., Any], bound: Bound, request: Request, source: str,

@@ -99,7 +99,8 @@ def structures(comm, x):
 
 
 def turned_order(comm, x):
-    y = np.outer(x[:2], x[:2]).T * 1.0
+    m = np.outer(x[:2], x[:2])
+    y = m.T * 1.0
     comm.Bcast(y)  # in any order
     return np.sum(y)
 

@@ -18,6 +18,15 @@ class CommunicatorNeeded(Exception):
         self.name, self.make = name, make
 
 
+class AnswersNeeded(CommunicatorNeeded):
+    """A plan has come to a question that every rank has to answer before it goes on. ask: asks them, through a
+    communicator of all; the plan is then made again and finds what was said."""
+
+    def __init__(self, name: str, ask: Callable[[Any], None]) -> None:
+        super().__init__(name, lambda: None)
+        self.ask = ask
+
+
 def library() -> ModuleType | None:
     """The module `mpi4py.MPI`; None where nobody has imported it, so that there is no communicator either."""
     return sys.modules.get("mpi4py.MPI")
@@ -27,6 +36,12 @@ def is_communicator(value: Any) -> bool:
     """Whether a value is a communicator of mpi4py."""
     mpi = library()
     return mpi is not None and isinstance(value, mpi.Comm)
+
+
+def is_datatype(value: Any) -> bool:
+    """Whether a value is a datatype of mpi4py."""
+    mpi = library()
+    return mpi is not None and isinstance(value, mpi.Datatype)
 
 
 def handle_of(communicator: Any) -> int:

@@ -19,9 +19,10 @@ from sdfgad.codegen.mpi_log import MessageNote, noted_messages
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
 from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
+from sdfgad.plans.ranks_decide import forget_answers
 from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward
-from sdfgad.ranks import CommunicatorNeeded
+from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded
 from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
@@ -35,6 +36,8 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
         made = _of_nobody(prepare)
         alike(made)
         return made
+    forget_answers()
+    again = False
     while True:
         with Agreement(communicator, objective) as agreement:
             try:
@@ -44,7 +47,17 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
             else:
                 _say(agreement, made)
                 agreement.alike = alike(made)
-        if agreement.needs is not None:
+        if agreement.outdated:
+            if again:
+                raise UsageError("the ranks do not plan alike: some have a memory limit, and some have none",
+                                 code="SG211", help="give all of them a limit")
+            again = True
+            if agreement.needs is None:
+                made.parsed.surroundings.outdated = True
+            forget_answers()
+        elif isinstance(agreement.needs, AnswersNeeded):
+            agreement.needs.ask(communicator)
+        elif agreement.needs is not None:
             agreement.needs.make()
         elif not agreement.torn:
             break
@@ -59,6 +72,7 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
 def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     """What a rank says of a program that is ready."""
     handles = whole_handles(agreement.communicator, made.parsed.surroundings.communicators.values())
+    agreement.plans = made.parsed.surroundings.agreed
     agreement.program = getattr(made, "serial", "0")
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
@@ -111,9 +125,10 @@ def planned_alone(prepare: Callable[[], Derivative]) -> Plan:
     try:
         return prepare().plan
     except CommunicatorNeeded as needed:
-        raise UnsupportedError(f"{needed.name} in the plan of one rank: all of them have to make that communicator",
-                               help="use plan_of_ranks, which all ranks call, or plan after a call of the gradient",
-                               code="SG121") from None
+        why = "with a limit, all of them plan together" if isinstance(needed, AnswersNeeded) else \
+            f"{needed.name} makes a communicator, which all of them have to do"
+        raise UnsupportedError(f"the plan of one rank: {why}", code="SG121", help="use plan_of_ranks, which all ranks "
+                               "call, or plan after a call of the gradient") from None
 
 
 def plans_together(ranks: Any | None, prepare: Callable[[], Derivative], objective: str | None) -> RankPlans:

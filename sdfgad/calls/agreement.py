@@ -14,9 +14,9 @@ import numpy as np
 
 from sdfgad.analysis.uniform import Provenance
 from sdfgad.errors import OutputError, SdfgadError, UsageError
-from sdfgad.ranks import CommunicatorNeeded, handle_of, library
+from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, handle_of, library
 
-READY, NEEDS, FAILED = 0, 1, 2
+READY, NEEDS, ASKS, FAILED = 0, 1, 2, 3
 _NOBODY = 2**40
 OBJECTIVES = (None, "same", "sum")
 QUESTION = ('is it one number that every rank has (objective="same"), or a part of a sum over the ranks '
@@ -31,7 +31,10 @@ class Agreement:
     whether it can do without the messages of the function (`silent`); and a digest of what has to be alike
     on all ranks (`alike`).
 
-    share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can.
+    plans: a digest of what the ranks decided about the program when they planned it.
+
+    share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can. outdated:
+    the ranks have plans of different calls, or some have none, and have to plan anew.
     """
 
     communicator: Any
@@ -44,20 +47,25 @@ class Agreement:
     alike: str = "0"
     silent: bool = False
     torn: bool = False
+    plans: str = "0"
+    outdated: bool = False
 
     def __enter__(self) -> Agreement:
         return self
 
     def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        state = FAILED if error is not None else READY if self.needs is None else NEEDS
+        needs = NEEDS if not isinstance(self.needs, AnswersNeeded) else ASKS
+        state = FAILED if error is not None else READY if self.needs is None else needs
         least, most = self._extremes(state)
         if most.state == FAILED:
             told = self.communicator.bcast(_told(error), least.failed)
             if error is None:
                 raise _same_error(least.failed, *told)
-        elif most.state == NEEDS:
-            if least.state != NEEDS or least.mark != most.mark:
+        elif most.state == ASKS and least.state == READY or most.state == READY and least.plans != most.plans:
+            self.outdated = True
+        elif most.state in (NEEDS, ASKS):
+            if least.state != most.state or least.mark != most.mark:
                 raise UsageError("a communicator is made on some ranks alone, or by different calls", code="SG211",
                                  help="make it before, with a call that every rank comes by")
         elif least.program != most.program:
@@ -78,7 +86,7 @@ class Agreement:
         mark = int(origin.mark or "0", 16) if self.needs is None else int.from_bytes(self.needs.name.encode()[:7])
         said = _Said(state, rank if state == FAILED else _NOBODY, self.returns, rank if self.returns else _NOBODY,
                      origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16),
-                     self.silent, int(self.alike, 16))
+                     self.silent, int(self.alike, 16), int(self.plans, 16))
         numbers = np.array([*astuple(said), *(-n for n in astuple(said))], np.int64)
         most = np.empty_like(numbers)
         self.communicator.Allreduce(numbers, most, op=library().MAX)  # type: ignore[union-attr]
@@ -112,6 +120,7 @@ class _Said:
     program: int
     silent: int
     alike: int
+    plans: int
 
 
 def check_objective(objective: str | None) -> None:

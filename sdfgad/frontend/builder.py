@@ -251,7 +251,8 @@ class Builder:
         array = self.declare(value.shape, dtype or value.dtype, label)
         if not value.shape:
             self.made_from[array.name] = reads
-        if getattr(value, "any_order", False) or turned(self.arrays, self.any_order, e, value.shape, position):
+        order = getattr(value, "any_order", None)
+        if order or order is None and turned(self.arrays, self.any_order, e, value.shape, position):
             self.any_order.add(array.name)
         self.store(array.name, position, cast(e, array.dtype), domain)
         return self.view(array, value.shape, value.weak, scalar=not value.shape)

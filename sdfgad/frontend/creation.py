@@ -87,8 +87,8 @@ def zeros(ctx: Context, shape: Value, dtype: Value = float, order: str = "C") ->
 
 
 def _in_order(made: Value, order: str) -> Value:
-    if isinstance(made, Lazy) and order == "F":
-        made.any_order = True
+    if isinstance(made, Lazy) and order in ("C", "F"):
+        made.any_order = order == "F"
     return made
 
 
@@ -127,9 +127,13 @@ def _made_like(ctx: Context, model: ArrayValue, value: Value, dtype: Value, shap
 def contiguous(ctx: Context, a: Value, dtype: Value = None) -> Value:
     """`np.ascontiguousarray`: a copy of what lies in another order."""
     value = asarray(ctx, a, dtype)
+    if isinstance(value, Lazy) and value.stored is None and like_order(ctx, value):
+        return _in_order(ctx.builder.lazy(value.shape, value.dtype, value.at, value.reads, parts=(value,)), "C")
     if not isinstance(value, ViewValue) or value.scalar or needs_no_copy(ctx, value, value.shape, True):
         return value
-    return copied_or_shared(ctx, value, value.shape)
+    copy = copied_or_shared(ctx, value, value.shape)
+    ctx.builder.any_order.discard(copy.view.array)
+    return copy
 
 
 def ndarray(ctx: Context, shape: Value, dtype: Value = float) -> Value:
@@ -273,9 +277,14 @@ def asarray(ctx: Context, a: Value, dtype: Value = None, order: str = "K") -> Va
 
 
 def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Value:
-    """`np.copy` and `.copy()`."""
+    """`np.copy`, which keeps the order of what is copied."""
     value = as_array(ctx, a)
     return _in_order(convert(ctx, value, value.dtype), order)
+
+
+def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
+    """The method, which does not keep the order."""
+    return copied(ctx, a, order)
 
 
 def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,

@@ -14,8 +14,8 @@ import numpy as np
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.strides import regroups, steps_of, turned
-from sdfgad.frontend.values import ArrayValue, Shape, ViewValue
-from sdfgad.frontend.views import origins_of
+from sdfgad.frontend.values import ArrayValue, Lazy, Shape, ViewValue
+from sdfgad.frontend.views import origins_of, remap
 
 
 def needs_no_copy(ctx: Context, value: ArrayValue, shape: Shape, flat: bool = False) -> bool:
@@ -61,6 +61,23 @@ def order_of(ctx: Context, value: ArrayValue) -> str:
     raise ctx.refuse("the order of elements in memory of an array that may be in any", 'use order="C"', "SG101")
 
 
+def as_in_memory(ctx: Context, value: ViewValue) -> ViewValue:
+    """The elements in the order in which they lie in memory, for those who look at memory alone: a[i, j] -> a[j, i]
+    where the second axis is the slow one. UnsupportedError for an array that may lie in any order."""
+    if _any_order(ctx, value, False):
+        raise ctx.refuse("a message of an array that may lie in memory in any order, as what is made of transposes",
+                         "send np.ascontiguousarray of it, or receive into an array made by np.empty", "SG101")
+    steps, sizes = _strides(ctx, value), [n.const for n in value.shape]
+    if steps is None or None in sizes:
+        return value
+    flags = _flags(sizes, steps)
+    if flags.c_contiguous or not flags.f_contiguous:
+        return value
+    turned = remap(ctx, value, value.shape[::-1], axes(value.ndim)[::-1])
+    assert isinstance(turned, ViewValue)
+    return turned
+
+
 def _flags(sizes: list[int | None], steps: list[int]) -> Any:
     """NumPy's flags of an array with these steps."""
     return np.lib.stride_tricks.as_strided(np.empty(1, np.int8), sizes, steps).flags  # type: ignore[arg-type]
@@ -73,6 +90,8 @@ def _any_order(ctx: Context, value: ViewValue, flat: bool) -> bool:
 
 def like_order(ctx: Context, model: ArrayValue) -> bool:
     """Whether an array made like this one may lie in any order."""
+    if isinstance(model, Lazy) and model.stored is None and model.any_order is not None:
+        return model.any_order
     position = axes(model.ndim)
     return turned(ctx.builder.arrays, ctx.builder.any_order, model.at(position), model.shape, position)
 

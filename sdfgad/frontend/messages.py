@@ -12,14 +12,16 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
+from sdfgad.frontend.layout import as_in_memory
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.mpi_types import is_derived, typed_part
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
 from sdfgad.ir.layout import axis
 from sdfgad.ir.messages import ANYBODY, EXCHANGE, FLAG, NUMBERS, OP, order_array, order_view
 from sdfgad.ir.program import ORDER, View
-from sdfgad.ranks import handle_of, library
+from sdfgad.ranks import handle_of, is_datatype, library
 
 _TYPES = frozenset("dfDFlqi?")
 
@@ -183,18 +185,20 @@ def check_waited(ctx: Context) -> None:
 
 # buffers and numbers
 
-def outgoing_buffer(ctx: Context, value: Value) -> ViewValue:
-    """What is sent, in memory."""
-    return ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message")
+def outgoing_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
+    """What is sent, in memory. parts: ranks that get one each, and for each of which a count counts."""
+    typed = _typed(ctx, value, parts)
+    return typed or as_in_memory(ctx, ctx.builder.materialise(as_array(ctx, _array_of(ctx, value)), "message"))
 
 
-def incoming_buffer(ctx: Context, value: Value) -> ViewValue:
+def incoming_buffer(ctx: Context, value: Value, parts: int = 1) -> ViewValue:
     """Where something is received."""
-    found = _array_of(ctx, value)
+    typed = _typed(ctx, value, parts)
+    found = _array_of(ctx, value) if typed is None else typed
     if not isinstance(found, ViewValue) or found.readonly or found.weak:
         raise ctx.refuse(f"{describe(found)} as a place to receive a message", "give an array, or a part of one",
                          "SG109")
-    return found
+    return typed or as_in_memory(ctx, found)
 
 
 def check_type(ctx: Context, buffer: ArrayValue) -> None:
@@ -210,8 +214,11 @@ def array_and_rest(ctx: Context, value: Value) -> tuple[Value, list[Value]]:
     array."""
     if not isinstance(value, (ListValue, list, tuple)):
         return value, []
-    items, mpi = list(items_of(ctx, value)), library()
-    kinds = [i for i in items[1:] if mpi is not None and isinstance(i, mpi.Datatype)]
+    items = list(items_of(ctx, value))
+    kinds = [i for i in items[1:] if is_datatype(i) or is_derived(i)]
+    if any(is_derived(k) for k in kinds):
+        raise ctx.refuse("a derived datatype for parts of several sizes", "give [array, (counts, displacements)] of "
+                         "a basic type", "SG101")
     if not items or len(kinds) > 1 or any(not _is_type(k, as_array(ctx, items[0]).dtype) for k in kinds):
         raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
     return items[0], [i for i in items[1:] if not any(i is k for k in kinds)]
@@ -221,22 +228,38 @@ def size_of(buffer: ArrayValue) -> int:
     return int(np.prod([n.const or 0 for n in buffer.shape], dtype=np.int64))
 
 
+def _typed(ctx: Context, value: Value, parts: int) -> ViewValue | None:
+    """The part of an array that `[array, type]` and `[array, count, type]` name by a derived type, else None."""
+    if not isinstance(value, (ListValue, list, tuple)):
+        return None
+    items, kinds, counts = _said(ctx, value)
+    if not kinds or not is_derived(kinds[0]):
+        return None
+    return typed_part(ctx, ctx.builder.materialise(as_array(ctx, items[0]), "message"), kinds[0], counts, parts)
+
+
 def _array_of(ctx: Context, value: Value) -> Value:
     """The array of `[array, MPI.DOUBLE]` and `[array, count, MPI.DOUBLE]`, where those say nothing new."""
     if type(value).__module__ == "mpi4py.MPI":  # some of its constants are numbers
         raise ctx.refuse(f"{value!r} as a buffer of this operation", "give the array itself, or a copy of it", "SG121")
     if not isinstance(value, (ListValue, list, tuple)):
         return value
-    items, mpi = list(items_of(ctx, value)), library()
-    kinds = [i for i in items[1:] if mpi is not None and isinstance(i, mpi.Datatype)]
-    counts = [i for i in items[1:] if is_number(i)]
-    if not items or len(kinds) + len(counts) != len(items) - 1 or len(kinds) > 1 or len(counts) > 1:
-        raise ctx.refuse("this form of a buffer", "give an array, or [array, type]", "SG101")
+    items, kinds, counts = _said(ctx, value)
     found = as_array(ctx, items[0])
     if any(int(n) != size_of(found) for n in counts) or any(not _is_type(k, found.dtype) for k in kinds):
         raise ctx.refuse("a buffer with another count or type than its array", "give a part of the array itself",
                          "SG101")
     return items[0]
+
+
+def _said(ctx: Context, value: Value) -> tuple[list[Value], list[Value], list[Any]]:
+    """The items of a buffer, and those of them that are types and counts."""
+    items = list(items_of(ctx, value))
+    kinds = [i for i in items[1:] if is_datatype(i) or is_derived(i)]
+    counts = [i for i in items[1:] if is_number(i)]
+    if not items or len(kinds) + len(counts) != len(items) - 1 or len(kinds) > 1 or len(counts) > 1:
+        raise ctx.refuse("this form of a buffer", "give an array, [array, type] or [array, count, type]", "SG101")
+    return items, kinds, counts
 
 
 def _is_type(kind: Any, dtype: np.dtype) -> bool:

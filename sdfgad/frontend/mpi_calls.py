@@ -38,11 +38,12 @@ from sdfgad.frontend.mpi_reductions import (
     scan,
     scan_into,
 )
+from sdfgad.frontend.mpi_types import DerivedType, of_datatype
 from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
-from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, library
+from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, is_datatype, library
 
 _SUPPORTED = "see docs/distributed.md for the calls that are taken"
 _ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Is_inter", "Get_topology"})
@@ -54,7 +55,7 @@ _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_r
 def is_of_ranks(callee: Value) -> bool:
     """Whether a value that is called belongs to mpi4py, or is a method of a request."""
     if isinstance(callee, Method):
-        return isinstance(callee.owner, (PostedMessage, MessageStatus))
+        return isinstance(callee.owner, (PostedMessage, MessageStatus, DerivedType))
     mpi, owner = library(), getattr(callee, "__self__", None)
     if mpi is None:
         return False
@@ -65,12 +66,14 @@ def is_of_ranks(callee: Value) -> bool:
 def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """What such a call is."""
     name = callee.name if isinstance(callee, Method) else callee.__name__
+    owner = callee.owner if isinstance(callee, Method) else getattr(callee, "__self__", None)
+    if isinstance(owner, DerivedType) or is_datatype(owner):
+        return of_datatype(ctx, owner, name, arguments, keywords)
     if isinstance(callee, Method):
         return _of_status(ctx, callee) if isinstance(callee.owner, MessageStatus) else _of_request(
             ctx, callee, arguments)
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
-    owner = getattr(callee, "__self__", None)
     if owner is library().Request and name in ("Waitall", "waitall"):  # type: ignore[union-attr]
         wait_for(ctx, items_of(ctx, arguments[0]))
         return None
@@ -127,6 +130,14 @@ def _made_communicator(ctx: Context, callee: Any, arguments: Sequence[Value], ke
 def _communicators() -> dict[Any, tuple[Any, Any]]:
     """Those made by calls in programs, with the one they were made from. They live as long as the process."""
     return {}
+
+
+def lineage(handle: int) -> tuple[int, ...]:
+    """Which of those made from which a communicator is, counted from one that programs were given. As ranks make them
+    together, it is the same on all ranks of it."""
+    every = [(handle_of(parent), handle_of(made)) for parent, made in _communicators().values()]
+    parent = next((p for p, made in every if made == handle), None)
+    return () if parent is None else (*lineage(parent), [made for p, made in every if p == parent].index(handle))
 
 
 def _of_status(ctx: Context, callee: Method) -> Value:
@@ -188,28 +199,28 @@ def _bcast_into(ctx: Context, comm: Any, buf: Value, root: Value = 0) -> None:
 
 
 def _bcast(ctx: Context, comm: Any, obj: Value, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, object_of(ctx, obj))
+    given = object_of(ctx, obj)
     copy = ctx.builder.fresh_copy(given, "message")
     _bcast_into(ctx, comm, ctx.builder.view(ctx.builder.arrays[copy.view.array], copy.shape), root)
     return copy
 
 
 def _scatter(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
-    sent = (outgoing_buffer(ctx, sendbuf),) if comm.Get_rank() == root else ()
+    sent = (outgoing_buffer(ctx, sendbuf, comm.Get_size()),) if comm.Get_rank() == root else ()
     into = own_part(ctx, comm, sent[0]) if sent and is_in_place(recvbuf) else incoming_buffer(ctx, recvbuf)
     same_parts(ctx, comm, sent, into)
     collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), root_of(ctx, root))
 
 
 def _gather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root: Value = 0) -> None:
-    got = (incoming_buffer(ctx, recvbuf),) if comm.Get_rank() == root else ()
+    got = (incoming_buffer(ctx, recvbuf, comm.Get_size()),) if comm.Get_rank() == root else ()
     own = own_part(ctx, comm, got[0]) if got and is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
     same_parts(ctx, comm, got, own)
     collective(ctx, comm, "gather", MessageBuffers((own,), got, size_of(own), own.dtype), root_of(ctx, root))
 
 
 def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    into = incoming_buffer(ctx, recvbuf)
+    into = incoming_buffer(ctx, recvbuf, comm.Get_size())
     own = own_part(ctx, comm, into) if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
     same_parts(ctx, comm, (into,), own)
     collective(ctx, comm, "allgather", MessageBuffers((own,), (into,), size_of(own), own.dtype))
@@ -217,14 +228,14 @@ def _allgather(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
 
 def _allgather_list(ctx: Context, comm: Any, sendobj: Value) -> Value:
     """A list of what the ranks give, which has one shape on all of them."""
-    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    given = object_of(ctx, sendobj)
     rows = rows_of(ctx, comm, given)
     collective(ctx, comm, "allgather", MessageBuffers((given,), (rows,), size_of(given), given.dtype))
     return _listed(ctx, comm, rows, given)
 
 
 def _gather_list(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    given = object_of(ctx, sendobj)
     got = (rows_of(ctx, comm, given),) if comm.Get_rank() == root else ()
     collective(ctx, comm, "gather", MessageBuffers((given,), got, size_of(given), given.dtype), root_of(ctx, root))
     return _listed(ctx, comm, got[0], given) if got else None
@@ -239,8 +250,9 @@ def _listed(ctx: Context, comm: Any, rows: ViewValue, given: ViewValue) -> ListV
 
 
 def _alltoall(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
-    into = incoming_buffer(ctx, recvbuf)
-    own = ctx.builder.fresh_copy(into, "message") if is_in_place(sendbuf) else outgoing_buffer(ctx, sendbuf)
+    into = incoming_buffer(ctx, recvbuf, comm.Get_size())
+    own = ctx.builder.fresh_copy(into, "message") if is_in_place(sendbuf) else outgoing_buffer(
+        ctx, sendbuf, comm.Get_size())
     same_size(ctx, own, into)
     if size_of(own) % comm.Get_size():
         raise ctx.refuse(f"Alltoall of {size_of(own)} elements on {comm.Get_size()} ranks", "give each rank as many",

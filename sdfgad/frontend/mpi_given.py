@@ -45,11 +45,12 @@ def root_of(ctx: Context, root: Value) -> int:
     return int(root)
 
 
-def object_of(ctx: Context, value: Value) -> Value:
-    """What a method in lower case may take: numbers and arrays, which need no pickling."""
+def object_of(ctx: Context, value: Value) -> ViewValue:
+    """What a method in lower case may take, in memory: numbers and arrays, which need no pickling. The order in which
+    an array lies in memory says nothing to them."""
     value = kept(ctx, value, "message")
     if isinstance(value, ArrayValue) or is_number(value) or hasattr(value, "ix"):
-        return value
+        return ctx.builder.materialise(as_array(ctx, value), "message")
     raise ctx.refuse(f"a message of {describe(value)}", "send numbers and arrays; every rank has to give one of the "
                      "same shape", "SG109")
 

@@ -37,7 +37,7 @@ from sdfgad.frontend.values import Value, ViewValue
 
 
 def allreduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    given = object_of(ctx, sendobj)
     return reduced(ctx, comm, given, how_of(ctx, op, given.dtype.kind))
 
 
@@ -102,7 +102,7 @@ def reduce_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Val
 
 
 def reduce(ctx: Context, comm: Any, sendobj: Value, op: Value = None, root: Value = 0) -> Value:
-    given = outgoing_buffer(ctx, object_of(ctx, sendobj))
+    given = object_of(ctx, sendobj)
     how = how_of(ctx, op, given.dtype.kind)
     if how != "sum":
         total = reduced(ctx, comm, given, how)
@@ -171,11 +171,11 @@ def prefix(ctx: Context, comm: Any, given: ViewValue, how: str, count: int) -> V
 
 
 def scan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    return _before(ctx, comm, outgoing_buffer(ctx, object_of(ctx, sendobj)), op, comm.Get_rank() + 1)
+    return _before(ctx, comm, object_of(ctx, sendobj), op, comm.Get_rank() + 1)
 
 
 def exscan(ctx: Context, comm: Any, sendobj: Value, op: Value = None) -> Value:
-    return _before(ctx, comm, outgoing_buffer(ctx, object_of(ctx, sendobj)), op, comm.Get_rank())
+    return _before(ctx, comm, object_of(ctx, sendobj), op, comm.Get_rank())
 
 
 def scan_into(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, op: Value = None) -> None:

@@ -300,12 +300,12 @@ TYPES: Mapping[Any, Rule] = MappingProxyType({
 METHODS: Mapping[str, Any] = MappingProxyType({
     **{n: getattr(np, n) for n in (
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
-        "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "copy", "dot", "round",
+        "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "dot", "round",
         "argsort")},
     "sort": linalg.sort_in_place,
     "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
-    "astype": creation.astype, "fill": creation.fill, "item": _item,
+    "astype": creation.astype, "copy": creation.copied_in_order, "fill": creation.fill, "item": _item,
 })
 """Methods of arrays, as the function they stand for or a rule."""
 

@@ -55,7 +55,7 @@ from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import NUMBERS
 from sdfgad.ir.program import FAILED, ORDER, Array, Map, Program, Stmt, Store
-from sdfgad.ranks import is_communicator
+from sdfgad.ranks import is_communicator, is_datatype
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, paths, step
 
 _CONSTANTS = (bool, int, str, type(None), np.dtype, type, np.integer, np.bool_, slice, range, ModuleType)
@@ -300,7 +300,7 @@ def _argument(ctx: Context, path: str, value: Any, taken: _Taken) -> Value:
     inside = contents(value)
     if inside is not None:
         return _inside(ctx, path, value, inside, taken)
-    if isinstance(value, _CONSTANTS) or callable(value) or is_communicator(value):
+    if isinstance(value, _CONSTANTS) or callable(value) or is_communicator(value) or is_datatype(value):
         return value
     if isinstance(value, (np.ndarray, Spec)):
         check_plain(ctx, value)

@@ -91,12 +91,15 @@ class _Lookup:
 @dataclass(eq=False)
 class Surroundings:
     """looks: everything found outside. arrays: those found, by identity. watched: pairs of an array whose contents
-    became part of the translation and what they were. communicators: those that messages go through, by handle."""
+    became part of the translation and what they were. communicators: those that messages go through, by handle.
+    agreed: a digest of what all ranks have decided about it; outdated: another rank wants to decide anew."""
 
     looks: dict[tuple[int, str], _Lookup] = field(default_factory=dict)
     arrays: dict[int, np.ndarray] = field(default_factory=dict)
     watched: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     communicators: dict[int, Any] = field(default_factory=dict)
+    agreed: str = "0"
+    outdated: bool = False
 
     def note(self, place: Any, name: str, value: Any) -> None:
         """Remember what `place` held under `name`."""
@@ -107,6 +110,8 @@ class Surroundings:
 
     def unchanged(self) -> bool:
         """Whether a translation now would find what this one found."""
+        if self.outdated:
+            return False
         if not self.looks and not self.watched:  # most functions use NumPy alone, and every call asks
             return True
         return all(look.again() for look in self.looks.values()) and \

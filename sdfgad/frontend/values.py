@@ -104,7 +104,7 @@ class Lazy(ArrayValue):
     order: int = 0
     parts: tuple[ArrayValue, ...] = ()  # values it is computed from, used up with it
     origins: frozenset[str] = frozenset()  # containers of which NumPy has it as a view
-    any_order: bool = False  # whether NumPy may have it in another order than C
+    any_order: bool | None = None  # whether NumPy may have it in another order than C; None: as what it is made of
     readonly: bool = False
 
     @property

@@ -11,14 +11,16 @@ from sdfgad.errors import MemoryLimitError, unsupported
 from sdfgad.frontend import Parsed
 from sdfgad.ir.called import ADDRESS, calls_of
 from sdfgad.ir.messages import NUMBERS, SHARE, communicates, messages
-from sdfgad.ir.program import Array, Loop, Program, While
+from sdfgad.ir.program import Array, Program
 from sdfgad.ir.walk import statements
 from sdfgad.memory import format_bytes
 from sdfgad.names import fresh
 from sdfgad.plans.planning import Choice, Emission
+from sdfgad.plans.ranks_decide import planned_by_all
 from sdfgad.plans.recipe import Recipe, kept_arrays
 from sdfgad.plans.request import share_of
 from sdfgad.plans.search import part_of, planned
+from sdfgad.reverse.loop_modes import loop_names
 from sdfgad.transform.dropping.messages import sends_for_itself, without_messages
 
 
@@ -53,15 +55,27 @@ def _check_tapes(plan: Plan, limit: int | None, program: Program) -> None:
 
 
 def planned_together(recipe: Recipe) -> tuple[Choice, Emission, Plan]:
-    """The program of a recipe and its plan; what is particular about a limit that is too small is said."""
-    try:
-        found = _planned_alike(recipe) if recipe.request.distribution is not None else planned(recipe)
-    except MemoryLimitError as error:
-        if any(communicates((s,)) for s in statements(recipe.parsed.program.body) if isinstance(s, (Loop, While))):
-            error.help += "; a loop that communicates stores every iteration, whatever the limit"
-        raise
+    """The program of a recipe and its plan, on which ranks agree where they have to."""
+    request = recipe.request
+    if request.distribution is not None:
+        found = _planned_alike(recipe)
+    elif request.limit is not None and request.together and request.plan is None:
+        found = planned_by_all(recipe)
+    else:
+        found = planned(recipe)
+    if request.plan is not None and request.together:
+        _check_given(recipe, request.plan)
     _check_tapes(found[2], recipe.request.limit, recipe.parsed.program)
     return found
+
+
+def _check_given(recipe: Recipe, plan: Plan) -> None:
+    """Refuse a plan by which one rank would run a loop again that its peers may have recorded."""
+    names = loop_names(recipe.normal)
+    again = [s for s in statements(recipe.normal.body) if names.get(id(s)) in plan.modes and communicates((s,))]
+    for loop in again:
+        raise unsupported(getattr(loop, "source", None), "a plan by which a loop that communicates runs again",
+                          "leave plan= out: with memory_limit all ranks plan such loops together", "SG107")
 
 
 def _planned_alike(recipe: Recipe) -> tuple[Choice, Emission, Plan]:

@@ -23,7 +23,7 @@ from sdfgad.checkpoint.schedule import (
     ScheduleProblem,
 )
 from sdfgad.checkpoint.schedule import STORE as PIN_STORE
-from sdfgad.ir.messages import communicates
+from sdfgad.ir.messages import communicates, messages
 from sdfgad.ir.program import Array, Block, If, Loop, Program, Range, While
 from sdfgad.ir.walk import children, statements
 from sdfgad.reverse.loop_modes import ROW_BYTES, loop_names, most_trips
@@ -74,8 +74,8 @@ class _Loops:
         """Of a loop, by its variable."""
         for stmt in statements(program.body):
             path = place[id(stmt)].path
-            # Ranks that ran different loops again would wait for each other's messages for ever.
-            again = not is_open(path) and not communicates((stmt,))
+            # Ranks that ran different loops again would wait for each other's messages for ever: they agree before.
+            again = not is_open(path) and all(m.attrs.get("closed") for m in messages((stmt,)))
             most = most_trips(stmt, path) if isinstance(stmt, Loop) and again else None
             if isinstance(stmt, Loop) and most is not None and most > 1:
                 name = named[id(stmt)]

@@ -71,5 +71,40 @@ def made_by_data(comm, x):
     return s
 
 
+def beyond_the_rows(comm, x):
+    column = MPI.DOUBLE.Create_vector(3, 1, 2).Commit()
+    comm.Bcast([x, 1, column])  # reaches beyond a buffer of 3 elements
+    return np.sum(x)
+
+
+def typed_twice(comm, x):
+    kind = MPI.DOUBLE.Create_vector(3, 2, 1)  # an element twice
+    comm.Bcast([x, 1, kind])
+    return np.sum(x)
+
+
+def typed_counts(comm, x):
+    kind = MPI.DOUBLE.Create_contiguous(1).Commit()
+    got = np.zeros(comm.size)
+    comm.Allgatherv(x[:1], [got, (1,) * comm.size, kind])  # parts of several sizes
+    return np.sum(got)
+
+
+STRUCT = MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.DOUBLE, MPI.DOUBLE])
+
+
+def structures(comm, x):
+    comm.Bcast([x, 1, STRUCT])  # a datatype made by struct
+    return np.sum(x)
+
+
+def turned_order(comm, x):
+    m = np.outer(x[:2], x[:2])
+    y = m.T * 1.0
+    comm.Bcast(y)  # in any order
+    return np.sum(y)
+
+
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, told_counts, in_pieces,
-       made_by_data, scattered_in_place, largest_complex)
+       made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
+       structures, turned_order)

@@ -107,8 +107,44 @@ def extremes(comm, x):
     return x * y + z + own * u
 
 
+SPARSE = MPI.DOUBLE.Create_hvector(2, 1, 16)
+"""Made outside, and never sent: committed by nobody."""
+
+
+def typed(comm, x):
+    """Columns, boxes, pairs, and a type whose steps go over the ends of rows, the transpose of an array."""
+    rank, size = comm.rank, comm.size
+    kind = {"f": MPI.FLOAT, "d": MPI.DOUBLE, "F": MPI.C_FLOAT_COMPLEX, "D": MPI.C_DOUBLE_COMPLEX}[x.dtype.char]
+    right, left = (rank + 1) % size, (rank - 1) % size
+    m = np.outer(np.sin(x), x)
+    column = kind.Create_vector(4, 1, 4).Commit()
+    comm.Sendrecv([m.reshape(-1)[1:], 1, column], right, 1, [m, 1, column], left, 1)
+    k = m * 1.0
+    comm.Sendrecv([k[0, 2:], 1, column], right, 1, m[1], left, 1)
+    box = kind.Create_subarray([4, 4], [2, 2], [1, 1]).Commit()
+    other = kind.Create_subarray([4, 2], [2, 2], [2, 0], order=MPI.ORDER_FORTRAN).Commit()
+    n = np.ones((2, 4), x.dtype) * x
+    requests = [comm.Isend([m, box], left), comm.Irecv([n, 1, other], right)]
+    MPI.Request.Waitall(requests)
+    pair = kind.Create_contiguous(SPARSE.Get_size() // 8).Commit()
+    comm.Bcast([n[1:], 1, pair], root=size - 1)
+    w = np.zeros((4, size), x.dtype)
+    turned = kind.Create_vector(4, 1, size).Create_resized(0, x.itemsize).Commit()
+    comm.Allgather(m[2] * x, [w, 1, turned])
+    crossing = kind.Create_vector(3, 2, 3).Commit()
+    v = np.zeros((3, 6), x.dtype)
+    comm.Sendrecv([w.reshape(-1)[:4], 4, kind] if size > 1 else w.reshape(-1), right, 3, v[0, 2:], left, 3)
+    comm.Sendrecv([m, 1, crossing], right, 3, [v, 1, crossing], left, 3)
+    t = np.zeros_like(m)
+    comm.Sendrecv(m.T, right, 5, t, left, 5)  # in the order of memory, which is that of m
+    for one in (column, box, other, pair, turned, crossing):
+        one.Free()
+    v[1] *= t[0, 1]
+    return m[0] * np.sum(m) + n[0] * np.sum(n[1] * x) + w[:, size - 1] * w[:, 0] * x + v[0, :4] * v[1, :4] + v[0, 5]
+
+
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    f.__name__: f for f in (parts, prefixes, products, in_place, extremes)})
+    f.__name__: f for f in (parts, prefixes, products, in_place, extremes, typed)})
 
 
 def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:

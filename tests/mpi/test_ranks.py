@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed")
+          "distributed", "limited")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -49,7 +49,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 4)
+    check_rows(done.found, 5)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -73,7 +73,7 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 10)
+    check_rows(on_two, 12)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 9)
+    check_rows(done.found, 11)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:
@@ -209,9 +209,36 @@ def test_limits(on_two: dict[str, Any]) -> None:
     found = on_two["limit"]
     assert found["error"] < 1e-12 and found["peak"] <= 200_000 and 1 in found["modes"]
     assert {form for form, _ in found["message"]} == {"MemoryLimitError"}
-    assert any("a loop that communicates stores every iteration" in text for _, text in found["message"])
     for form, text in on_two["limit of a while"]["message"]:
         assert form == "UnsupportedError" and "loops of unknown length" in text and "cases.py" in text
+
+
+def check_limited(found: dict[str, Any], count: int) -> None:
+    """Every rank runs the loops alike, within its limit."""
+    limited = {n: f for n, f in found.items() if "over" in f}
+    assert len(limited) == count
+    for name, one in limited.items():
+        assert one["error"] < 1e-13 and one["over"] <= 1 and not any(one["faults"]), name
+        assert len(set(one["modes"])) == 1, name
+    assert all(one["modes"][0] != "[]" for name, one in limited.items() if not name.endswith("0.9"))
+
+
+def test_loops_that_communicate_run_again_on_all_ranks_alike(on_two: dict[str, Any]) -> None:
+    check_limited({n: f for n, f in on_two.items() if n.startswith("limited ")}, 1)
+    assert on_two["limited shapes"]["error"] < 1e-14
+    for errors in (on_two["limited too small"]["error"], on_two["limited too small"]["again"],
+                   on_two["limited crossing"]["error"]):
+        assert {form for form, _ in errors} == {"MemoryLimitError"}
+    assert any("unless all that is sent in one is received in it" in m for _, m in on_two["limited crossing"]["error"])
+    assert all("with a limit, all of them plan together" in m for _, m in on_two["limited alone"]["error"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks, name, count", [(2, "paper", 1), (3, "heat", 5), (2, "jacobi", 5), (3, "burgers", 5)])
+def test_five_limits(ranks: int, name: str, count: int) -> None:
+    done = run(ranks, f"limited-{name}", timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_limited(done.found, count)
 
 
 @pytest.mark.parametrize("name, form, text", [
@@ -236,7 +263,7 @@ def test_refusals_have_lines(on_two: dict[str, Any]) -> None:
     lines = (Path(__file__).parent / "refused.py").read_text().splitlines()
     marked = {name: (k, text) for k, line in enumerate(lines, 1) if (text := line.partition("  # ")[2])
               for name in [_function_above(lines, k)]}
-    assert len(marked) == 12
+    assert len(marked) == 17
     for name, (line, text) in marked.items():
         errors = on_two[f"refused {name}"]["error"]
         assert {form for form, _ in errors} == {"UnsupportedError"}, name

@@ -33,11 +33,16 @@ def _of_world(note: MessageNote) -> MessageNote:
 def faults(ranks: Sequence[Sequence[MessageNote]]) -> list[str]:
     """What does not fit: sends without receives of the same size, collectives of which ranks think differently, a
     reverse sweep that is not the transposed forward sweep. Every rank finds the same."""
-    return [*_unmatched(ranks), *_torn_collectives(ranks), *(
+    return [*unmatched(ranks), *(
         f"rank {r}: {fault}" for r, notes in enumerate(ranks) for fault in _not_transposed(notes))]
 
 
-def _unmatched(ranks: Sequence[Sequence[MessageNote]]) -> list[str]:
+def unmatched(ranks: Sequence[Sequence[MessageNote]]) -> list[str]:
+    """Sends without receives, and collectives of which ranks think differently."""
+    return [*_unreceived(ranks), *_torn_collectives(ranks)]
+
+
+def _unreceived(ranks: Sequence[Sequence[MessageNote]]) -> list[str]:
     """Between two ranks, messages of one tag arrive in the order in which they were sent."""
     ways: dict[Any, dict[str, list[int]]] = defaultdict(lambda: {k: [] for k in POINT_TO_POINT})
     for rank, notes in enumerate(ranks):

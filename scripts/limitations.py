@@ -80,7 +80,11 @@ else.
   that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
 * `np.linalg.det` and `np.linalg.slogdet` of a singular matrix raise `LinAlgError`.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
-* Eigenvalues of matrices that are not symmetric (`np.linalg.eig`) are refused.
+* `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
+  Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than
+  columns has no finite gradient.
+* `scipy.linalg.solve_sylvester` and `solve_continuous_lyapunov` solve one system of m n unknowns, which is for small
+  matrices: SciPy needs Schur forms of m and n rows alone.
 * Special functions are those of real numbers; polygamma and Bessel functions have whole orders, known before the call.
   Against 50 digits `gamma`, `gammaln`, `erfc`, `erfcx`, `erfinv`, `ndtri` are within 2 units of the last place,
   polygamma functions within 4, modified Bessel functions within 8. Near zeros left of the origin (`digamma`, polygamma)

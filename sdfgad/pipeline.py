@@ -75,6 +75,8 @@ class Derivative:
     """Whether another rank needs the messages of the function."""
     _code: Executable | None = field(default=None, repr=False)
     _origins: dict[frozenset[int], Provenance] = field(default_factory=dict, repr=False)
+    batches: dict[int, Derivative] = field(default_factory=dict, repr=False)
+    """The same for several seeds at once, by how many."""
 
     @property
     def program(self) -> Program:

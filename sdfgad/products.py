@@ -82,7 +82,6 @@ class Pullback:
                  absent: Mapping[str, None]) -> None:
         self._derivative, self._held, self._target, self._single = derivative, held, target, single
         self._ranks, self._absent = ranks, absent
-        self._several: dict[int, Derivative] = {}
 
     @shortened
     def __call__(self, *seeds: Any, batched: bool = False) -> Any:
@@ -98,7 +97,8 @@ class Pullback:
             if batched:
                 refuse_batches(self._ranks)
                 batch = batch_of(given, "seeds")
-                derivative = self._several.get(batch) or self._several.setdefault(batch, derivative.of_several(batch))
+                made = derivative.batches
+                derivative = made.get(batch) or made.setdefault(batch, derivative.of_several(batch))
             arrays.append(seeds_of(derivative.outputs, given, batch))
             return derivative
 

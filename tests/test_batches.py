@@ -6,6 +6,7 @@ import pytest
 
 import sdfgad
 from sdfgad.errors import OutputError, UsageError
+from sdfgad.pipeline import Derivative
 
 RNG = np.random.default_rng(5)
 X, W = RNG.normal(size=6), RNG.normal(size=(4, 6))
@@ -90,6 +91,13 @@ def test_directions_of_zero_and_of_some_outputs():
         np.testing.assert_allclose(found[k], pullback(seeds[k], None), rtol=1e-13)
     assert pullback(seeds[:1], np.ones(1), batched=True).shape == (1, 6)
     assert pullback(seeds[:0], np.ones(0), batched=True).shape == (0, 6)
+
+
+def test_a_program_of_so_many_seeds_is_made_once(monkeypatch):
+    seeds = RNG.normal(size=(2, 6)), RNG.normal(size=2)
+    first = sdfgad.vjp(dense, X, W)[1](*seeds, batched=True)
+    monkeypatch.delattr(Derivative, "of_several")
+    np.testing.assert_array_equal(sdfgad.vjp(dense, X, W)[1](*seeds, batched=True).x, first.x)
 
 
 def scaled(x, a):

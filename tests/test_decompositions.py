@@ -52,6 +52,16 @@ def norms(a):
     return np.linalg.norm(a, 2) + np.linalg.norm(a, "nuc") * np.linalg.cond(a)
 
 
+def spectrum(a):
+    w = np.linalg.eigvals(a)
+    return np.sum(np.abs(w) ** 3) + np.real(w[0] * w[1])
+
+
+def vectors(a):
+    w, v = np.linalg.eig(a)
+    return np.sum(np.abs(v) ** 3 * np.arange(1.0, len(a) + 1)) + np.sum(np.abs(v.T @ v) ** 2) + np.sum(np.real(w * w))
+
+
 def factors(a):
     q, r = np.linalg.qr(a)
     return np.sum(np.real(q) ** 3) + np.sum(np.abs(r + 0.1) ** 3) + np.sum(np.imag(q) ** 3) + np.sum(np.imag(r) ** 3)
@@ -77,6 +87,8 @@ CASES = [
     (upper, (drawn(3, 3),)), (upper, (drawn(4, 4, kind="c16"),)), (ground, (drawn(5, 5),)), (ground, (drawn(1, 1),)),
     (polar, (drawn(5, 3),)), (polar, (drawn(3, 5),)), (polar, (drawn(3, 3),)),
     (norms, (drawn(4, 3),)), (norms, (drawn(3, 3, kind="c16"),)),
+    (spectrum, (drawn(4, 4),)), (spectrum, (drawn(3, 3, kind="c16"),)),
+    (vectors, (drawn(5, 5),)), (vectors, (drawn(4, 4, kind="c16"),)), (vectors, (np.diag([1.0, 2.0]) + 0.1,)),
     (factors, (drawn(5, 3),)), (factors, (drawn(3, 3),)), (factors, (drawn(2, 4),)),
     (factors, (drawn(4, 3, kind="c16"),)), (shortest, (drawn(5, 3), drawn(5))), (shortest, (drawn(2, 4), drawn(2, 3))),
     (pseudo, (drawn(4, 2),)), (pseudo, (drawn(2, 4, kind="c16"),)), (stacked, (drawn(2, 3, 3),))]
@@ -98,7 +110,9 @@ def test_values_of_compiled_code(kind):
     def everything(a, b):
         w, v = np.linalg.eigh(a)
         q, r = np.linalg.qr(b)
-        return w, np.abs(v), np.abs(q), np.abs(r), np.linalg.svd(b.T, compute_uv=False), np.linalg.pinv(b)
+        u, e = np.linalg.eig(a[:5, :5])
+        general = u, e / e[0] * np.abs(e[0]), np.linalg.eigvals(a)
+        return *general, w, np.abs(v), np.abs(q), np.abs(r), np.linalg.svd(b.T, compute_uv=False), np.linalg.pinv(b)
 
     given = drawn(6, 6, kind=kind), drawn(7, 5, kind=kind)
     tolerance = 2e-4 if kind in ("f4", "c8") else 1e-10
@@ -121,6 +135,19 @@ def test_a_compiled_gradient_under_a_limit():
     least = min(p.predicted.peak_bytes for p in sdfgad.pareto(stepped, *args, wrt="a"))
     expected = sdfgad.grad(stepped, wrt="a")(*args)
     np.testing.assert_allclose(sdfgad.grad(stepped, wrt="a", memory_limit=least)(*args), expected, rtol=1e-10)
+
+
+def test_products_with_the_hessian_of_eigenvectors():
+    a, one = (drawn(3, 3) + k * np.arange(9.0).reshape(3, 3) for k in range(2))
+    along = sdfgad.hvp(vectors, (a,), (one,))
+    h = 1e-6
+    ahead, behind = (gradient_of(vectors, a + s * h * one)[0] for s in (1, -1))
+    np.testing.assert_allclose(along, (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-6 * np.max(np.abs(along)))
+
+
+def test_a_matrix_without_enough_eigenvectors_has_values_and_no_gradient():
+    (found,) = gradient_of(spectrum, np.array([[1.0, 1.0], [0.0, 1.0]]))
+    assert not np.isfinite(found).all()
 
 
 def twice_the_same(seed: int = 1) -> np.ndarray:
@@ -152,7 +179,8 @@ def test_no_number_for_vectors_of_equal_eigenvalues(a):
 
 
 @pytest.mark.parametrize("function", [lambda a: np.linalg.svd(a), lambda a: np.linalg.qr(a, mode="complete"),
-                                      lambda a: np.linalg.eigh(a)], ids=["svd", "qr", "eigh"])
+                                      lambda a: np.linalg.eigh(a), lambda a: np.linalg.eig(a)],
+                         ids=["svd", "qr", "eigh", "eig"])
 def test_refused(function):
     with pytest.raises(sdfgad.UnsupportedError):
         sdfgad.forward(function)(drawn(4, 3))
@@ -168,8 +196,8 @@ def left_vectors(a):
 
 
 @pytest.mark.parametrize(("function", "a"), [
-    (ground, drawn(20, 20)), (left_vectors, drawn(40, 9)), (factors, drawn(40, 9)), (pseudo, drawn(6, 20, kind="c16"))],
-    ids=["eigh", "svd", "qr", "pinv"])
+    (ground, drawn(20, 20)), (left_vectors, drawn(40, 9)), (factors, drawn(40, 9)), (pseudo, drawn(6, 20, kind="c16")),
+    (vectors, drawn(20, 20))], ids=["eigh", "svd", "qr", "pinv", "eig"])
 def test_what_lapack_holds_is_promised(function, a):
     bound = bind(function, (a,), {})
     made = derive(function, bound, Request(("a",), reduce="sum"))

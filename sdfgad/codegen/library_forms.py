@@ -367,6 +367,6 @@ FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyTyp
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
-    "eigh": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
+    "eigh": _contiguous, "eig": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _strided, "seal": _as_it_is, "unseal": _as_it_is,
     "fail": _as_it_is, OP: _in_blocks, PYTHON: _in_blocks})

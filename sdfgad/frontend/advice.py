@@ -19,8 +19,6 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
     "odeint": _STEPS, "solve_ivp": _STEPS, "quad": _STEPS, "minimize": _STEPS, "root": _STEPS, "fsolve": _STEPS,
     "deque": "use a list", "defaultdict": "use a dict that holds every key from the start",
-    "eig": "np.linalg.eigh is understood, for symmetric matrices",
-    "eigvals": "np.linalg.eigvalsh is understood, for symmetric matrices",
     "eig_banded": "build the matrix and use np.linalg.eigh",
 })
 

@@ -19,9 +19,11 @@ from sdfgad.frontend.shaping import permuted
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
 from sdfgad.ir.index import ix
 
+_COMPLEX = np.dtype(np.complex128)
+
 
 class Eigen(NamedTuple):
-    """What `np.linalg.eigh` returns."""
+    """What `np.linalg.eigh` and `np.linalg.eig` return."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -123,6 +125,29 @@ def eigvalsh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
     return _values(ctx, parts, parts.shape[1].const or 0)
 
 
+def _general(ctx: Context, a: Value, vectors: bool) -> tuple[Value, Value]:
+    """Eigenvalues and vectors of any square matrix, computed in double precision as NumPy does. Whether it is real
+    decides their order."""
+    matrix = as_array(ctx, a)
+    square(ctx, matrix, "the eigenvalues")
+    n, _ = _extents(ctx, matrix, "the eigenvalues")
+    parts: Value = library(ctx, "eig", (2 * n + 1, n), [stored(ctx, matrix, _COMPLEX)], _COMPLEX, vectors=vectors,
+                           real=matrix.dtype.kind != "c")
+    if np.result_type(system_dtype(matrix.dtype), np.complex64) != _COMPLEX:
+        parts = ctx.invoke(ctx, matrix_bodies.single, [parts], {})
+    return subscript(ctx, parts, 2 * n), ctx.invoke(ctx, matrix_bodies.rows, [parts, 0, n], {})
+
+
+def eig(ctx: Context, a: Value) -> Value:
+    """`np.linalg.eig`, always with complex results: whether they are real would depend on the data."""
+    return Eigen(*_general(ctx, a, True))
+
+
+def eigvals(ctx: Context, a: Value) -> Value:
+    """`np.linalg.eigvals`, always complex."""
+    return _general(ctx, a, False)[0]
+
+
 def svd(ctx: Context, a: Value, full_matrices: Value = True, compute_uv: Value = True,
         hermitian: Value = False) -> Value:
     """`np.linalg.svd` of one matrix: with as many singular vectors as values, or the values alone."""
@@ -182,5 +207,6 @@ def lstsq(ctx: Context, a: Value, b: Value, rcond: Value = None) -> Value:
 
 FUNCTIONS: Mapping[Any, Callable[..., Value]] = MappingProxyType({
     np.linalg.det: det, np.linalg.slogdet: slogdet, np.linalg.eigh: eigh, np.linalg.eigvalsh: eigvalsh,
+    np.linalg.eig: eig, np.linalg.eigvals: eigvals,
     np.linalg.svd: svd, np.linalg.qr: qr, np.linalg.pinv: pinv, np.linalg.lstsq: lstsq})
 """NumPy's decompositions."""

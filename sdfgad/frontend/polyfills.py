@@ -146,7 +146,8 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
-        "solve_circulant", "khatri_rao", "hankel")} | {
+        "solve_circulant", "khatri_rao", "hankel", "solve_sylvester", "solve_continuous_lyapunov",
+        "solve_discrete_lyapunov", "eig", "eigvals")} | {
     ("scipy.linalg", n): getattr(bands, n) for n in ("solve_banded", "solveh_banded")} | {
     ("scipy.integrate", n): getattr(matrices_of_scipy, n) for n in (
         "trapezoid", "cumulative_trapezoid", "simpson", "romb")} | {

@@ -262,6 +262,12 @@ def _eigh(a: np.ndarray, vectors: bool = True) -> np.ndarray:
     return np.vstack([found, values[None]])
 
 
+def _eig(a: np.ndarray, real: bool, vectors: bool = True) -> np.ndarray:
+    values, found = np.linalg.eig(a.real if real else a)
+    whole = np.linalg.matrix_rank(found) == len(found)
+    return np.vstack([found, np.linalg.inv(found) if whole else np.full_like(a, np.nan), values[None]]).astype(a.dtype)
+
+
 def _svd(a: np.ndarray, vectors: bool = True) -> np.ndarray:
     left, values, right = np.linalg.svd(a, full_matrices=False)
     return np.vstack([left, np.conj(right).T, values[None]])
@@ -305,7 +311,7 @@ def _unseal(saved: np.ndarray, seal: np.ndarray, what: str) -> np.ndarray:
 
 LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": np.linalg.inv, "cholesky": _cholesky, "trsolve": _trsolve,
-    "eigh": _eigh, "svd": _svd, "qr": _qr, "pinv": lambda a, rcond: np.linalg.pinv(a, rcond),
+    "eigh": _eigh, "eig": _eig, "svd": _svd, "qr": _qr, "pinv": lambda a, rcond: np.linalg.pinv(a, rcond),
     "own": lambda value, *read, rule: value,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint,
     "det": _det, "logdet": _logdet, "detsign": _detsign,

@@ -68,13 +68,25 @@ def _where(p: tuple[Ix, ...], below: Expr, on: Expr, above: Expr) -> Expr:
 
 
 def _value(values: View, k: Ix) -> Expr:
-    """An eigenvalue or singular value: a real number, whatever the matrix is."""
+    """An eigenvalue of a symmetric matrix, or a singular value: a real number, whatever the matrix is."""
     found = load(values, (k,))
     return found if found.dtype.kind != "c" else Call("real", (found,), np.empty(0, found.dtype).real.dtype)
 
 
 def _larger(a: Expr, b: Expr) -> Expr:
     return Call("maximum", tuple(Call("abs", (e,), e.dtype) for e in (a, b)), a.dtype)
+
+
+def _over_complex_gap(values: View, p: tuple[Ix, ...]) -> Expr:
+    """The same of complex values, of which the larger one of two says what can be told apart."""
+    first, second = (load(values, (k,)) for k in p)
+    real = np.empty(0, values.dtype).real.dtype
+    unsure = algebra.mul(algebra.number((values.shape[0].const or 1) * float(np.finfo(real).eps), real),
+                         Call("maximum", tuple(Call("abs", (e,), real) for e in (first, second)), real))
+    gap = algebra.sub(second, first)
+    equal = Call("le", (Call("abs", (gap,), real), unsure), _BOOL)
+    told = algebra.select(equal, algebra.zero(values.dtype), gap)
+    return Call("div", (algebra.number(1, values.dtype), told), values.dtype)
 
 
 def _over_gap(values: View, p: tuple[Ix, ...], factor: Expr | None = None) -> Expr:
@@ -96,6 +108,10 @@ def _scaled(p: Expr, t: Expr) -> Expr:
     return Call("scale", (p, t), t.dtype)
 
 
+def _off_diagonal(p: tuple[Ix, ...], e: Expr) -> Expr:
+    return _where(p, e, algebra.zero(e.dtype), e)
+
+
 def _diagonal(c: Linearisation, target: View, inner: View) -> None:
     c.each(target, lambda p: _real(load(inner, (p[0], p[0]))))
 
@@ -103,6 +119,10 @@ def _diagonal(c: Linearisation, target: View, inner: View) -> None:
 def _sample_hermitian(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
     a = draw(4, 4)
     return {"ins": (a + np.conj(a).T,), "attrs": {}}
+
+
+def _sample_general(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
+    return {"ins": (draw(4, 4) + 0j,), "attrs": {"real": False}}
 
 
 def _sample_tall(rng: np.random.Generator, draw: Callable[..., np.ndarray]) -> dict[str, Any]:
@@ -132,12 +152,34 @@ def eigh(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str,
     c.lib("matmul", part(tangent, ix(0), n), v, turned)
 
 
+@node_rule("eig", _sample_general)
+def eig(c: Linearisation, out: View, ins: tuple[View, ...], attrs: Mapping[str, Any], tangent: View) -> None:
+    """A V = V w:  with B = V^-1 A' V, w' = diag(B);  V' = V C where C is B / (w_j - w_i) off the diagonal, and on it
+    -Re(V^H V C), which keeps columns at length one and does not turn their phase;  (V^-1)' = -C V^-1"""
+    ta = c.tangent_of(ins[0])
+    if ta is None:
+        return
+    n = ins[0].shape[0]
+    v, inverse, values = part(out, ix(0), n), part(out, n, n), row(out, n + n)
+    inner = _product(c, inverse, _product(c, ta, v))
+    c.each(row(tangent, n + n), lambda p: load(inner, (p[0], p[0])))
+    if not attrs.get("vectors", True):
+        c.each(part(tangent, ix(0), n + n), lambda p: algebra.zero(out.dtype))
+        return
+    over: Element = lambda p: _scaled(_over_complex_gap(values, p), load(inner, p))  # noqa: E731
+    turned = c.each(_room(c, v, n, n), lambda p: _off_diagonal(p, over(p)))
+    along = _product(c, v, _product(c, v, turned), adjoint=True)
+    kept = c.each(_room(c, v, n, n), lambda p: algebra.sub(load(turned, p), _where(
+        p, algebra.zero(out.dtype), _real(load(along, p)), algebra.zero(out.dtype))))
+    c.lib("matmul", part(tangent, ix(0), n), v, kept)
+    c.minus(part(tangent, n, n), None, _product(c, kept, inverse))
+
+
 def _turned(c: Linearisation, like: View, values: View, element: Element, factor: Element | None = None) -> View:
     """`element / (v_j - v_i)` off the diagonal, zero on it."""
 
     def at(p: tuple[Ix, ...]) -> Expr:
-        over = _scaled(_over_gap(values, p, None if factor is None else factor(p)), element(p))
-        return _where(p, over, algebra.zero(like.dtype), over)
+        return _off_diagonal(p, _scaled(_over_gap(values, p, None if factor is None else factor(p)), element(p)))
 
     return c.each(_room(c, like, *like.shape), at)
 

@@ -1,6 +1,7 @@
 """Several directions at once: an axis more for every array that depends on what a program is given several times.
 
 map i: g[i] += p[i] * seed[i]   ->   map k, i: g[k, i] += p[i] * seed[k, i]
+y = matmul(A, x)                ->   y[k, i] = matmul(x[k, :], A')
 while f: x = ...                ->   for k: { f' = f[k] ; while f': x[k] = ... ; f[k] = f' }
 
 What does not depend on it is computed once; a loop or a branch that depends on it is gone through for one direction
@@ -47,6 +48,7 @@ from sdfgad.ir.walk import (
     within,
 )
 from sdfgad.names import fresh
+from sdfgad.transform.batched_products import at_once
 from sdfgad.transform.routines import on_arrays
 
 
@@ -127,7 +129,8 @@ class _Spread:
     """Statements with one axis more where they write one of `many`."""
 
     def __init__(self, many: frozenset[str], var: str, extent: int, arrays: dict[str, Array]) -> None:
-        self.many, self.var, self.range, self.arrays = many, var, Range(var, ix(0), ix(extent)), arrays
+        self.many, self.var, self.extent, self.arrays = many, var, extent, arrays
+        self.range = Range(var, ix(0), ix(extent))
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -218,7 +221,8 @@ class _Spread:
             raise self.refusal(stmt, "a function that stays Python")
         if False in outs and stmt.attrs.get("accumulate"):
             raise self.refusal(stmt, "a library operation that adds to two arrays")
-        return (Loop(self.range, (self.indexed(stmt),), stmt.source),)
+        whole = at_once(stmt, self.many, self.extent, self.arrays) if stmt.op == "matmul" else None
+        return (Loop(self.range, (self.indexed(stmt),), stmt.source),) if whole is None else (whole,)
 
     def indexed(self, stmt: Computation) -> Computation:
         def moved(array: str, index: tuple[Ix, ...]) -> tuple[Ix, ...]:

@@ -2,7 +2,8 @@
 
 second: the Hessian times a vector against differences of gradients, and its symmetry. vmap: values and gradients of a
 batch against those of its elements. tangents, seeds: several at once against one after the other. own: functions with
-rules of their own (of each form) against those that sdfgad differentiates. sparse: Jacobians with a pattern that was
+rules of their own (of each form) against those that sdfgad differentiates. implicit: solutions of equations against
+what they stand for, in both modes, every third in second derivatives. sparse: Jacobians with a pattern that was
 found. Programs are compiled without optimisation; those that are wrong are named by number.
 """
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import sdfgad
 from sdfgad.codegen import build, program
 from sdfgad.errors import UnsupportedError
+from tests.programs.equations import with_equation
 from tests.programs.examine import Task
 from tests.programs.running import arguments, copied, load, more_arguments, wrt_of
 
@@ -162,6 +164,23 @@ def own(task: Task, folder: Path) -> None:
         close(found[n], expected[n], f"gradient by {n}", 1e-8)
 
 
+def implicit(task: Task, folder: Path) -> None:
+    given = data_of(task, task.seed % 4)
+    texts = with_equation(task.text, ", ".join(given), task.seed)
+    mine, plain = (load(text, folder, task.seed + k).__globals__["around"] for k, text in zip((300_000, 400_000), texts,
+                                                                                            strict=True))
+    wrt, rng = tuple(n for n in wrt_of(given) if n != "c"), np.random.default_rng(task.seed)
+    expected, found = (sdfgad.grad(f, wrt=wrt)(*copied(given).values()) for f in (plain, mine))
+    for n in wrt:
+        close(found[n], expected[n], f"gradient by {n}", 1e-8)
+    along = [rng.normal(size=np.shape(v)) if n in wrt else None for n, v in given.items()]
+    tangents = [sdfgad.jvp(f, list(copied(given).values()), along)[1] for f in (mine, plain)]
+    close(*tangents, "tangent", 1e-8)
+    if task.seed % 3 == 0:
+        bent = [_line(sdfgad.hvp(f, list(copied(given).values()), along, wrt=wrt), wrt) for f in (mine, plain)]
+        close(*bent, "product with the Hessian", 1e-7)
+
+
 def sparse(task: Task, folder: Path) -> None:
     given = data_of(task, task.seed % 4)
     fn = with_arrays(task, folder, given).__globals__["single"]
@@ -170,7 +189,7 @@ def sparse(task: Task, folder: Path) -> None:
 
 
 KINDS: Mapping[str, Callable[[Task, Path], None]] = MappingProxyType(
-    {f.__name__: f for f in (second, vmap, tangents, seeds, own, sparse)})
+    {f.__name__: f for f in (second, vmap, tangents, seeds, own, implicit, sparse)})
 
 
 def verdict(kind: str, number: int, folder: Path) -> tuple[str, str]:

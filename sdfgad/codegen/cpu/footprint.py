@@ -193,4 +193,4 @@ def _zeros(stmt: Lib) -> int:
 
 _ROOMS: Mapping[str, Callable[[Lib], int]] = MappingProxyType({
     "fft": _transform, "getri": _inverse, "potrf_adjoint": _factor_adjoint, "eigh": _decomposition,
-    "svd": _decomposition, "qr": _decomposition, OP: _zeros})
+    "eig": _decomposition, "svd": _decomposition, "qr": _decomposition, OP: _zeros})

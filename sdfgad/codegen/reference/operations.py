@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, index_text, literal, pointer, register
 from sdfgad.codegen.reference.tasklets import End, Tasklet, with_numbers
+from sdfgad.errors import unsupported
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Lib, View
 
@@ -25,6 +26,9 @@ def operation_tasklet(stmt: Lib, frame: Frame) -> Tasklet:
         made.fills(view.array)
     made.looks_up((n for v in (*stmt.ins, *stmt.outs) for n in v.shape), frame.arrays)
     made.lasting = stmt.op in ("fail", "unseal")
+    if stmt.op not in _CALLS:
+        raise unsupported(stmt.source, f"the library operation {stmt.op} on the target 'reference'",
+                          'run it with target="cpu"', "SG121")
     made.writer.line(_CALLS[stmt.op](stmt, frame) + ";")
     return made
 

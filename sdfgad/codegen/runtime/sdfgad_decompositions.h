@@ -93,6 +93,62 @@ template <class T> inline void eigh(Memory &memory, int64_t n, const T *a, int64
     for (int64_t j = 0; j < n; j++) out[n * out_lead + j] = T(values[j]);
 }
 
+inline int geev_(int n, z *a, z *w, z *v, z *work, int size, double *reals) {
+    return LAPACKE_zgeev_work(LAPACK_COL_MAJOR, 'N', 'V', n, a, n, w, nullptr, 1, v, n, work, size, reals);
+}
+inline int geev_(int n, double *a, double *re, double *im, double *v, double *work, int size) {
+    return LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', 'V', n, a, n, re, im, nullptr, 1, v, n, work, size);
+}
+
+// The same of a matrix of real numbers: of a pair of conjugate eigenvalues LAPACK gives both parts of one vector.
+template <class T> inline bool eig_of_reals(Memory &memory, int64_t n, const T *held, T *values, T *vectors) {
+    using R = real_of<T>;
+    const int64_t size = (kPanel + 4) * n;
+    Workspace<R> a(memory, n * n), v(memory, n * n), re(memory, n), im(memory, n), work(memory, size);
+    for (int64_t k = 0; k < n * n; k++) a[k] = held[k].real();
+    if (geev_(int(n), a.data(), re.data(), im.data(), v.data(), work.data(), int(size)) != 0) return false;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t sign = im[j] > 0 ? 1 : im[j] < 0 ? -1 : 0, first = sign < 0 ? j - 1 : j;
+        values[j] = T(re[j], im[j]);
+        for (int64_t i = 0; i < n; i++)
+            vectors[j * n + i] = T(v[first * n + i], sign == 0 ? R(0) : R(sign) * v[(first + 1) * n + i]);
+    }
+    return true;
+}
+
+// The inverse of a matrix; no numbers where it has none.
+template <class T> inline void inverse_or_nan(int64_t n, T *a, int64_t room, T *work, int32_t *pivots) {
+    if (getrf_(int(n), a, int(n), pivots) != 0 || getri_(int(n), a, int(n), pivots, work, int(room)) != 0)
+        std::fill(a, a + n * n, T(std::numeric_limits<real_of<T>>::quiet_NaN()));
+}
+
+// out (2n + 1, n): eigenvectors of length one as columns, their inverse, and below them the eigenvalues, in the order of
+// LAPACK. real: all elements are.
+template <class T>
+inline void eig(Memory &memory, int64_t n, const T *a, int64_t lead, T *out, int64_t out_lead, bool real) {
+    if (n <= 0) return;
+    BlasThreads pool(factor_threads(n));
+    const int64_t size = (kPanel + 2) * n;
+    Workspace<T> held(memory, n * n), values(memory, n), vectors(memory, n * n), work(memory, size);
+    Workspace<int32_t> pivots(memory, n);
+    by_columns(n, n, a, lead, held.data());
+    bool found = finite(n * n, held.data());
+    if (found && real) found = eig_of_reals(memory, n, held.data(), values.data(), vectors.data());
+    else if (found) {
+        Workspace<real_of<T>> reals(memory, 2 * n);
+        found = geev_(int(n), held.data(), values.data(), vectors.data(), work.data(), int(size), reals.data()) == 0;
+    }
+    if (!found) throw Unconverged{};
+    std::copy(vectors.data(), vectors.data() + n * n, held.data());
+    inverse_or_nan(n, held.data(), size, work.data(), pivots.data());
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            out[i * out_lead + j] = vectors[j * n + i];
+            out[(n + i) * out_lead + j] = held[j * n + i];
+        }
+    for (int64_t j = 0; j < n; j++) out[2 * n * out_lead + j] = values[j];
+}
+
 // out (m + n + 1, k): left singular vectors as columns, right ones, and the singular values; k is the smaller extent.
 template <class T>
 inline void svd(Memory &memory, int64_t m, int64_t n, const T *a, int64_t lead, T *out, int64_t out_lead) {

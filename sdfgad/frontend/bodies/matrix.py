@@ -84,6 +84,10 @@ def adjoint(a):
     return np.conjugate(a.T)
 
 
+def single(a):
+    return a.astype(np.complex64)
+
+
 def wide_qr(a):
     m = a.shape[0]
     q, r = np.linalg.qr(a[:, :m])
@@ -171,6 +175,6 @@ def matrix_norm(x, keepdims=False, ord="fro"):
     return norm(x, ord, (-2, -1), keepdims)
 
 
-PARTS = (each, solve_each, svdvals, rows, real_row, adjoint, wide_qr, least_squares, eigh_each, values_each, det_each,
-         slogdet_each)
+PARTS = (each, single, solve_each, svdvals, rows, real_row, adjoint, wide_qr, least_squares, eigh_each, values_each,
+         det_each, slogdet_each)
 """What rules run here in place of a call."""

@@ -86,6 +86,37 @@ def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, check_
     return np.linalg.eigvalsh(a, "L" if lower else "U")
 
 
+def eig(a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,
+        homogeneous_eigvals=False):
+    if b is not None or left or homogeneous_eigvals:
+        raise ValueError("a second matrix, left vectors or pairs for eigenvalues")
+    found = np.linalg.eig(a)
+    return (found[0], found[1]) if right else found[0]
+
+
+def eigvals(a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
+    if b is not None or homogeneous_eigvals:
+        raise ValueError("a second matrix or pairs for eigenvalues")
+    return np.linalg.eigvals(a)
+
+
+def solve_sylvester(a, b, q):
+    """One system of the size of the solution: a x + x b = q."""
+    m, n = a.shape[0], b.shape[0]
+    system = np.kron(a, np.eye(n)) + np.kron(np.eye(m), b.T)
+    return np.reshape(np.linalg.solve(system, np.ravel(q)), (m, n))
+
+
+def solve_continuous_lyapunov(a, q):
+    return solve_sylvester(a, np.conj(a.T), q)
+
+
+def solve_discrete_lyapunov(a, q, method=None):
+    n = a.shape[0]
+    system = np.eye(n * n) - np.kron(a, np.conj(a))
+    return np.reshape(np.linalg.solve(system, np.ravel(q)), (n, n))
+
+
 def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True):
     if not compute_uv:
         return np.linalg.svd(a, compute_uv=False)

@@ -17,7 +17,7 @@ from sdfgad.ir.messages import EXCHANGE, OP, SWEEPS, VECTORS, received, sent, sw
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
-DECOMPOSITIONS = frozenset(("eigh", "svd", "qr"))
+DECOMPOSITIONS = frozenset(("eigh", "eig", "svd", "qr"))
 _MEMORY = "__state->sg_memory"
 """Where routines take their workspaces, in a generated function."""
 
@@ -114,6 +114,12 @@ def _decomposition(frame: Frame, stmt: Lib) -> str:
     return f"sg::{stmt.op}({_MEMORY}, {sizes}, {lead_of(frame, matrix)}, {lead_of(frame, out)})"
 
 
+def _eig(frame: Frame, stmt: Lib) -> str:
+    (out,), (matrix,) = stmt.outs, stmt.ins
+    real, size = str(bool(stmt.attrs["real"])).lower(), sizes_of(frame, matrix.shape[0])
+    return f"sg::eig({_MEMORY}, {size}, {lead_of(frame, matrix)}, {lead_of(frame, out)}, {real})"
+
+
 def _block(frame: Frame, view: View) -> str:
     """The address of a view whose elements lie one after the other."""
     steps, _ = view_strides(frame, view)
@@ -178,6 +184,6 @@ def _buffer(frame: Frame, view: View) -> str:
 
 _EMITTERS: Mapping[str, Callable[[Frame, Lib], str]] = MappingProxyType({
     "matmul": _matmul, "getrf": _getrf, "getrs": _getrs, "getri": _getri, "potrf": _potrf,
-    "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "svd": _decomposition,
+    "potrf_adjoint": _potrf_adjoint, "trsolve": _trsolve, "eigh": _decomposition, "eig": _eig, "svd": _decomposition,
     "qr": _decomposition, "argsort": _argsort, "fft": _fft, "seal": _seal, "unseal": _unseal,
     "fail": _fail, OP: _message, PYTHON: _python})

@@ -59,6 +59,8 @@ ALL_AT_ONCE = Change(rf"->launch\((?=\(void\*\){GRID}_)", "->launch_together(",
 SHARED = Change(rf"^__global__ .*\b(?:{TEAM}|{GRID})_\d+_.*$",
                 lambda found: re.sub(r"(?<!const )(\b[\w:<>]+ \*) __restrict__", r"\1", found[0]),
                 "an array is said to be touched by one thread alone, where others look at what it wrote", times=None)
+ROOM = Change(rf"(?<=__launch_bounds__\()(\d+)(?=\) (?:{TEAM}|{GRID})_)", r"\1, 1",
+              "a kernel is compiled for several blocks on a processor, for which it may spill registers", times=None)
 NO_WAIT = Change(r"^ *DACE_GPU_CHECK\(cudaStreamSynchronize\(nullptr\)\);\n", "",
                  "the host waits once more, behind a number that it has waited for already", times=None)
 _DEVICE_SETTINGS = (("backend", "cuda"), ("cuda_arch", "80"), ("max_concurrent_streams", -1),
@@ -99,7 +101,7 @@ def device_text(sdfg: dace.SDFG) -> str:
             settings.enter_context(dace.config.set_temporary("compiler", "cuda", name, value=value))
         found = {c.title: c.clean_code for c in codegen.generate_code(sdfg, validate=False)}
     device = UNSAID.made(DEVICE_HEADER.made(found["CUDA"]))
-    for change in (ON_STREAM, ALL_AT_ONCE, SHARED):
+    for change in (ON_STREAM, ALL_AT_ONCE, SHARED, ROOM):
         device = change.made(device)
     host = NO_WAIT.made(ONE_STATE.made(NO_HEADER.made(NO_HASH.made(found["Frame"]))))
     text = device + host

@@ -100,7 +100,8 @@ class DeviceLimits:
     is worth two kernels. pieces: blocks of the first of them. apart: kernels between two that are joined.
     library_product: multiplications of a matrix product from which on a library's routine is worth its start. alone:
     terms of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block
-    that take as long as a launch. parts: maps in a block whose threads have few registers."""
+    that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
+    blocks together have at once, at least: kernels of so many are one with others that wait for them."""
 
     points: int = 1 << 13
     terms: int = 32
@@ -111,6 +112,7 @@ class DeviceLimits:
     alone: int = 256
     rounds: int = 32
     parts: int = 16
+    shared: int = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)

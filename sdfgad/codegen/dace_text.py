@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ class Change:
     """`looks_for` (a regular expression) becomes `becomes`, `times` times; None: as often as it is there."""
 
     looks_for: str
-    becomes: str
+    becomes: str | Callable[[re.Match[str]], str]
     why: str
     times: int | None = 1
 
@@ -50,6 +51,16 @@ ONE_STATE = Change(r"^struct \w+_state_t \{\n(?s:.*?)^\};\n", "", "the device's 
 UNSAID = Change(r"\bprintf\(", "sg::unsaid(", "errors go to the standard output, which belongs to the user", times=4)
 ON_STREAM = Change(r"= cudaLaunchKernel\((.*), 0, nullptr\);", r"= __state->gpu_context->launch(\1);",
                    "a kernel is started on the one stream, where the caller's may be another one", times=None)
+TEAM, GRID = "team", "grid"
+"""What the names of kernels begin with whose threads look at what others wrote: of one block, and of all blocks."""
+ALL_AT_ONCE = Change(rf"->launch\((?=\(void\*\){GRID}_)", "->launch_together(",
+                     "a kernel is started whose blocks wait for each other, so that all of them have to run at once",
+                     times=None)
+SHARED = Change(rf"^__global__ .*\b(?:{TEAM}|{GRID})_\d+_.*$",
+                lambda found: re.sub(r"(?<!const )(\b[\w:<>]+ \*) __restrict__", r"\1", found[0]),
+                "an array is said to be touched by one thread alone, where others look at what it wrote", times=None)
+ROOM = Change(rf"(?<=__launch_bounds__\()(\d+)(?=\) (?:{TEAM}|{GRID})_)", r"\1, 1",
+              "a kernel is compiled for several blocks on a processor, for which it may spill registers", times=None)
 NO_WAIT = Change(r"^ *DACE_GPU_CHECK\(cudaStreamSynchronize\(nullptr\)\);\n", "",
                  "the host waits once more, behind a number that it has waited for already", times=None)
 _DEVICE_SETTINGS = (("backend", "cuda"), ("cuda_arch", "80"), ("max_concurrent_streams", -1),
@@ -89,11 +100,13 @@ def device_text(sdfg: dace.SDFG) -> str:
         for name, value in _DEVICE_SETTINGS:
             settings.enter_context(dace.config.set_temporary("compiler", "cuda", name, value=value))
         found = {c.title: c.clean_code for c in codegen.generate_code(sdfg, validate=False)}
-    device = ON_STREAM.made(UNSAID.made(DEVICE_HEADER.made(found["CUDA"])))
+    device = UNSAID.made(DEVICE_HEADER.made(found["CUDA"]))
+    for change in (ON_STREAM, ALL_AT_ONCE, SHARED, ROOM):
+        device = change.made(device)
     host = NO_WAIT.made(ONE_STATE.made(NO_HEADER.made(NO_HASH.made(found["Frame"]))))
     text = device + host
     kernels = len(re.findall(r"^__global__ ", text, flags=re.MULTILINE))
-    for looks_for, times, why in (*_DEVICE_COUNTS, (r"= __state->gpu_context->launch\(", kernels,
+    for looks_for, times, why in (*_DEVICE_COUNTS, (r"= __state->gpu_context->launch(_together)?\(", kernels,
                                                     "a kernel is started on the stream of the call"),
                                                    (r"cudaLaunchKernel", 0, "a kernel is started elsewhere")):
         Change(looks_for, r"\g<0>", why, times).made(text)

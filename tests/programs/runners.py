@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,12 @@ class Interpreted:
     """The engine run by the reference semantics; what each pass makes of a program is compared with what it was.
 
     thorough: with all that can be computed again and taken back done so, too. fired: how often each pass changed a
-    program.
+    program. watched: passes are compared at all.
     """
 
     thorough: bool = True
     fired: Counter[str] = field(default_factory=Counter)
+    watched: bool = True
 
     def gradient(self, fn: Callable[..., Any], args: dict[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
         parsed, held = _parsed(fn, args)
@@ -62,7 +63,7 @@ class Interpreted:
     def tangent(self, fn: Callable[..., Any], args: dict[str, Any], direction: dict[str, np.ndarray]) -> Any:
         parsed, held = _parsed(fn, args)
         along = {parsed.traced[n]: np.asarray(d, np.asarray(args[n]).dtype) for n, d in direction.items()}
-        with self._watched(held):
+        with self._watched(held) if self.watched else nullcontext():
             ready = prepare_program(parsed.program, ())
         made = tangent(ready, tuple(along))
         passed = {made.arguments[n]: t for n, t in along.items() if made.arguments[n]}

@@ -26,10 +26,10 @@ FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SO
 DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
 LIBRARIES = ("libcublas.so.13", "libcusolver.so.12", "libcufft.so.12")
 SEED = "CUDA_ON_CPU_SEED"
-_KERNEL = re.compile(r"^__global__ void +__launch_bounds__\(\d+\) (\w+)\(", re.MULTILINE)
+_KERNEL = re.compile(r"^__global__ void +__launch_bounds__\([\d, ]+\) (\w+)\(", re.MULTILINE)
 _POINTER = re.compile(r"^( *)([\w:]+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
 _ATOMIC = re.compile(r"(?<=\(&)(p_\w+)")
-_WAITS = ("sg::together", "__syncthreads")
+_WAITS = ("sg::together", "__syncthreads", "sg::wait_for_all")
 
 
 def watched(text: str) -> str:

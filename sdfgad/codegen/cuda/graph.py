@@ -31,6 +31,7 @@ from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
 from sdfgad.codegen.cuda.text import kernel_text, team_text
 from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, OrderedSum, PointWork
+from sdfgad.codegen.dace_text import GRID, TEAM
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
 from sdfgad.ir.expr import Expr, Index, Load, const, index_elems, loads
@@ -247,21 +248,23 @@ class GraphBuilder:
         self.map(state, kernel_text(item, frame), touched(item), (item.threads, BLOCK), frame)
 
     def team(self, state: object, loop: HostControl, frame: Frame) -> None:
-        """A map over the threads of one block."""
+        """A map over the threads of one block, or of all that run at once."""
         assert isinstance(loop.stmt, Loop), "a loop of a team"
         every, written = touched_by(loop.parts[0])
         every |= {e.array for e in range_elems(loop.stmt.range)}
-        self.map(state, team_text(loop, frame), (every, written), (loop.team, loop.team), frame)
+        threads, label = loop.team * loop.blocks, GRID if loop.blocks > 1 else TEAM
+        self.map(state, team_text(loop, frame), (every, written), (threads, loop.team), frame, label)
 
     def map(self, state: object, text: str, arrays: tuple[frozenset[str], frozenset[str]], threads: tuple[int, int],
-            frame: Frame) -> None:
-        """A map around C++. arrays: those that it touches, and those that it writes. threads: all, and of a block."""
+            frame: Frame, label: str = "map") -> None:
+        """A map around C++. arrays: those that it touches, and those that it writes. threads: all, and of a block.
+        label: the name of the kernel begins with it."""
         if not isinstance(state, SDFGState):
             raise InvariantError("a kernel stands in a state")
         self.kernels += 1
         every, written = arrays
         ranges = {"thread": f"0:{threads[0]}", **self.here(text, frame.bounds)}
-        entry, leave = state.add_map(self.label("map"), dict(reversed(ranges.items())),
+        entry, leave = state.add_map(self.label(label), dict(reversed(ranges.items())),
                                      schedule=dtypes.ScheduleType.GPU_Device)
         entry.map.gpu_block_size = [threads[1], 1, 1]
         inputs = sorted(every - written)

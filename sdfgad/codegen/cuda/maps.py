@@ -7,22 +7,24 @@ be told apart beforehand, every iteration is a point, and sums are atomic.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sdfgad.analysis.elements.cover import replaced
-from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cpp import Frame, strides
 from sdfgad.codegen.cuda.ordered import apart, depends_on_order, in_order
 from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
 from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, OrderedSum, PointWork, Side, size
-from sdfgad.ir.expr import Load
-from sdfgad.ir.index import ix, minimum
+from sdfgad.ir.expr import Load, loads
+from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
 
+SECTOR, WARP = 32, 32
+"""Bytes that memory moves at once, and threads that ask for them together."""
 ATOMIC_BYTES = (4, 8)
 """Sizes of numbers that the device adds to without being interrupted."""
 
@@ -62,7 +64,8 @@ class MapLowering:
         points = size(seen.box)
         terms = size(known[v] for v in seen.loops) if all(v in known for v in seen.loops) else None
         few = points < limits.points and (terms is None or terms > limits.terms)
-        if not seen.loops or not few:
+        rows = terms is not None and terms > limits.terms and is_gathered(seen) and goes_along_rows(seen, self.arrays)
+        if not seen.loops or not (few or rows):
             self._alone(stmt, seen)
         elif terms is not None and is_gathered(seen):
             self._shared(stmt, seen, [known[v] for v in seen.loops], terms)
@@ -154,6 +157,27 @@ def is_gathered(seen: Points) -> bool:
     """Whether a map does nothing but add up sums that stay in one place."""
     stores = [k for k, p in enumerate(seen.stmt.body) if isinstance(p, Store)]
     return bool(stores) and held_sums(seen) == frozenset(stores)
+
+
+def goes_along_rows(seen: Points, arrays: Mapping[str, Array]) -> bool:
+    """Whether threads that share a sum touch fewer sectors of memory than threads that have a sum each: neighbours
+    among the first ones differ in the innermost loop, among the others in the last coordinate of points."""
+    looks = {(n.array, n.index) for part in seen.stmt.body for n in loads(part.expr)}
+    alone = sum(_bytes_beside(seen.box[-1].var, arrays[n], index) for n, index in looks) if seen.box else 0.0
+    return sum(_bytes_beside(seen.loops[-1], arrays[n], index) for n, index in looks) < alone
+
+
+def _bytes_beside(var: str, array: Array, index: Sequence[Ix]) -> float:
+    """What one of the threads that differ in a variable moves for an access: a share of a sector, or one of its own."""
+    size = array.dtype.itemsize
+    step = abs(sum(_factor(i, var) * s for i, s in zip(index, strides(array.shape), strict=True)))
+    return min(step * size, max(SECTOR, size)) if step else size / WARP
+
+
+def _factor(index: Ix, var: str) -> int:
+    """Of a variable; elements that no formula gives lie far from each other."""
+    found = index.coefficient(var)
+    return SECTOR if found is None else found
 
 
 def can_collide(stmt: Map, arrays: dict[str, Array]) -> bool:

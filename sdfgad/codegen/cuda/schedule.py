@@ -14,7 +14,7 @@ from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
-from sdfgad.codegen.cuda.teams import as_team
+from sdfgad.codegen.cuda.teams import as_grid, as_team
 from sdfgad.codegen.cuda.work import (
     DeviceItem,
     DeviceItems,
@@ -157,4 +157,4 @@ class _Builder:
         inner = frame.inside([stmt.range])
         items = self.block(inner, stmt.body)
         whole = inside(stmt, items[0]) if len(items) == 1 and isinstance(items[0], DeviceKernel) else None
-        return whole or as_team(stmt, items, inner) or HostControl(stmt, (items,))
+        return whole or as_team(stmt, items, inner) or as_grid(stmt, items) or HostControl(stmt, (items,))

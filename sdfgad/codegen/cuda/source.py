@@ -9,7 +9,7 @@ from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
 from sdfgad.codegen.cuda.library_text import LIBRARIES
 from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
-from sdfgad.codegen.cuda.text import JOINS
+from sdfgad.codegen.cuda.text import JOINS, WAIT_FOR_ALL
 from sdfgad.codegen.cuda.work import BLOCK, questions
 from sdfgad.codegen.dace_text import Change, device_text
 from sdfgad.errors import InvariantError
@@ -127,6 +127,7 @@ extern "C" const char *sg_damaged(void *handle) {{ return static_cast<sg_Handle 
 
 
 _HEADER = '#include "sdfgad_gpu.h"'
+_TOGETHER = '#include "sdfgad_gpu_together.h"'
 _SORT = """
 __global__ void __launch_bounds__({block}) sg_sort_step(int64_t *pairs, int64_t count, int64_t run, int64_t gap) {{
     const int64_t at = int64_t(blockIdx.x) * {block} + threadIdx.x;
@@ -153,6 +154,8 @@ def source(made: DeviceProgram, results: tuple[str, ...]) -> str:
     if graph.sums:
         sums = Change(f"^{re.escape(_HEADER)}$", rf"\g<0>\n{_sums(graph)}", "what sorts is started by the text below")
         text = sums.made(text)
+    if WAIT_FOR_ALL in text:
+        text = Change(f"^{re.escape(_HEADER)}$", rf"\g<0>\n{_TOGETHER}", "blocks wait for each other below").made(text)
     return text + _entry(made, graph, results)
 
 

@@ -1,11 +1,15 @@
-"""Loops around small kernels as one kernel of one block, whose threads wait for each other behind each part.
+"""Loops around small kernels as one kernel, whose threads wait for each other behind each part.
 
 Such a loop on the host starts a kernel for each part of each iteration, which takes longer than the part. One block has
 a small share of the device: it pays for what others would have done beside it (`thresholds().device.rounds`).
+Where that is too much, all blocks that the device runs at once share the points and wait for each other (a cooperative
+launch). That pays while a part has no more points than those blocks have threads (`thresholds().device.shared`):
+larger kernels take longer than their launch, and want blocks that wait for nobody.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sdfgad.codegen.cpp import Frame, most_trips
 from sdfgad.codegen.cuda.joining import touched
@@ -32,10 +36,32 @@ def as_team(stmt: Loop, items: DeviceItems, frame: Frame) -> HostControl | None:
     threads = TEAM if sum(_parts(item) for item in items) <= thresholds().device.parts else BLOCK
     if not items or stmt.until is not None or not all(_is_small(item, frame, threads) for item in items):
         return None
-    written = touched_by(items)[1]
-    if not written.isdisjoint(e.array for e in range_elems(stmt.range)):
+    return HostControl(stmt, (items,), threads) if _keeps_its_ends(stmt, items) else None
+
+
+def as_grid(stmt: Loop, items: DeviceItems) -> HostControl | None:
+    """A loop around items as one that all blocks run together; None where that cannot be, or is no use."""
+    loop = HostControl(stmt, (items,))
+    blocks = _most_blocks(loop)
+    return replace(loop, team=BLOCK, blocks=blocks) if items and blocks and blocks > 1 else None
+
+
+def _most_blocks(item: DeviceItem) -> int | None:
+    """The blocks that the largest part of it has work for; None where all blocks together should not run it."""
+    if isinstance(item, DeviceKernel):
+        return item.threads // BLOCK if item.threads <= thresholds().device.shared else None
+    if not isinstance(item, HostControl) or not isinstance(item.stmt, Loop) or item.stmt.until is not None:
         return None
-    return HostControl(stmt, (items,), threads)
+    found = [_most_blocks(one) for one in item.parts[0]]
+    known = [n for n in found if n is not None]
+    if len(known) < len(found) or not _keeps_its_ends(item.stmt, item.parts[0]):
+        return None
+    return max(known, default=1)
+
+
+def _keeps_its_ends(stmt: Loop, items: DeviceItems) -> bool:
+    """Whether nothing in a loop writes what its range looks at."""
+    return touched_by(items)[1].isdisjoint(e.array for e in range_elems(stmt.range))
 
 
 def _parts(item: DeviceItem) -> int:
@@ -52,7 +78,7 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
         if isinstance(item, DeviceKernel):
             more = touched(item)
         else:
-            assert isinstance(item, HostControl) and item.team and isinstance(item.stmt, Loop), "a loop of a team"
+            assert isinstance(item, HostControl) and isinstance(item.stmt, Loop), "a loop that the device can run"
             more = touched_by(item.parts[0])
             every |= {e.array for e in range_elems(item.stmt.range)}
         every, written = every | more[0], written | more[1]
@@ -62,7 +88,7 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
 def _is_small(item: DeviceItem, frame: Frame, threads: int) -> bool:
     if isinstance(item, HostControl):
         inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
-        return item.team > 0 and all(_is_small(one, inner, threads) for one in item.parts[0])
+        return item.team > 0 and item.blocks == 1 and all(_is_small(one, inner, threads) for one in item.parts[0])
     return isinstance(item, DeviceKernel) and _rounds(item, frame, threads) <= thresholds().device.rounds
 
 

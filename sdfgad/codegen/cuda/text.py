@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
@@ -13,6 +14,8 @@ from sdfgad.ir.walk import range_elems
 
 JOINS: Mapping[str, str] = MappingProxyType({"+": "Sum", "*": "Product", "max": "Largest", "min": "Smallest"})
 """Types of the runtime header that say how two numbers are joined."""
+WAIT_FOR_ALL = "sg::wait_for_all"
+"""The barrier of all blocks, in a header of its own."""
 _SMALL = 1 << 32
 """Fewer points are counted in 32 bits, which divide several times as fast."""
 
@@ -23,49 +26,72 @@ def kernel_text(kernel: DeviceKernel, frame: Frame) -> str:
 
 
 def team_text(loop: HostControl, frame: Frame) -> str:
-    """The body of a kernel of one block that runs a loop: its threads share the points of each part."""
+    """The body of a kernel that runs a loop: its threads share the points of each part."""
     writer = Writer()
-    _write_team(writer, loop, frame, loop.team)
+    _write_team(writer, loop, frame, _ALL if loop.blocks > 1 else _Sharers(loop.team))
     return writer.text
 
 
-def _write_team(writer: Writer, loop: HostControl, frame: Frame, threads: int) -> None:
+@dataclass(frozen=True)
+class _Sharers:
+    """Who shares the points of a part: one block of so many threads. point, points: the first point of a thread, and
+    how far it is to its next one. block, blocks: the same of a block, where one works for each point. wait: for all."""
+
+    threads: int = BLOCK
+    point: str = "threadIdx.x"
+    points: str = ""
+    block: str = "0"
+    blocks: str = "1"
+    wait: str = "__syncthreads();"
+
+    def turns(self, shared: bool) -> tuple[str, str]:
+        """Where a thread begins, and how far it goes on. shared: a block works for each point."""
+        return (self.block, self.blocks) if shared else (self.point, self.points or str(self.threads))
+
+
+_ALL = _Sharers(BLOCK, f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x", f"int64_t(gridDim.x) * {BLOCK}", "blockIdx.x",
+             "gridDim.x", f"{WAIT_FOR_ALL}();")
+"""All blocks of a launch in which all of them run at once."""
+
+
+def _write_team(writer: Writer, loop: HostControl, frame: Frame, team: _Sharers) -> None:
     assert isinstance(loop.stmt, Loop), "a loop of a team"
     r = loop.stmt.range
     writer.open()
     end, start = writer.fresh("last"), writer.fresh("first")
     writer.line(f"const int64_t {start} = {index_text(frame, r.start)}, {end} = {index_text(frame, r.stop)};")
     if range_elems(r):  # nobody goes on and changes them before all have looked
-        writer.line("__syncthreads();")
+        writer.line(team.wait)
     var, sign = symbol(r.var), "<" if r.step > 0 else ">"
     writer.open(f"for (int64_t {var} = {start}; {var} {sign} {end}; {var} += {r.step})")
     inner = frame.inside([r])
     for part in loop.parts[0]:
         if isinstance(part, HostControl):
-            _write_team(writer, part, inner, threads)
+            _write_team(writer, part, inner, team)
         elif isinstance(part, DeviceKernel):
             writer.open()
-            for line in _KernelText(part, inner, threads, alone=True).made().splitlines():
+            for line in _KernelText(part, inner, team).made().splitlines():
                 writer.line(line)
             writer.close()
-            writer.line("__syncthreads();")
+            writer.line(team.wait)
     writer.close()
     writer.close()
 
 
 class _KernelText:
-    """threads: of a block. alone: it is the only one, and takes all points."""
+    """team: who takes all points; without one there is a thread, or a block, for each point."""
 
-    def __init__(self, kernel: DeviceKernel, frame: Frame, threads: int = BLOCK, alone: bool = False) -> None:
-        self.kernel, self.frame, self.threads, self.alone = kernel, frame, threads, alone
+    def __init__(self, kernel: DeviceKernel, frame: Frame, team: _Sharers | None = None) -> None:
+        self.kernel, self.frame, self.team = kernel, frame, team
+        self.threads = team.threads if team else BLOCK
         self.writer = Writer()
         self.sides = {s.var: s for s in (*kernel.box, *kernel.terms)}
         self.bound: set[str] = set()
 
     def made(self) -> str:
-        if self.alone:
-            first, step = ("0", "1") if self.kernel.terms else ("threadIdx.x", str(self.threads))
-            self.writer.open(f"for (int64_t at = {first}; at < {self.kernel.points}; at += {step})")
+        if self.team:
+            first, step = self.team.turns(bool(self.kernel.terms))
+            self.writer.open(f"for (int64_t at = sg::unknown({first}); at < {self.kernel.points}; at += {step})")
         else:
             number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
             self.writer.line(f"const int64_t at = {number};")

@@ -105,12 +105,13 @@ class OrderedSum:
 
 @dataclass(frozen=True)
 class HostControl:
-    """A loop or a branch of the host around what it starts. team: of a loop that one block runs
-    by itself, its threads."""
+    """A loop or a branch of the host around what it starts. team: of a loop that the device runs by itself, the threads
+    of a block. blocks: how many it has work for; more than one are as many as the device runs at once, at the most."""
 
     stmt: Loop | While | If
     parts: tuple[DeviceItems, ...]
     team: int = 0
+    blocks: int = 1
 
 
 DeviceItem: TypeAlias = DeviceKernel | OrderedSum | HostControl | Lib | Push | Pop

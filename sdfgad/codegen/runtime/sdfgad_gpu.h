@@ -46,6 +46,15 @@ template <class T> struct Smallest {
     SG_FN static T joined(T a, T b) { return minimum(a, b); }
 };
 
+// The same number, of which the compiler knows nothing: what is computed of it in a loop is not computed before the loop
+// and kept. Kernels of many parts would want more registers than there are for the indices of all of them.
+SG_FN int64_t unknown(int64_t number) {
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+l"(number));
+#endif
+    return number;
+}
+
 // What all threads of a block have, joined in an order that never changes. For all threads of the block.
 template <int Threads, class How> __device__ typename How::type together(typename How::type mine) {
     constexpr int Groups = 16;
@@ -320,6 +329,18 @@ struct Context {
     cudaError_t launch(void *kernel, dim3 blocks, dim3 threads, void **args) {
         ++launches;
         return cudaLaunchKernel(kernel, blocks, threads, args, 0, stream);
+    }
+    // All blocks at once, which wait for each other: so many, or as many as the device has room for.
+    cudaError_t launch_together(void *kernel, dim3 blocks, dim3 threads, void **args) {
+        int device = 0, processors = 0, each = 0;
+        cudaError_t status = cudaGetDevice(&device);
+        if (status == cudaSuccess) status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+        if (status == cudaSuccess)
+            status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, (const void *)kernel, int(threads.x), 0);
+        if (status != cudaSuccess) return status;
+        blocks.x = unsigned(sg::least(int64_t(blocks.x), int64_t(each) * processors));
+        ++launches;
+        return cudaLaunchCooperativeKernel(kernel, blocks, threads, args, 0, stream);
     }
 };
 }  // namespace cuda

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,12 @@ from sdfgad.errors import MemoryLimitError
 from sdfgad.thresholds import LEAST
 from tests.codegen.cuda.device_programs import CASES, DeviceCase, halving
 from tests.npbench.calls import DIFFERENTIABLE, active, factors, run, sample
-from tests.programs.examine import Task
-from tests.programs.runners import Compiled
-from tests.programs.running import check
-from tests.programs.running import load as load_program
 from tests.support.on_cpu import in_order, running_here
 from tests.support.thresholds import change
 
 SEEDS = (1, 2)
 DIGITS = {8: 1e-10, 4: 1e-4}
 """Relative, by bytes of a number."""
-MANY = 300
 REFUSED: tuple[str, ...] = ()
 """Programs of NPBench that are not taken."""
 
@@ -161,12 +155,3 @@ def _pulled(kernel: Kernel, arguments: dict[str, Any], seeds: list[np.ndarray]) 
     _, pullback = sdfgad.vjp(kernel.program, *arguments.values(), wrt=active(kernel), output=kernel.output)
     found = pullback(tuple(seeds) if isinstance(kernel.output, tuple) else seeds[0])
     return [found[name] for name in active(kernel)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(MANY))
-def test_random_programs(number: int, tmp_path: Path) -> None:
-    """Against NumPy, differences and the other mode, unless they are refused."""
-    task = Task(number, compiled=True)
-    with running_here():
-        check(load_program(task.text, tmp_path, number), Compiled(()), task.arguments)

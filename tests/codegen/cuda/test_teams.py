@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from sdfgad.codegen.cuda.schedule import scheduled
 from sdfgad.codegen.cuda.work import launches
 from sdfgad.errors import ToolchainError
 from sdfgad.pipeline import Request, derive
+from sdfgad.thresholds import changed, thresholds
+from tests.codegen.cuda.faulty import Sound, sound, without
 from tests.support.on_cpu import counts, in_order, on_cpu, running_here
 
 MANY = np.random.default_rng(3)
@@ -62,14 +65,58 @@ def test_a_missing_barrier_is_found() -> None:
         gradients(on_cpu(without))
 
 
+def spread(x: np.ndarray) -> float:
+    """Neighbours in a loop that is too large for one block."""
+    y = np.zeros_like(x)
+    for _ in range(3):
+        y[1:-1] = x[:-2] * x[2:] + np.sin(x[1:-1])
+        x[1:-1] = y[:-2] - 0.3 * y[1:-1] * y[2:] + np.mean(y)
+    return np.sum(x * x)
+
+
+SPREAD = MANY.normal(size=1500)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    """Its gradient in loops that all blocks run: there are six of them, and room for three."""
+    usual = thresholds().device
+    with changed(device=replace(usual, rounds=0, points=256, terms=8, long_sum=1 << 20)):
+        return sound(spread, SPREAD, tmp_path_factory.mktemp("shared"))
+
+
+def test_blocks_wait_for_each_other(shared: Sound) -> None:
+    """Maps and sums of all blocks, the same bits in all orders."""
+    assert len(re.findall(r"->launch_together\(", shared.code.text)) == 2
+    assert re.search(r"sum\d+ = sg::together(.|\n)*?sg::wait_for_all\(\)", shared.code.text)
+    found = [shared.found(lambda text: text, order) for order in (1, 2, 3)]
+    np.testing.assert_allclose(found[0], sdfgad.grad(spread)(SPREAD.copy()), rtol=1e-11, atol=1e-13)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize("change, message", [
+    (without(r"^ *sg::wait_for_all\(\);\n", times=1), "two threads touch"),
+    (without(r"sg::wait_for_all\(\);", "if (threadIdx.x) sg::wait_for_all();"), "left its block before"),
+    (without(r"^(__global__ .* grid_.*)$", r"\1 if (!blockIdx.x) return;"), "a block has left before"),
+    (without(r"->launch_together\(", "->launch("), "not started at once"),
+    (without(r"__state->gpu_context->launch_together\((.*)\);",
+             r"cudaLaunchCooperativeKernel(\1, 0, __state->gpu_context->stream);"), "another error"),
+], ids=["no barrier", "a thread less", "a block less", "one after the other", "too many blocks"])
+def test_what_goes_wrong_between_blocks(shared: Sound, change: Callable[[str], str], message: str) -> None:
+    with pytest.raises(ToolchainError, match=message):
+        shared.found(change)
+
+
 @pytest.mark.parametrize("name, sizes, most", [
     ("lu", {"N": 2000}, 20_000), ("cholesky", {"N": 2000}, 20_000), ("ludcmp", {"N": 2000}, 20_000),
     ("gramschmidt", {"M": 240, "N": 200}, 20_000), ("durbin", {"N": 16_000}, 20_000),
-    ("nbody", {"N": 25, "tEnd": 2.0, "dt": 0.05, "softening": 0.1, "G": 1.0}, 20), ("trisolv", {"N": 2000}, 20),
-    ("hdiff", {"I": 64, "J": 64, "K": 60}, 4),
+    ("nbody", {"N": 100, "tEnd": 10.0, "dt": 0.01, "softening": 0.1, "G": 1.0}, 65),
+    ("cavity_flow", {"ny": 101, "nx": 101, "nt": 700, "nit": 50, "rho": 1.0, "nu": 0.1}, 5),
+    ("trisolv", {"N": 2000}, 20), ("hdiff", {"I": 64, "J": 64, "K": 60}, 4),
 ])
 def test_kernels_of_a_call(name: str, sizes: Mapping[str, Any], most: int) -> None:
-    """At paper size, but for the last three."""
+    """At paper size, but for the last two; of 1000 and 700 time steps of nbody and cavity_flow."""
     assert 0 < kernels_of(name, sizes) <= most
 
 

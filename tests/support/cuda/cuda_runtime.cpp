@@ -34,6 +34,7 @@ struct Block {
     int device;
 };
 constexpr int DEVICES = 2;
+constexpr unsigned AT_ONCE = 3;  // blocks that a device runs: few, so that each has several points of most kernels
 constexpr size_t FENCE = 1 << 20;
 struct Launched {
     Start start;
@@ -58,6 +59,7 @@ Device &device() {
 }
 
 uint3 thread_index, block_index;
+dim3 grid_size;
 sigjmp_buf out_of_kernel;
 volatile bool in_kernel = false;
 
@@ -111,11 +113,11 @@ void look_for_races() {
     touched.clear();
 }
 
-// Threads of a block that wait for each other: each has a stack of its own.
+// Threads that wait for each other: each has a stack of its own, and may be at a barrier of all blocks.
 struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
-    bool done;
+    bool done, away;
 };
 struct Team {
     std::vector<Fiber> fibers;
@@ -124,6 +126,7 @@ struct Team {
     const Task *body = nullptr;
     int seen = 0, agreed = 0;
     bool single = false;  // the only block: what lies before a barrier is not at the same time as what lies behind it
+    bool at_once = false;  // all blocks have been started together
 };
 Team &team() {
     static Team one;
@@ -139,37 +142,68 @@ void barrier() {
     Fiber *mine = all.now;
     swapcontext(&mine->context, &all.scheduler);
 }
+void wait_for_grid() {
+    if (!team().at_once || !team().now) report("a barrier of all blocks, which were not started at once");
+    team().now->away = true;
+    barrier();
+}
 constexpr size_t STACK = 1 << 16;
-void run_together(const Task &body, const std::vector<unsigned> &order) {
+void prepare(const Task &body, size_t count) {
     Team &all = team();
     all.body = &body;
-    while (all.fibers.size() < order.size()) {
+    while (all.fibers.size() < count) {
         all.fibers.emplace_back();
         all.fibers.back().stack.reset(new char[STACK]);
     }
-    for (size_t k = 0; k < order.size(); ++k) {
+    for (size_t k = 0; k < count; ++k) {
         Fiber &fiber = all.fibers[k];
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack.get();
         fiber.context.uc_stack.ss_size = STACK;
         fiber.context.uc_link = &all.scheduler;
-        fiber.done = false;
+        fiber.done = fiber.away = false;
         makecontext(&fiber.context, run_fiber, 0);
     }
-    std::vector<unsigned> turns = order;
-    for (size_t left = order.size(), before = left; left; before = left) {
+}
+// The threads of one block, from the first of these fibers on, until they are done or wait for other blocks.
+void run_together(Fiber *fibers, std::vector<unsigned> turns) {
+    Team &all = team();
+    all.seen = 0;
+    for (bool waiting = true; waiting;) {
+        size_t left = 0, some = 0;
         all.agreed = all.seen, all.seen = 0;
         for (unsigned k : turns) {
-            if (all.fibers[k].done) continue;
-            all.now = &all.fibers[k];
+            if (fibers[k].done) continue;
+            all.now = &fibers[k];
             thread_index = {k, 0, 0};
             swapcontext(&all.scheduler, &all.now->context);
-            left -= all.now->done;
+            left += !all.now->done, some += !all.now->done && !all.now->away;
         }
         all.now = nullptr;
         if (all.single) look_for_races();
-        if (left && left != before) report("a thread has left its block before a barrier");
+        if (left && (left != turns.size() || (some && some != left)))
+            report("a thread has left its block before a barrier");
+        waiting = some;
         std::shuffle(turns.begin(), turns.end(), device().random);
+    }
+}
+std::vector<unsigned> drawn(size_t count);
+// All blocks of a launch, one after the other between two of their common barriers.
+void run_at_once(const Task &body, size_t blocks, size_t threads) {
+    Team &all = team();
+    prepare(body, blocks * threads);
+    for (size_t left = blocks; left;) {
+        size_t behind = 0;
+        for (unsigned k : drawn(blocks)) {
+            block_index = {k, 0, 0};
+            Fiber *first = &all.fibers[k * threads];
+            run_together(first, drawn(threads));
+            behind += first->away;
+        }
+        for (size_t k = 0; k < blocks * threads; ++k) all.fibers[k].away = false;
+        look_for_races();
+        if (behind && behind != blocks) report("a block has left before a barrier of all blocks");
+        left = behind;
     }
 }
 
@@ -179,19 +213,22 @@ std::vector<unsigned> drawn(size_t count) {
     std::shuffle(order.begin(), order.end(), device().random);
     return order;
 }
-void run_grid(const Task &body, bool barriers, dim3 grid, dim3 threads) {
+void run_grid(const Task &body, bool barriers, bool at_once, dim3 grid, dim3 threads) {
     struct sigaction mine = {}, segv, bus;
     mine.sa_handler = stepped_outside;
     mine.sa_flags = SA_NODEFER;
     sigaction(SIGSEGV, &mine, &segv);
     sigaction(SIGBUS, &mine, &bus);
-    team().single = size_t(grid.x) * grid.y * grid.z == 1;
+    const size_t blocks = size_t(grid.x) * grid.y * grid.z;
+    grid_size = grid;
+    team().single = blocks == 1, team().at_once = at_once;
     if (!sigsetjmp(out_of_kernel, 1)) {
         in_kernel = true;
-        for (unsigned k : drawn(size_t(grid.x) * grid.y * grid.z)) {
+        if (at_once) run_at_once(body, blocks, threads.x);
+        else for (unsigned k : drawn(blocks)) {
             block_index = {k % grid.x, k / grid.x % grid.y, k / (grid.x * grid.y)};
             const auto order = drawn(threads.x);
-            if (barriers) run_together(body, order);
+            if (barriers) prepare(body, threads.x), run_together(team().fibers.data(), order);
             else for (unsigned t : order) thread_index = {t, 0, 0}, body();
         }
     }
@@ -363,8 +400,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return *event->done ? cudaSuccess : cudaErrorNotReady; }
 
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t,
-                                    cudaStream_t stream) {
+static cudaError_t started(const void *kernel, dim3 grid, dim3 threads, void **args, cudaStream_t stream, bool at_once) {
     auto &all = cuda_on_cpu::device();
     auto found = all.kernels.find(kernel);
     if (found == all.kernels.end()) return cuda_on_cpu::report("a kernel that was not announced");
@@ -373,9 +409,23 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void *
         return cudaErrorInvalidConfiguration;
     all.launches++;
     cuda_on_cpu::give(stream, [=, body = found->second.start(kernel, args), barriers = found->second.barriers] {
-        cuda_on_cpu::run_grid(body, barriers, grid, threads);
+        cuda_on_cpu::run_grid(body, barriers, at_once, grid, threads);
     });
     return cuda_on_cpu::status();
+}
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t, cudaStream_t stream) {
+    return started(kernel, grid, threads, args, stream, false);
+}
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t,
+                                        cudaStream_t stream) {
+    if (grid.y != 1 || grid.z != 1 || grid.x > cuda_on_cpu::AT_ONCE) return cudaErrorCooperativeLaunchTooLarge;
+    return started(kernel, grid, threads, args, stream, true);
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int) {
+    return *value = cuda_on_cpu::AT_ONCE, cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int, size_t) {
+    return *blocks = 1, cudaSuccess;
 }
 }  // extern "C"
 

@@ -5,7 +5,8 @@
 //  - memory of the device holds NaN at first, and lies between pages that nobody may touch: who steps outside is reported;
 //  - two threads that touch one element which one of them changes are reported, where pointers are `Watched`: threads
 //    between two barriers run one after the other here, so that a lost sum would not show otherwise;
-//  - a kernel that is given a pointer to anything else is reported, a barrier that not all threads reach is, too;
+//  - a kernel that is given a pointer to anything else is reported, a barrier that not all threads reach is, too: of a
+//    block, or of all blocks, which must have been started at once, and not more of them than there is room for;
 //  - streams wait for each other where an event says so, and nowhere else; there are two devices;
 //  - the host may not touch memory of the device at all, once a test has called `cuda_on_cpu_guard(1)`.
 // What it takes is in cuda_runtime.cpp, which is compiled once for all programs.
@@ -34,10 +35,11 @@ struct dim3 {
 enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600,
-    cudaErrorIllegalAddress = 700
+    cudaErrorIllegalAddress = 700, cudaErrorCooperativeLaunchTooLarge = 720
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
 struct cudaPointerAttributes {
     cudaMemoryType type;
@@ -51,6 +53,10 @@ struct Stream;
 struct Event;
 struct Block;
 extern uint3 thread_index, block_index;
+extern dim3 grid_size;
+
+// Wait for all threads of all blocks.
+void wait_for_grid();
 
 // What is done behind all that a stream was given before.
 void give(struct Stream *stream, Task task);
@@ -101,6 +107,7 @@ struct Kernel {
 #define CUDA_ON_CPU_KERNEL(name, barriers) static const cuda_on_cpu::Kernel announced_##name(name, barriers);
 #define threadIdx (cuda_on_cpu::thread_index)
 #define blockIdx (cuda_on_cpu::block_index)
+#define gridDim (cuda_on_cpu::grid_size)
 
 using cudaStream_t = cuda_on_cpu::Stream *;
 using cudaEvent_t = cuda_on_cpu::Event *;
@@ -130,6 +137,10 @@ cudaError_t cudaMemsetAsync(void *place, int value, size_t bytes, cudaStream_t);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *found, const void *place);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t, cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 threads, void **args, size_t,
+                                        cudaStream_t stream);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int device);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t);
 }
 void __syncthreads();
 int __syncthreads_or(int mine);

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.callers import warn
+from sdfgad.calls.directions import PlainDirection
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
@@ -49,7 +50,8 @@ class Usage:
 
 def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Usage:
     """What the last call held. `memory`: the arrays it ran on; `given`: the caller's, by the same names."""
-    theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items() if n in memory}
+    theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items()
+              if n in memory and not isinstance(v, PlainDirection)}
     # A number that is passed is no array of the caller's; the one made of it is the argument.
     copied = [n for n, v in theirs.items()
               if isinstance(given[n], (np.ndarray, DeviceArray)) and _is_other(memory[n], v)]

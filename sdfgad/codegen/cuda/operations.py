@@ -13,6 +13,7 @@ import numpy as np
 
 from sdfgad.codegen.cpp import Frame, least_trips, most_trips
 from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
+from sdfgad.codegen.cuda.rooms import ROOMS, room_of
 from sdfgad.codegen.library_forms import (
     FORMS,
     Forms,
@@ -42,6 +43,8 @@ IN_PLACE = frozenset(("getrf", "getrs", "potrf", "trsolve", "geqrf", "orgqr", "s
 """Routines that work on what their first result holds before."""
 SINGULAR, UNCONVERGED = 1, 2
 """What `sg::look` raises for."""
+ROOM = "room"
+"""The attribute of a routine that has what it works in."""
 _INT32, _INT64, _BOOL = (np.dtype(t) for t in (np.int32, np.int64, np.bool_))
 _SEVERAL = 64
 """Of several products each may have so many times fewer multiplications than a single one that is worth a call."""
@@ -61,7 +64,15 @@ class DeviceForms(Forms):
             return [stmt]
         before, stmt, after = self._in_reach(frame, stmt)
         form = OPERATIONS[stmt.op] or FORMS[stmt.op]
-        return [*before, *form(self, replace(frame, arrays=self.arrays), stmt), *after]
+        frame = replace(frame, arrays=self.arrays)
+        return [*before, *(self.with_room(frame, one) for one in form(self, frame, stmt)), *after]
+
+    def with_room(self, frame: Frame, stmt: Stmt) -> Stmt:
+        """A routine with what it works in as its last result."""
+        if not isinstance(stmt, Lib) or stmt.op not in ROOMS or ROOM in stmt.attrs:
+            return stmt
+        room = self.workspace(frame, (ix(room_of(frame, stmt)),), stmt.outs[0].dtype)
+        return replace(stmt, outs=(*stmt.outs, room), attrs=MappingProxyType({**stmt.attrs, ROOM: True}))
 
     def is_small(self, frame: Frame, stmt: Lib) -> bool:
         """Products with vectors are bound by memory, which plain kernels read once."""

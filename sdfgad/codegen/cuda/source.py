@@ -37,6 +37,7 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
         if (!own.state) throw sg::DeviceError{{cudaErrorNoDevice}};
         const sg::OnDevice there(device);
         own.state->gpu_context->begin(given.stream);
+        {limited}
         sg::Room room(given.there ? {least} : {bytes}, given);
         {places}
         {to_device}
@@ -70,6 +71,9 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
         own.said = (own.told = error.what).c_str();
     }} catch (const sg::Missing &error) {{
         status = 7;
+        own.said = (own.told = error.what).c_str();
+    }} catch (const sg::Crowded &error) {{
+        status = 8;
         own.said = (own.told = error.what).c_str();
     }}
     return status;
@@ -178,9 +182,10 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     out = [f"room.take(args, at{at[n]}, {at[n]}, {bytes[n]});" for n in wanted if bytes[n]]
     places = [f"char *const at{k} = room.place(args, {k}, {offsets[n]});" for n, k in at.items()]
     arguments = "".join(f", {_pointer(names[n], graph, offsets, at)}" for n in graph.sdfg.arglist())
-    beside = "" if LIBRARIES in graph.members else \
-        f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak"
-    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside,
+    called = LIBRARIES not in graph.members
+    beside = f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak" if called else ""
+    limited = f"own.state->{LIBRARIES}.limited = limit != INT64_MAX, own.state->{LIBRARIES}.peak = 0;" if called else ""
+    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside, limited=limited,
                          arguments=arguments, first_failure=FIRST_FAILURE,
                          least=total - made.far(passed).bytes, places="\n        ".join(places),
                          begin=f"{tapes}.peak = 0, {tapes}.clear(limit, given.stream);" if made.tapes else "",

@@ -95,7 +95,8 @@ class Recipe:
     def choice(self) -> Choice:
         """The search for the best of these programs."""
         request = self.request
-        return Choice(self.emit, self.forward, self.undoable, request.limit, request.pins, request.spill is not None)
+        limit = chosen().memory() if request.limit is None else request.limit
+        return Choice(self.emit, self.forward, self.undoable, limit, request.pins, request.spill is not None)
 
     def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
         made = gradient(self.normal, self.reverse_request, recompute, modes, undone)

@@ -218,7 +218,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
 
 def _copied(size: float, room: int) -> Work:
     """To copy so many bytes from or to an array that takes `room` in all."""
-    moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES))
+    moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES), sectors=2 * size)
     return moved + (Work(moved=2 * size) if room > CACHE_BYTES else Work(near=2 * size * (room > NEAR_BYTES)))
 
 

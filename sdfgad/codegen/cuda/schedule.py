@@ -1,12 +1,13 @@
 """A program as kernels, and where everything it touches lies on the device."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from sdfgad.analysis.cost import work_of as work_in
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
-from sdfgad.checkpoint.outlook import DeviceWork
+from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
@@ -26,7 +27,7 @@ from sdfgad.codegen.cuda.work import (
 )
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
-from sdfgad.names import fresh
+from sdfgad.names import fresh, loop_name
 from sdfgad.thresholds import Thresholds, thresholds
 
 ASKED = "numbers that the host asks for"
@@ -118,7 +119,21 @@ def work_of(program: Program, ordered: bool = False) -> DeviceWork:
     made = scheduled(program, ordered)
     found = list(ordered_sums(made.items))
     extra = sum(made.arrays[n].bytes for one in found for n in (one.pairs, one.values))
-    return DeviceWork(launches(made.items), len(found), extra, sum(one.launches for one in found))
+    moved = int(work_in(made.program.body, made.arrays).sectors)
+    return DeviceWork(launches(made.items), len(found), extra, sum(one.launches for one in found), moved,
+                      tuple(_loops(made)))
+
+
+def _loops(made: DeviceProgram) -> Iterator[DeviceLoop]:
+    """The outermost loops that the host goes through."""
+    for item in made.items:
+        if isinstance(item, HostControl) and isinstance(item.stmt, Loop) and not item.team:
+            r = item.stmt.range
+            moved = int(work_in(item.stmt.body, made.arrays, (r,)).sectors)
+            line = item.stmt.source.line if item.stmt.source else 0
+            start, stop = (i.const for i in (r.start, r.stop))
+            middle = 0 if start is None or stop is None else (start + stop) // 2
+            yield DeviceLoop(loop_name(r.var), line, launches(item.parts[0], {r.var: middle}), moved)
 
 
 class _Builder:

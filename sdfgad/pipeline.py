@@ -22,6 +22,7 @@ from sdfgad.calls.device_calls import DeviceCall, device_call, handed_on, on_dev
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
 from sdfgad.calls.measure import Usage, check_peak, measured, usage_of
 from sdfgad.calls.results import extract, fill
+from sdfgad.calls.spill import check_spill
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
@@ -310,6 +311,7 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
     source: here and below the text of functions whose own is nowhere.
     """
     with progress(f"planning the gradient of {called(fn)}"):
+        check_spill(request.spill)
         parsed = parsed_call(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed

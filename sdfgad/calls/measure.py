@@ -53,8 +53,9 @@ def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[
     theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items()
               if n in memory and not isinstance(v, PlainDirection)}
     # A number that is passed is no array of the caller's; the one made of it is the argument.
-    copied = [n for n, v in theirs.items()
-              if isinstance(given[n], (np.ndarray, DeviceArray)) and _is_other(memory[n], v)]
+    # Nor is a copy in the memory of the host one of a device's.
+    counted = (DeviceArray,) if code.on_device else (np.ndarray,)
+    copied = [n for n, v in theirs.items() if isinstance(given[n], counted) and _is_other(memory[n], v)]
     results = sum(a.nbytes for n, a in memory.items() if n not in theirs)
     return Usage(sum(v.nbytes for v in theirs.values()), sum(memory[n].nbytes for n in copied), results,
                  code.constant_bytes, code.peak_bytes)

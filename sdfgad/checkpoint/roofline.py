@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import platformdirs
@@ -65,6 +65,8 @@ class Machine:
     threads: int = 1
     measured: bool = True
     alone: float | None = None
+    spilled_per_second: ClassVar[float] = 5e8
+    """Bytes of snapshots to a disk and from it; not measured."""
 
     def seconds(self, work: Work) -> float:
         """Time of some work."""

@@ -154,7 +154,8 @@ def workers() -> int:
 
 def kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
     """Arrays the native code gets from outside, besides arguments."""
-    on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
+    # Programs of a device hold snapshots in memory of the host that they take themselves.
+    on_disk = () if chosen().on_device else (n for n, a in program.arrays.items() if a.role == "disk")
     return tuple(dict.fromkeys((*made.results, *arrays_of(program.returns), *program.watched, *on_disk)))
 
 

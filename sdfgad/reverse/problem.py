@@ -32,8 +32,6 @@ from sdfgad.reverse.sweeps import Gradient
 from sdfgad.reverse.windows import Bases
 from sdfgad.transform.normal.expand import is_open
 
-DISK_BYTES_PER_SECOND = 5e8
-"""Of an ordinary solid-state disk."""
 BYTES_PER_ELEMENT = 8
 """Of most arrays."""
 OPERATIONS_PER_ELEMENT = 8
@@ -210,7 +208,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
             seconds_of(last.body, plain.arrays, machine.seconds, (*place[id(last)].path, last.range))
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
-        copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
+        copying = machine.seconds(_copied(state, state)) + (state / machine.spilled_per_second if spill else 0)
         held = SEAL.itemsize * len(found[id(loop)].state) if spill else state
         yield ScheduledLoop(name, loops.trips[name], held, once, around, copying,
                             bool(loop.range.trips), 0 if around else ROW_BYTES)

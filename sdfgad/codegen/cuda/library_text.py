@@ -4,9 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sdfgad.codegen.cpp import Frame, index_text, literal, pointer
+from sdfgad.codegen.cpp import Frame, ctype, index_text, literal, pointer
 from sdfgad.codegen.cuda.batches import MATMULS
 from sdfgad.codegen.cuda.operations import LOOK, MERGE
+from sdfgad.codegen.cuda.snapshots import HOST, RESTORE, SAVE, SLOT, TABLES
 from sdfgad.codegen.cuda.work import BLOCK
 from sdfgad.codegen.view_strides import view_strides
 from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
@@ -15,6 +16,8 @@ from sdfgad.ir.program import Lib, View
 
 LIBRARIES = "sg_libraries"
 """The member of the state of a program that has its handles."""
+SNAPSHOTS = "sg_snapshots"
+"""The member that has its snapshots in the memory of the host."""
 STREAM = "__state->gpu_context->stream"
 """The stream of a call."""
 
@@ -25,7 +28,25 @@ def library_text(stmt: Lib, frame: Frame) -> str:
         return f"throw sg::Failed{{{stmt.attrs['which']}}};"
     if stmt.op == LOOK:
         return f"sg::look({start_of(frame, stmt.ins[0])}, {STREAM});"
+    if stmt.op in (SAVE, RESTORE):
+        return _snapshot(frame, stmt)
     return f"__state->{LIBRARIES}.on({STREAM}).{_CALLS[stmt.op](frame, stmt)};"
+
+
+def _snapshot(frame: Frame, stmt: Lib) -> str:
+    """A snapshot of an array goes to the host, or comes back."""
+    slot, places = stmt.attrs[SLOT], stmt.attrs[HOST]
+    tables = [f"static const {ctype(v.dtype)} {pointer(name)}[] = {{{', '.join(map(str, v.ravel().tolist()))}}};"
+              for name, v in stmt.attrs[TABLES].items()]
+    state = (stmt.ins or stmt.outs)[0]
+    kind, count = ctype(slot.dtype), " * ".join([sizes_of(frame, *state.shape).replace(", ", " * ")] if state.shape else
+                                                ["int64_t(1)"])
+    there = f"{kind} *const {pointer(slot.array)} = all.at<{kind}>({places[slot.array]});"
+    what = f"{start_of(frame, state)}, {count} * int64_t(sizeof({kind}))"
+    call = f"restore(const_cast<{kind} *>({start_of(frame, state)}), {start_of(frame, slot)}, {count} * " \
+        f"int64_t(sizeof({kind})))" if stmt.op == RESTORE else \
+        f"save({stmt.attrs['number']}, {start_of(frame, slot)}, {start_of(frame, stmt.outs[0])}, {what})"
+    return " ".join(tables) + f" auto &all = __state->{SNAPSHOTS}.on({STREAM}, {places[HOST]}); {there} all.{call};"
 
 
 def merge_text(stmt: Lib, frame: Frame) -> tuple[str, int]:

@@ -6,7 +6,7 @@ host looks at behind everything, and before whatever it decides: nothing waits f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from sdfgad.codegen.cpp import Frame, least_trips, most_trips
 from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
 from sdfgad.codegen.cuda.rooms import ROOMS, room_of
+from sdfgad.codegen.cuda.snapshots import SnapshotForms, snapshots_of
 from sdfgad.codegen.library_forms import (
     FORMS,
     Forms,
@@ -57,11 +58,14 @@ class DeviceForms(Forms):
     """trouble: the number that says what has failed; there is none as long as nothing can."""
 
     trouble: View | None = None
+    snapshots: SnapshotForms = field(default_factory=SnapshotForms)
 
     def operation(self, frame: Frame, stmt: Lib) -> list[Stmt]:
         frame = replace(frame, arrays=self.arrays)
         if stmt.op == "fail":
             return [stmt]
+        if stmt.op in ("seal", "unseal"):
+            return [self.snapshots.saved(self, frame, stmt) if stmt.op == "seal" else self.snapshots.restored(stmt)]
         before, stmt, after = self._in_reach(frame, stmt)
         form = OPERATIONS[stmt.op] or FORMS[stmt.op]
         frame = replace(frame, arrays=self.arrays)
@@ -129,7 +133,7 @@ def _refused(stmt: Lib, which: str) -> UnsupportedError:
 def device_operations(program: Program) -> Program:
     """The program with its library operations as calls and kernels, their workspaces declared."""
     program = batched(program)
-    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)))
+    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)), snapshots=snapshots_of(program))
     body = forms.block(Frame(program.arrays), program.body)
     if forms.trouble is not None:
         well = Map((), (Store(forms.trouble.array, (ix(0),), const(0, _INT32)),))
@@ -365,5 +369,5 @@ OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
     "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
     "cholesky": _told("potrf", SINGULAR), "cholesky_tangent": None, "cholesky_adjoint": _cholesky_adjoint,
     "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr,
-    "argsort": _argsort, "fft": _fft})
+    "argsort": _argsort, "fft": _fft, "seal": None, "unseal": None})
 """Forms of the device; None: as on the processor."""

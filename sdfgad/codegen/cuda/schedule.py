@@ -13,6 +13,7 @@ from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
+from sdfgad.codegen.cuda.snapshots import STANDING
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.teams import as_team
@@ -51,6 +52,11 @@ class DeviceProgram:
         return frozenset(n for step in self.lives.steps for n in step.touches)
 
     @cached_property
+    def standing(self) -> frozenset[str]:
+        """Arrays that share their bytes with no other one: they are looked at when their step is over."""
+        return frozenset(n for n in self.touched if self.arrays[n].role == STANDING)
+
+    @cached_property
     def tapes(self) -> tuple[str, ...]:
         """Stacks that grow, in the order of their numbers."""
         return tuple(n for n in sorted(self.touched) if self.arrays[n].role == "tape")
@@ -61,7 +67,7 @@ class DeviceProgram:
 
     def own(self, passed: Collection[str]) -> dict[str, int]:
         """Bytes of the arrays that nobody else holds."""
-        return {n: self.arrays[n].bytes for n in sorted(self.touched) if n not in passed}
+        return {n: self.arrays[n].bytes for n in sorted(self.touched - self.standing) if n not in passed}
 
     def arena(self, passed: Collection[str]) -> Arena:
         """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
@@ -69,8 +75,9 @@ class DeviceProgram:
 
     def near(self, passed: Iterable[str]) -> Arena:
         """Where those lie, behind the arena, that the caller may hold in the host's memory in every call: numbers and
-        constants; and the numbers that the host asks for."""
+        constants; and the numbers that the host asks for, and what stands by itself."""
         sizes = {n: self.arrays[n].bytes for n in passed if self._is_near(n)} | {ASKED: NUMBER * questions(self.items)}
+        sizes |= {n: self.arrays[n].bytes for n in sorted(self.standing)}
         return pack(_apart(sizes), dict.fromkeys(sizes, 1))
 
     def far(self, passed: Iterable[str]) -> Arena:

@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 from sdfgad.analysis.cost import Work
 from sdfgad.checkpoint.roofline import Machine, cache_folder
@@ -33,6 +34,8 @@ class DeviceSpeeds(Machine):
     launch_seconds: float = 3e-6
     atomics_per_second: float = 2e9
     device: str = ""
+    spilled_per_second: ClassVar[float] = 1e10
+    """Between a device and pinned memory of the host."""
 
     def seconds(self, work: Work) -> float:
         """Time of some work: the larger of arithmetic and traffic, and the atomic sums and launches beside it."""

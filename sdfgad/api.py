@@ -218,8 +218,8 @@ class GradFunction(DerivativeFunction):
         limit = parse_bytes(settings(memory_limit=self._limit).memory_limit, reusable())
         together = together and self._blocks is None  # all ranks of a distributed program have one objective
         request = Request(resolve_wrt(self.fn, bound, self._wrt, together), self._output, self._reduce,
-                          value or self._aux, False, limit, self._plan, self._pins, self._spill, together=together,
-                          aux=self._aux)
+                          value or self._aux, False, limit, self._plan, self._pins, self._spill,
+                          together=together, aux=self._aux)
         return derived_together(self.fn, bound, request, self._source, self._blocks)
 
     def _repeated(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
@@ -290,12 +290,12 @@ def grad(fn: Callable[..., Any] | None = None, *, wrt: Any = None, argnums: Any 
     store, recompute: names of arrays whose old values are stored, or computed again, whatever the planner thinks;
     snapshot: variables of loops that start again from snapshots instead of recording every iteration. One name or
     several. A pin that names nothing is a UsageError, one that breaks the limit a MemoryLimitError that names it.
-    spill: a folder for snapshots, which then take no memory and are verified when they come back; no file outlives the
-    call. source: Python text that defines the function, and helpers that it calls, where Python itself keeps none, as
-    of what `exec` runs; it is compared with what they run. objective: of a function that several ranks call
-    together, whether what they return is one number that all of them have ("same") or parts of a sum ("sum"), where
-    that is not plain. replicated: arguments that every rank has alike; each rank gets the sum of their gradients over
-    the ranks, equal in every bit. Ranks that hold something else there get a UsageError.
+    spill: a folder for snapshots, which then take no memory and are verified when they come back, and no file outlives
+    the call; on a device "host". source: Python text that defines the function, and helpers that it calls, where Python
+    itself keeps none, as of what `exec` runs; it is compared with what they run. objective: of a function that several
+    ranks call together, whether what they return is one number that all of them have ("same") or parts of a sum
+    ("sum"), where that is not plain. replicated: arguments that every rank has alike; each rank gets the sum of their
+    gradients over the ranks, equal in every bit. Where they differ: a UsageError.
 
     distribute: how a function that knows nothing of ranks is cut over those of `comm`, by the names of arrays:
     "replicated", "block" along the first axis, or "block" and None for all axes, on a `grid` of ranks. A rank gives

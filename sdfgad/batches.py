@@ -8,10 +8,12 @@ import numpy as np
 
 from sdfgad.api import GradFunction
 from sdfgad.calls.arguments import Bound, Leaves, as_called, bind, refuse_specs, resolve_wrt
+from sdfgad.calls.directions import taken
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
 from sdfgad.errors import UnsupportedError, UsageError
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend.batches import BatchedFunction, SummedBatch
 from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.products import Pullback
@@ -76,9 +78,9 @@ def _several_seeds(pullback: Pullback, in_axes: Any, out_axes: Any) -> Callable[
         if len(axes) != len(seeds) or not all(isinstance(a, int) for a in (*axes, out_axes)):
             raise UsageError(f"in_axes={in_axes!r}, out_axes={out_axes!r} for {len(seeds)} seeds", code="SG205",
                              help="a pullback takes one axis for each seed")
-        found = pullback(*(None if s is None else np.moveaxis(np.asarray(s), a, 0)
-                           for s, a in zip(seeds, axes, strict=True)), batched=True)
-        return pullback.mapped(lambda g: np.moveaxis(g, 0, out_axes), found)
+        found = pullback(*(None if s is None else _moved(s, a, 0)
+                           for s, a in zip(taken(seeds, "seed"), axes, strict=True)), batched=True)
+        return pullback.mapped(lambda g: _moved(g, 0, out_axes), found)
 
     return pulled
 
@@ -124,7 +126,7 @@ class BatchedGradient(DerivativeFunction):
         made, bound, axes, names = self._asked(args, keywords)
         call, named = as_called(self.fn, bound)
         (_, found), grads = made.value_and_grad(*call, **named)
-        moved = {n: np.moveaxis(grads[n], axes[n] or 0, self._out_axes) for n in names}
+        moved = {n: _moved(grads[n], axes[n] or 0, self._out_axes) for n in names}
         gradient = one_or_all(moved, bound, is_single(self._options["wrt"], names))
         if self._options["has_aux"]:
             return (found, gradient) if value else (gradient, found[1])
@@ -142,6 +144,9 @@ class BatchedGradient(DerivativeFunction):
         size = _size(bound, axes)
         names = resolve_wrt(self.fn, _element(bound, axes), self._options["wrt"])
         shared = [n for n in names if axes[n] is None]
+        if there := [n for n in shared if isinstance(bound.leaves[n], DeviceArray)]:
+            raise UsageError(f"the gradient by {there[0]!r} for each element of a batch, which all of them share, on a "
+                             "graphics processor", code="SG212", help="give each element a copy of it")
         leaves = {n: np.broadcast_to(v, (size, *np.shape(v))) if n in shared else v for n, v in bound.leaves.items()}
         axes.update(dict.fromkeys(shared, 0))
         values = {n: with_leaves(n, v, leaves) for n, v in bound.values.items()}
@@ -157,6 +162,16 @@ class BatchedGradient(DerivativeFunction):
                             self._options["output"], self._options["reduce"] is not None, self._options["has_aux"])
             self._made[key] = GradFunction(of, wrt=Leaves(names), has_aux=True, **options)
         return self._made[key]
+
+
+def _moved(array: Any, source: int, place: int) -> Any:
+    """An array with one axis somewhere else; one of a device stays as it is."""
+    if isinstance(array, (np.ndarray, np.generic, float, complex, list, tuple)):
+        return np.moveaxis(np.asarray(array), source, place)
+    if source != place:
+        raise UsageError("a batch along another axis than the first one, of an array on a graphics processor",
+                         code="SG212", help="leave in_axes and out_axes at 0, and turn the array yourself")
+    return array
 
 
 def _axes(bound: Bound, in_axes: Any) -> Iterator[tuple[str, int | None]]:
@@ -183,7 +198,7 @@ def _leaf_axes(name: str, value: Any, axis: Any) -> Iterator[tuple[str, int | No
 
 def _axis(name: str, value: Any, axis: Any) -> int | None:
     """Numbers are the same for all elements."""
-    if axis is None or not isinstance(value, np.ndarray) or not value.shape:
+    if axis is None or not isinstance(value, (np.ndarray, DeviceArray)) or not value.shape:
         return None
     if not isinstance(axis, int) or isinstance(axis, bool) or not -value.ndim <= axis < value.ndim:
         raise UsageError(f"axis {axis!r} of {name}, which has {value.ndim} axes", code="SG205")

@@ -341,6 +341,12 @@ def device_failed(what: str) -> ToolchainError:
                           help="run `sdfgad doctor`; if the device is well, please report this with the program")
 
 
+def crowded(what: str) -> MemoryLimitError:
+    """A routine of a library wants more room on a graphics processor than its plan has."""
+    return MemoryLimitError(f"{what}; nothing was returned", code="SG303",
+                            help="please report the numbers; without memory_limit it takes more than was predicted")
+
+
 def library_missing(what: str) -> UsageError:
     """A program for a graphics processor calls a library that is not there."""
     return UsageError(f"a library of CUDA that the program calls is missing: {what}", code="SG210",

@@ -10,10 +10,13 @@ import numpy as np
 
 from sdfgad.adapters.entrances import imported
 from sdfgad.api import GradFunction
+from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import Bound, asked_wrt, bind, refuse_specs, resolve_wrt
-from sdfgad.calls.directions import tangents_of
+from sdfgad.calls.device_calls import check_place, handed_on, nameless, on_device, stacked_there
+from sdfgad.calls.directions import plain, tangents_of
 from sdfgad.calls.results import one_or_all
 from sdfgad.errors import UsageError
+from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.pipeline import Request
 from sdfgad.products import jvp, vjp
@@ -55,6 +58,7 @@ def hvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
     wrt = asked_wrt(wrt, argnums)
     bound = bind(fn, tuple(args), keywords)
     refuse_specs(bound, True)
+    check_place(bound)
     given = tangents_of(bound, tangents, len(args))
     names = tuple(given) if wrt is None else resolve_wrt(fn, bound, wrt)
     single = is_single(wrt, names)
@@ -84,16 +88,17 @@ def hessian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, out
 def _blocks(gradient: Differentiated, args: Sequence[Any], keywords: Mapping[str, Any], wrt: Any,
             sparsity: Any) -> Any:
     """The derivatives of a gradient by arguments, as a matrix or blocks of one."""
-    bound, names, single = _asked(gradient.fn, args, keywords, wrt)
-    rows = gradient.names(bound)
+    asked, names, single = _asked(gradient.fn, args, keywords, wrt)
+    bound, rows = nameless(asked), gradient.names(asked)
     refuse_complex(bound, rows)
     if sparsity is not None:
+        _refuse_there(bound)
         blocks = _sparse().SparseHessian(gradient, sparsity).at(bound, rows, names)
         return one_or_all({a: one_or_all(row, bound, single) for a, row in blocks.items()}, bound,
                           gradient.single(rows))
     columns = [(along, gradient.tangent(bound, rows, given)[1]) for along, given in _units(bound, names)]
-    blocks = {a: {b: _stacked(bound, a, b, [made[k] for along, made in columns if along == b]) for b in names}
-              for k, a in enumerate(rows)}
+    blocks = {a: {b: handed_on(_stacked(bound, a, b, [made[k] for along, made in columns if along == b]), asked, a)
+                  for b in names} for k, a in enumerate(rows)}
     found = {a: one_or_all(row, bound, single) for a, row in blocks.items()}
     return one_or_all(found, bound, gradient.single(rows))
 
@@ -129,21 +134,28 @@ def jacobian(fn: Callable[..., Any], *, wrt: Any = None, argnums: Any = None, ou
     refuse_derivatives(fn)
 
     def of(args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        bound, names, single = _asked(fn, args, keywords, wrt)
+        asked, names, single = _asked(fn, args, keywords, wrt)
+        bound = nameless(asked)
         if sparsity is not None:
+            _refuse_there(bound)
             return one_or_all(_sparse().Jacobian(fn, output, source, mode, sparsity).at(bound, names), bound, single)
         values, inputs = tuple(bound.values.values()), sum(np.size(bound.leaves[n]) for n in names)
         if mode == "forward" and inputs:
-            return one_or_all(_by_columns(bound, names, _pushed(fn, bound, names, output, source)), bound, single)
+            return _given(asked, _by_columns(bound, names, _pushed(fn, bound, names, output, source)), single)
         out, pullback = vjp(fn, *values, wrt=names, output=output, source=source)
         _one_real(out)
         if mode == "auto" and 0 < inputs <= np.size(out):
             found = _by_columns(bound, names, _pushed(fn, bound, names, output, source))
         else:
             found = _by_rows(bound, names, [pullback(seed) for seed in _seeds(out)], np.shape(out))
-        return one_or_all(found, bound, single)
+        return _given(asked, found, single)
 
     return MatrixFunction(fn, of)
+
+
+def _given(bound: Bound, found: Mapping[str, Any], single: bool) -> Any:
+    """What the caller gets, with arrays of his library."""
+    return one_or_all({n: handed_on(m, bound, n) for n, m in found.items()}, bound, single)
 
 
 def _sparse() -> ModuleType:
@@ -165,13 +177,25 @@ def _asked(fn: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, A
 def refuse_complex(bound: Bound, names: Sequence[str]) -> None:
     """UsageError for arguments whose derivatives are no matrices."""
     for name in names:
-        if np.asarray(bound.leaves[name]).dtype.kind == "c":
+        if _kind(bound.leaves[name]) == "c":
             raise UsageError(f"argument {name!r} is complex: its derivative is no matrix of numbers", code="SG205",
                              help="sdfgad.hvp, jvp and vjp take complex numbers")
 
 
+def _refuse_there(bound: Bound) -> None:
+    """UsageError for arrays of a device where a matrix of SciPy's is made."""
+    if on_device(bound):
+        raise UsageError("a sparse matrix of arrays on a graphics processor", code="SG212",
+                         help="SciPy's matrices lie in the memory of the host: pass copies of the arguments there")
+
+
+def _kind(value: Any) -> str:
+    """The letter of the kind of numbers that an array holds, wherever it lies."""
+    return value.dtype.kind if isinstance(value, Spec) else np.asarray(value).dtype.kind
+
+
 def _one_real(out: Any) -> None:
-    if isinstance(out, (tuple, list, dict)) or np.asarray(out).dtype.kind != "f":
+    if isinstance(out, (tuple, list, dict)) or _kind(out) != "f":
         raise UsageError("the output is not one real array", code="SG205", help="name one with output=")
 
 
@@ -185,42 +209,47 @@ def _pushed(fn: Callable[..., Any], bound: Bound, names: Sequence[str], output: 
     return made
 
 
-def _units(bound: Bound, names: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+def _units(bound: Bound, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each element of the arguments in turn: which one it belongs to, and its tangents."""
+    there = on_device(bound)
     for name in names:
         for k in range(np.size(bound.leaves[name])):
-            given = {n: np.zeros_like(np.asarray(bound.leaves[n])) for n in names}
-            given[name].flat[k] = 1.0
-            yield name, given
+            yield name, {n: plain(bound.leaves[n], there, range(k, k + 1) if n == name else range(0)) for n in names}
 
 
-def _seeds(out: Any) -> Iterator[np.ndarray]:
-    for k in range(np.size(out)):
-        seed = np.zeros_like(np.asarray(out))
-        seed.flat[k] = 1.0
-        yield seed
+def _seeds(out: Any) -> Iterator[Any]:
+    there = isinstance(out, DeviceArray)
+    return (plain(out, there, range(k, k + 1)) for k in range(np.size(out)))
 
 
-def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> np.ndarray:
-    shape = np.shape(bound.leaves[of])
+def _stacked(bound: Bound, of: str, along: str, columns: Sequence[Any]) -> Any:
+    return _in_columns(columns, np.shape(bound.leaves[of]), np.shape(bound.leaves[along]))
+
+
+def _in_columns(columns: Sequence[Any], shape: tuple[int, ...], along: tuple[int, ...]) -> Any:
+    """A matrix whose columns are arrays of one shape."""
+    if any(isinstance(c, DeviceArray) for c in columns):
+        return stacked_there(columns, along, last=True)
     made = np.stack([np.asarray(c) for c in columns], axis=-1) if columns else np.zeros((*shape, 0))
-    return made.reshape((*shape, *np.shape(bound.leaves[along])))
+    return made.reshape((*shape, *along))
 
 
 def _by_columns(bound: Bound, names: Sequence[str], columns: Sequence[Any]) -> dict[str, Any]:
     found, at, shape = {}, 0, np.shape(columns[0])
     for name in names:
         here = columns[at:at + np.size(bound.leaves[name])]
-        made = np.stack([np.asarray(c) for c in here], axis=-1) if here else np.zeros((*shape, 0))
-        found[name] = made.reshape((*shape, *np.shape(bound.leaves[name])))
+        found[name] = _in_columns(here, shape, np.shape(bound.leaves[name]))
         at += len(here)
     return found
 
 
 def _by_rows(bound: Bound, names: Sequence[str], rows: Sequence[Any], shape: tuple[int, ...]) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for name in names:
         own = np.shape(bound.leaves[name])
+        if any(isinstance(row[name], DeviceArray) for row in rows):
+            found[name] = stacked_there([row[name] for row in rows], shape)
+            continue
         made = np.stack([np.asarray(row[name]) for row in rows]) if rows else np.zeros((0, *own))
         found[name] = made.reshape((*shape, *own))
     return found

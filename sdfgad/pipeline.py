@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad import __version__
 from sdfgad.analysis.uniform import Provenance, origin_of
 from sdfgad.analysis.verify import verify
-from sdfgad.arrays import DistributedArray
+from sdfgad.arrays import Spec
 from sdfgad.callers import warn
 from sdfgad.calls.arguments import Bound, about, as_called, windowed
 from sdfgad.calls.bindings import Bindings, bindings
@@ -22,6 +22,7 @@ from sdfgad.calls.device_calls import DeviceCall, device_call, handed_on, on_dev
 from sdfgad.calls.fast_call import FastCall, Memory, Once, fast_call_of
 from sdfgad.calls.measure import Usage, check_peak, measured, usage_of
 from sdfgad.calls.results import extract, fill
+from sdfgad.calls.spill import check_spill
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.codegen.cache import key_of
@@ -229,10 +230,12 @@ class Derivative:
         if self.request.limit is not None:
             # What lies free beside the call would break the limit as well.
             room().trim(self._taken)
-        call = device_call(code, bound, donate)
-        memory = self._places.fill(bound, donate, self.request.spill) if call is None else self._places.fill_there(
-            bound, donate, call)
-        memory.update(zip(self.made.seeds, seeds, strict=True))
+        given = dict(zip(self.made.seeds, seeds, strict=True))
+        call = device_call(code, bound, donate, {f"seed {k}": s for k, s in enumerate(seeds)})
+        if call is None:
+            memory = self._places.fill(bound, donate, self.request.spill) | given
+        else:
+            memory = self._places.fill_there(bound, donate, call) | call.directions(code, self.program.arrays, given)
         execute(code, memory, call)
         return memory
 
@@ -262,16 +265,11 @@ class Derivative:
         if not self.request.together:  # that of another rank may
             warn(f"the output does not depend on {name!r}: its gradient is zero", UnusedArgumentWarning)
         value = bound.leaves[name]
-        if isinstance(value, DeviceArray):
-            return self._zeros_there(value, bound)
-        value = value if isinstance(value, DistributedArray) else np.asarray(value)
+        value = value if isinstance(value, Spec) else np.asarray(value)
         shape = value.shape if self.request.batch is None else (self.request.batch, *value.shape)
+        if isinstance(value, DeviceArray) and (call := device_call(self.compiled(), bound)) is not None:
+            return call.memory.zeros(shape, value.dtype)
         return np.zeros(shape, value.dtype) if shape else value.dtype.type(0)
-
-    def _zeros_there(self, value: DeviceArray, bound: Bound) -> DeviceArray:
-        call = device_call(self.compiled(), bound)
-        assert call is not None, "there is an array of the device"
-        return call.memory.zeros(value.shape, value.dtype)
 
     def of_several(self, batch: int) -> Derivative:
         """The same for so many seeds at once: one program, which goes through the function once."""
@@ -315,6 +313,7 @@ def derive(fn: Callable[..., Any], bound: Bound, request: Request, source: str =
     source: here and below the text of functions whose own is nowhere.
     """
     with progress(f"planning the gradient of {called(fn)}"):
+        check_spill(request.spill)
         parsed = parsed_call(fn, bound, source)
         parsed, outputs = resolve_outputs(parsed, request)
         parsed = with_share(parsed) if request.together and not request.seeds else parsed

@@ -10,7 +10,8 @@ from sdfgad.api import GradFunction
 from sdfgad.calls.arguments import Bound, absent_of, asked_wrt, bind, refuse_specs, resolve_wrt
 from sdfgad.calls.buffers import reusable
 from sdfgad.calls.communicators import communicator_of
-from sdfgad.calls.directions import batch_of, seeds_of, tangents_of
+from sdfgad.calls.device_calls import check_place, copied_there, on_device
+from sdfgad.calls.directions import batch_of, seeds_of, taken, tangents_of
 from sdfgad.calls.results import Gradients, one_or_all
 from sdfgad.config import chosen_target, config, settings
 from sdfgad.errors import UnsupportedError
@@ -46,11 +47,11 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
     check_aux(has_aux, output)
     bound, ranks = bind(fn, args, {}), communicator_of(fn, args, {})
     refuse_specs(bound, True)
-    held = _snapshot(bound)
     # The pullback belongs to the target of now, whatever the settings are when it is called.
     target = chosen_target(device)
 
     def derived() -> Derivative:
+        check_place(bound)
         limit = parse_bytes(settings(memory_limit=memory_limit).memory_limit, reusable())
         request = Request(resolve_wrt(fn, bound, wrt, ranks is not None), output, None, False, True, limit,
                           together=ranks is not None, aux=has_aux)
@@ -67,6 +68,7 @@ def vjp(fn: Callable[..., Any], *args: Any, wrt: Any = None, argnums: Any = None
 
     with config(target=target):
         derivative, base = agreed(ranks, derived), agreed(ranks, based)
+        held = copied_there(base.code, bound) if on_device(bound) else _snapshot(bound)
         with Running(ranks):
             tree, named = base.run(bound, frozenset())
     out = tree if output is None else (tuple(named) if isinstance(output, (tuple, list)) else named[0])
@@ -90,16 +92,16 @@ class Pullback:
         batched: each seed has an axis more in front, and so has what comes back: one program for all of them, which
         goes through the function once. OutputError for seeds that do not fit, UsageError where their numbers differ.
         """
-        arrays: list[tuple[np.ndarray, ...]] = []
+        arrays: list[tuple[Any, ...]] = []
 
         def seeded() -> Derivative:
-            given, derivative, batch = _each(seeds), self._derivative, None
+            given, derivative, batch = taken(_each(seeds), "seed"), self._derivative, None
             if batched:
                 refuse_batches(self._ranks)
                 batch = batch_of(given, "seeds")
                 made = derivative.batches
                 derivative = made.get(batch) or made.setdefault(batch, derivative.of_several(batch))
-            arrays.append(seeds_of(derivative.outputs, given, batch))
+            arrays.append(seeds_of(derivative.outputs, given, batch, on_device(self._held)))
             return derivative
 
         with config(target=self._target):
@@ -123,9 +125,10 @@ def _pullback_of_gradient(fn: GradFunction, args: Sequence[Any], wrt: Any, devic
     """`vjp` of a gradient."""
     check_options(fn.fn, None, device, None)
     inner = fn.differentiated(device)
-    held = _snapshot(bind(inner.fn, args, {}))
-    refuse_specs(held, True)
-    names, target = resolve_wrt(inner.fn, held, wrt), chosen_target(inner.device)
+    bound = bind(inner.fn, args, {})
+    refuse_specs(bound, True)
+    names, target = resolve_wrt(inner.fn, bound, wrt), chosen_target(inner.device)
+    held = inner.kept(bound, names) if on_device(bound) else _snapshot(bound)
 
     @shortened
     def pullback(*seeds: Any, batched: bool = False) -> Any:
@@ -166,6 +169,7 @@ def jvp(fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any] | M
             refuse_batches(ranks)
         bound = bind(fn, tuple(args), keywords)
         refuse_specs(bound, True)
+        check_place(bound)
         given = tangents_of(bound, tangents, len(args), ranks is not None, batched)
         found.append((bound, given))
         names, batch = tuple(given), batch_of(tuple(given.values()), "tangents") if batched else None

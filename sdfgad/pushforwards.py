@@ -12,6 +12,8 @@ from sdfgad.analysis.verify import verify
 from sdfgad.calls.arguments import Bound, as_input
 from sdfgad.calls.bindings import Bindings, bindings
 from sdfgad.calls.buffers import room
+from sdfgad.calls.device_calls import DeviceCall, check_place, device_call, handed_on
+from sdfgad.calls.directions import plain
 from sdfgad.calls.results import fill
 from sdfgad.codegen.program import Executable
 from sdfgad.codegen.targets import chosen
@@ -36,7 +38,8 @@ from sdfgad.trees import contents, mapped
 
 @dataclass
 class Pushforward:
-    """The forward-mode program, compiled. seeds: arrays in which the program takes cotangents of the outputs."""
+    """The forward-mode program, compiled. seeds: arrays in which the program takes cotangents of the outputs. rows: the
+    arguments that its results are gradients of, in their order."""
 
     parsed: Parsed
     program: Program
@@ -44,6 +47,7 @@ class Pushforward:
     tangents: Mapping[str, str | None]
     code: Executable
     seeds: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
     @cached_property
     def _places(self) -> Bindings:
@@ -53,29 +57,47 @@ class Pushforward:
     def run(self, bound: Bound, given: Mapping[str, np.ndarray],
             seeds: tuple[np.ndarray, ...] = ()) -> tuple[Any, Any]:
         self.parsed.check_sharing(bound.leaves)
+        call = device_call(self.code, bound, beside={f"the tangent of {n!r}": t for n, t in given.items()} | {
+            f"seed {k}": s for k, s in enumerate(seeds)})
+        known = {n: given[leaf] for leaf, n in self.tangents.items() if n is not None and n in self.program.arrays}
+        if call is not None:
+            return self._run_there(call, bound, known | dict(zip(self.seeds, seeds, strict=True)))
         memory = self._places.fill(bound, frozenset())
         memory.update(zip(self.seeds, seeds, strict=True))
-        for leaf, name in self.tangents.items():
-            if name is not None and name in self.program.arrays:
-                a = self.program.arrays[name]
-                memory[name] = as_input(given[leaf], a, room().empty(a.shape, a.dtype))
+        for name, along in known.items():
+            a = self.program.arrays[name]
+            memory[name] = as_input(along, a, room().empty(a.shape, a.dtype))
         execute(self.code, memory)
         # Zeros that nothing depends on are the caller's own, too.
         tangents = mapped(lambda t: t.copy() if isinstance(t, np.ndarray) else t, self.returns)
         return fill(self.program.returns, memory), fill(tangents, memory)
+
+    def _run_there(self, call: DeviceCall, bound: Bound, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The same on a device, on the caller's stream."""
+        arrays = self.program.arrays
+        memory = self._places.fill_there(bound, frozenset(), call) | call.directions(self.code, arrays, given)
+        execute(self.code, memory, call)
+        found = (mapped(call.moved, fill(tree, memory)) for tree in (self.program.returns, self.returns))
+        value, tangent = (self._handed_on(tree, bound) for tree in found)
+        return value, tangent
+
+    def _handed_on(self, tree: Any, bound: Bound) -> Any:
+        return tuple(handed_on(t, bound, n) for n, t in zip(self.rows, tree, strict=True)) if self.rows else \
+            handed_on(tree, bound)
 
 
 @dataclass(frozen=True)
 class Pushed:
     """A tangent program as it is made, linear in the tangents. program: what it is of. directions: containers that have
     tangents, by leaf. seeds: arrays in which the program takes cotangents of the outputs. prepared: whether the program
-    is in normal form already."""
+    is in normal form already. rows: as in a `Pushforward`."""
 
     parsed: Parsed
     program: Program
     directions: Mapping[str, str]
     seeds: tuple[str, ...] = ()
     prepared: bool = False
+    rows: tuple[str, ...] = ()
 
     def tangent(self) -> tuple[Program, Any, dict[str, str | None]]:
         """The program, where the tangents of its results lie, and in which arrays it takes those of the directions."""
@@ -91,11 +113,12 @@ class Pushed:
                                              lambda: _tangent(self, batch), self.program.constants)
         code = build(whole, arrays_of((whole.returns, returns)) + whole.watched, what=what)
         names = {n: arguments[container] for n, container in self.directions.items()}
-        return Pushforward(self.parsed, whole, returns, names, code, self.seeds)
+        return Pushforward(self.parsed, whole, returns, names, code, self.seeds, self.rows)
 
 
 def pushed(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], output: Any = None, source: str = "") -> Pushed:
     """The tangent with respect to the leaves named, of the outputs named or the returned value."""
+    check_place(bound)
     parsed = parsed_call(fn, bound, source)
     program = parsed.program
     if output is not None:
@@ -117,6 +140,7 @@ def pushforward(fn: Callable[..., Any], bound: Bound, wrt: tuple[str, ...], outp
 def bent(fn: Callable[..., Any], bound: Bound, request: Request, directions: tuple[str, ...],
          source: str = "") -> Pushed:
     """The tangent of the gradient program, which is a program like any other: forward over reverse."""
+    check_place(bound)
     found = derive(fn, bound, request, source)
     refuse_curvature(found.parsed.program)
     with strong_products_kept():
@@ -124,8 +148,8 @@ def bent(fn: Callable[..., Any], bound: Bound, request: Request, directions: tup
     arrays, traced = made.program.arrays, found.parsed.traced
     gradients = ((n, made.gradients[traced[n]]) for n in request.wrt)
     program = made_again(made.program).but(returns=tuple(
-        np.zeros_like(np.asarray(bound.leaves[n])) if g is None else view_of(arrays[g]) for n, g in gradients))
-    return Pushed(found.parsed, program, {n: traced[n] for n in directions}, made.seeds, True)
+        plain(bound.leaves[n], False, range(0)) if g is None else view_of(arrays[g]) for n, g in gradients))
+    return Pushed(found.parsed, program, {n: traced[n] for n in directions}, made.seeds, True, request.wrt)
 
 
 @collecting_rarely()

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdfgad.calls.arguments import Bound, bind, refuse_specs, resolve_wrt
-from sdfgad.calls.directions import fitting
+from sdfgad.calls.device_calls import check_place, copied_there, fetched, handed_on, nameless, on_device
+from sdfgad.calls.directions import fitting, plain
 from sdfgad.calls.results import one_or_all
 from sdfgad.config import config
 from sdfgad.errors import OutputError, UnsupportedError, UsageError
@@ -61,8 +62,17 @@ class Differentiated:
         request = Request(tuple(rows), self.output, self.reduce)
         with config(device=self.device):
             found = curvature_of(self.fn, bound, request, tuple(along), self.source, batch).run(bound, along)
-        gradients, products = ([t[()] if np.ndim(t) == 0 else t for t in made] for made in found)
+        gradients, products = ([t[()] if isinstance(t, np.ndarray) and not t.ndim else t for t in made]
+                               for made in found)
         return gradients, products
+
+    def kept(self, bound: Bound, rows: Sequence[str]) -> Bound:
+        """Arguments for calls to come: copies of those of a device, made there."""
+        with config(device=self.device):
+            check_place(bound)
+            code = curvature_of(self.fn, bound, Request(tuple(rows), self.output, self.reduce),
+                                self.names(bound), self.source).code
+            return copied_there(code, bound)
 
     def pushed(self, bound: Bound, along: Mapping[str, Any]) -> tuple[Any, Any]:
         """`(gradient, tangent)`, as `jvp` gives them."""
@@ -74,8 +84,9 @@ class Differentiated:
     def pulled(self, bound: Bound, seeds: Sequence[Any], wrt: Sequence[str]) -> dict[str, Any]:
         """The cotangents of arguments for one cotangent of each gradient, None for zero."""
         names = self.names(bound)
-        places = [np.asarray(bound.leaves[n]) for n in names]
-        along = dict(zip(names, fitting([(p.shape, p.dtype) for p in places], seeds), strict=True))
+        there = on_device(bound)
+        places = [plain(bound.leaves[n], there, range(0)) for n in names]
+        along = dict(zip(names, fitting([(p.shape, p.dtype) for p in places], seeds, there), strict=True))
         return dict(zip(wrt, self.tangent(bound, wrt, along)[1], strict=True))
 
 
@@ -113,17 +124,19 @@ class SecondGradient(DerivativeFunction):
         inner, outer = self._inner.names(bound), resolve_wrt(self.fn, bound, self._wrt)
         if not self._reduce:
             _check_number(bound, inner)
-        seeds = {n: np.ones_like(np.asarray(bound.leaves[n])) for n in inner}
+        there = on_device(bound)
+        seeds = {n: plain(bound.leaves[n], there) for n in inner}
         rows = tuple(dict.fromkeys((*inner, *outer)))
-        gradients, products = self._inner.tangent(bound, rows, seeds)
+        gradients, products = self._inner.tangent(nameless(bound) if there else bound, rows, seeds)
         values = [gradients[rows.index(n)] for n in inner]
-        value = float(sum(np.sum(np.real(v)) for v in values)) if self._reduce else values[0]
-        found = {n: products[rows.index(n)] for n in outer}
+        value = float(sum(np.sum(np.real(fetched(v))) for v in values)) if self._reduce else handed_on(
+            values[0], bound, inner[0])
+        found = {n: handed_on(products[rows.index(n)], bound, n) for n in outer}
         return value, one_or_all(found, bound, is_single(self._wrt, outer))
 
 
 def _check_number(bound: Bound, names: Sequence[str]) -> None:
-    leaf = np.asarray(bound.leaves[names[0]])
+    leaf = plain(bound.leaves[names[0]], True, range(0))
     if len(names) > 1 or leaf.shape or leaf.dtype.kind != "f":
         raise OutputError("the gradient is not one real scalar",
                           help='pass reduce="sum", name one number with wrt= of the inner grad, or use sdfgad.hessian '

@@ -19,8 +19,9 @@ import click
 
 from npbench_suite.device.agreement import Agreement, examined, subjects
 from npbench_suite.device.page import page
-from npbench_suite.device.times import ENGINES, DeviceTime, bandwidth, time_of
+from npbench_suite.device.times import ENGINES, DeviceTime, bandwidth, launch_seconds, time_of
 from npbench_suite.kernel import load
+from sdfgad.codegen.cuda.speeds import DeviceSpeeds, keep
 from sdfgad.codegen.devices import find_device, find_nvcc
 from sdfgad.errors import UsageError
 
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str], run: Run | None = None) -> int:
         click.echo(f"{NOT_RUN} ({error.message})")
         return 0
     found = measured(options, device, run or _in_process)
+    remember(found)
     for file, text in ((options.json, json.dumps(found, indent=1)), (options.page, page(found))):
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(text)
@@ -62,7 +64,15 @@ def measured(options: argparse.Namespace, device: dict[str, Any], run: Run) -> d
         "agreement": [one for n in chosen for one in run(("agreement", n))],
         "sanitizer": list(_sanitized(options.programs)),
         "bandwidth": run(("bandwidth", str(options.megabytes), str(options.budget))),
+        "launch_seconds": run(("launch", str(options.budget))),
         "times": [run(("time", engine, n, options.preset, str(options.budget))) for n in timed for engine in ENGINES]}
+
+
+def remember(found: dict[str, Any]) -> None:
+    """What the planner reckons with from now on, where it was measured."""
+    if found["bandwidth"] is not None and found["launch_seconds"] is not None:
+        keep(DeviceSpeeds(bytes_per_second=found["bandwidth"], launch_seconds=found["launch_seconds"], measured=True,
+                          device=found["device"]["name"]))
 
 
 def is_bad(found: dict[str, Any]) -> bool:
@@ -78,6 +88,8 @@ def work(task: Sequence[str], **where: Any) -> Any:
         return [asdict(one) for one in examined(rest[0], **where)]
     if kind == "bandwidth":
         return bandwidth(int(rest[0]), float(rest[1]), **where)
+    if kind == "launch":
+        return launch_seconds(float(rest[0]), **where)
     engine, program, preset, budget = rest
     return asdict(time_of(engine, program, preset, float(budget), **where))
 
@@ -91,7 +103,7 @@ def _in_process(task: Sequence[str]) -> Any:
     said = f"exit status {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}"
     if task[0] == "agreement":
         return [asdict(Agreement(task[1], "both", "failed", said=said))]
-    return None if task[0] == "bandwidth" else asdict(DeviceTime(task[2], task[1], said=said))
+    return None if task[0] in ("bandwidth", "launch") else asdict(DeviceTime(task[2], task[1], said=said))
 
 
 def _sanitized(chosen: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -18,6 +18,8 @@ def _device(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"# {device['name']}, capability {device['capability'] / 10}"
     yield ""
     yield "Copy bandwidth: " + ("not measured" if speed is None else f"{speed / 1e9:.0f} GB/s (read and written).")
+    launch = found["launch_seconds"]
+    yield "From one small kernel to the next: " + ("not measured" if launch is None else f"{1e6 * launch:.1f} us.")
 
 
 def _agreement(results: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -75,6 +75,32 @@ def bandwidth(megabytes: int, budget: float, place: Place = on_card) -> float:
         return 2 * x.nbytes / median(call, budget)
 
 
+LAUNCHES, SMALL = 200, 1 << 16
+"""Pairs of kernels, and their elements: too many for one block, and far too few for their bytes to count."""
+
+
+def _often(x: np.ndarray, y: np.ndarray, times: int) -> np.ndarray:
+    """Kernels that wait for each other, as each looks at what neighbours have made."""
+    for _ in range(times):
+        y[1:] = 0.5 * x[:-1]
+        x[:-1] = 0.5 * y[1:] + y[:-1]
+    return x
+
+
+def launch_seconds(budget: float, place: Place = on_card) -> float:
+    """From the start of a small kernel to that of the next one."""
+    with place():
+        memory, often = memory_here(), sdfgad.forward(_often)
+        x, y = memory.put(np.ones(SMALL)), memory.put(np.ones(SMALL))
+
+        def call() -> None:
+            often(x, y, LAUNCHES)
+            memory.wait()
+
+        call()
+        return median(call, budget) / (2 * LAUNCHES)
+
+
 def time_of(engine: str, program: str, preset: str, budget: float, place: Place = on_card) -> DeviceTime:
     """Times of a program at a preset by a library, which is one of `ENGINES`."""
     kernel = load(program)

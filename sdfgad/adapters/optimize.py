@@ -41,7 +41,7 @@ def as_scipy(fn: Callable[..., Any], example: Any, wrt: Any = None, *, argnums: 
     wrt = asked_wrt(wrt, argnums)
     args = example if isinstance(example, tuple) and not is_named(type(example)) else (example,)
     bound = bind(fn, args, {})
-    refuse_specs(bound, True)
+    refuse_specs(bound, True, True)
     vector = _Vector(fn, bound, resolve_wrt(fn, bound, wrt))
     fun = VectorObjective(vector, memory_limit, device, {"output": output, "reduce": reduce, "source": source})
     return fun, vector.joined(bound.leaves), fun.unflatten

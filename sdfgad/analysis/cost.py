@@ -12,6 +12,7 @@ from operator import add, attrgetter
 from types import MappingProxyType
 
 from sdfgad.analysis.chances import chance
+from sdfgad.analysis.sectors import atomic_sums, sector_bytes
 from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.ir.expr import Call, Expr, Load, walk
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
@@ -40,7 +41,7 @@ class Work:
     """Elementary operations: `shared` by all threads, `vector` on one thread, `scalar` one after the other.
 
     moved: bytes read from and written to memory; near: to the shared cache. statements: begun. forks: parallel
-    regions.
+    regions. sectors: bytes that a graphics processor moves; atomics: sums into elements that data name.
     """
 
     shared: float = 0.0
@@ -50,6 +51,8 @@ class Work:
     near: float = 0.0
     statements: float = 0.0
     forks: float = 0.0
+    sectors: float = 0.0
+    atomics: float = 0.0
 
     def __add__(self, other: Work) -> Work:
         return Work(*map(add, _parts(self), _parts(other)))
@@ -114,15 +117,21 @@ def _work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...],
     return total
 
 
+def work_of(block: Block, arrays: Mapping[str, Array], path: tuple[Range, ...] = ()) -> Work:
+    """The work of one run of a block inside the loops of `path`; a loop whose length data decide counts once."""
+    return _work_of(block, arrays, path)
+
+
 def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...], warm: frozenset[str]) -> Work:
     if isinstance(stmt, Map):
         return _map(stmt, arrays, _trips(stmt.domain, path), warm)
     if isinstance(stmt, Lib) and stmt.op in COPIES:
         count = _size(stmt.ins[0])
         size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
-        return Work(vector=2 * count, statements=1) + _traffic(size, arrays, warm)
+        return Work(vector=2 * count, statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
     if isinstance(stmt, Lib):
-        return Work(shared=_library(stmt), statements=1) + _traffic(_operands(stmt), arrays, warm)
+        size = _operands(stmt)
+        return Work(shared=_library(stmt), statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
     return Work()
 
 
@@ -142,7 +151,8 @@ def _map(stmt: Map, arrays: Mapping[str, Array], points: float, warm: frozenset[
                      + sum(_width(n) for n in loads) + sum(_width(p.expr) for p in stores))
     # What is written is read into the cache first.
     moved = (_traffic({n.array: points * n.dtype.itemsize for n in loads}, arrays, warm)
-             + _traffic({p.array: points * p.expr.dtype.itemsize for p in stores}, arrays, warm).times(2))
+             + _traffic({p.array: points * p.expr.dtype.itemsize for p in stores}, arrays, warm).times(2)
+             + Work(sectors=sector_bytes(stmt, arrays, points), atomics=atomic_sums(stmt, points)))
     if points < FEW_POINTS:
         return moved + Work(scalar=done, statements=1)
     if done < thresholds().parallel_work:

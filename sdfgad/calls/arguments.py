@@ -265,15 +265,15 @@ def _leaves_of(name: str, bound: Bound) -> list[str]:
     return found
 
 
-def refuse_specs(bound: Bound, host: bool = False) -> None:
-    """UsageError where data is needed and a stand-in was given. host: or where data of a graphics processor was."""
+def refuse_specs(bound: Bound, whole: bool = False, host: bool = False) -> None:
+    """UsageError where data is needed and a stand-in was given. whole: or a block of a distributed array. host: or data
+    of a graphics processor."""
     for name, value in bound.leaves.items():
         if host and isinstance(value, DeviceArray):
             raise UsageError(f"argument {name!r} lies on a graphics processor", code="SG212",
-                             help="pass a copy in the memory of the host: grad, value_and_grad and forward alone take "
-                                  "arrays of a device")
+                             help="pass a copy in the memory of the host, where SciPy works")
         if isinstance(value, DistributedArray):
-            if value.first is None and host:
+            if value.first is None and whole:
                 raise UsageError(f"argument {name!r} is a block of a distributed array, and all of it is needed",
                                  code="SG205", help="pass the whole array, or use grad or forward with distribute=")
             if value.first is None:

@@ -2,21 +2,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import Bound, is_differentiable
 from sdfgad.errors import OutputError, UsageError
+from sdfgad.foreign.device_array import DeviceArray
+from sdfgad.foreign.reading import adopted
 from sdfgad.ir.program import View
 from sdfgad.trees import paths
 
 
-def seeds_of(outputs: Sequence[View], given: Sequence[Any], batch: int | None = None) -> tuple[np.ndarray, ...]:
+@dataclass(frozen=True)
+class PlainDirection(Spec):
+    """A direction that is made where a program runs: zeros, but for the elements of `ones` in C order."""
+
+    ones: range = range(0)
+
+    def made(self) -> np.ndarray:
+        """In the memory of the host."""
+        found = np.zeros(self.shape, self.dtype)
+        found.reshape(-1)[self.ones.start:self.ones.stop] = 1
+        return found
+
+
+def plain(leaf: Any, there: bool, ones: range | None = None) -> Any:
+    """A direction of the kind of an array or number. there: for a program on a device. ones: the elements that are one,
+    by default all of them."""
+    shape, dtype = tuple(np.shape(leaf)), np.dtype(getattr(leaf, "dtype", type(leaf)))
+    found = PlainDirection(shape, dtype, range(prod(shape)) if ones is None else ones)
+    return found if there and shape else found.made()
+
+
+def seeds_of(outputs: Sequence[View], given: Sequence[Any], batch: int | None = None, there: bool = False) -> Any:
     """The cotangents given for some outputs, as arrays of their shapes and dtypes, None for zero; OutputError where one
-    does not fit. batch: so many of each, along a first axis."""
+    does not fit. batch: so many of each, along a first axis. there: for a program on a device, where zeros are made."""
     first = () if batch is None else (batch,)
-    return fitting([((*first, *(n.const or 0 for n in v.shape)), v.dtype) for v in outputs], given)
+    return fitting([((*first, *(n.const or 0 for n in v.shape)), v.dtype) for v in outputs], given, there)
+
+
+def taken(given: Sequence[Any], what: str) -> list[Any]:
+    """Directions as they are given, with a `DeviceArray` for each array of a graphics processor."""
+    return list(adopted({f"{what} {k}": g for k, g in enumerate(given)}).values())
 
 
 def batch_of(given: Sequence[Any], what: str) -> int:
@@ -30,22 +61,25 @@ def batch_of(given: Sequence[Any], what: str) -> int:
     return sizes.pop()
 
 
-def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence[Any]) -> tuple[np.ndarray, ...]:
+def fitting(outputs: Sequence[tuple[tuple[int, ...], np.dtype]], given: Sequence[Any], there: bool = False) -> Any:
     """The same for outputs of these shapes and dtypes."""
     if len(given) != len(outputs):
         raise OutputError(f"{len(outputs)} outputs, {len(given)} seeds")
     seeds = []
-    for seed, (shape, dtype) in zip(given, outputs, strict=True):
-        array = np.zeros(shape, dtype) if seed is None else np.asarray(seed)
-        if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
+    for seed, (shape, dtype) in zip(taken(given, "seed"), outputs, strict=True):
+        array = plain(Spec(shape, dtype), there, range(0)) if seed is None else seed if isinstance(seed, Spec) else \
+            np.asarray(seed)
+        # Nobody casts elements on a device.
+        casts = array.dtype == dtype if isinstance(array, DeviceArray) else np.can_cast(array.dtype, dtype, "same_kind")
+        if array.shape != shape or not casts:
             raise OutputError(f"a seed of shape {array.shape} and dtype {array.dtype} does not fit an output of shape "
                               f"{shape} and dtype {dtype}")
-        seeds.append(np.ascontiguousarray(array, dtype).reshape(shape))
+        seeds.append(array if isinstance(array, Spec) else np.ascontiguousarray(array, dtype).reshape(shape))
     return tuple(seeds)
 
 
 def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given: int,
-                together: bool = False, batched: bool = False) -> dict[str, np.ndarray]:
+                together: bool = False, batched: bool = False) -> dict[str, Any]:
     """Tangents by name of leaf: one for each of the `given` arguments, or for those left to their defaults as well.
 
     together: other ranks may have some, so that this one needs none. batched: several of each, along a first axis.
@@ -54,7 +88,7 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
         if len(tangents) not in (given, len(bound.values)):
             raise UsageError(f"{given} arguments, {len(tangents)} tangents", code="SG205")
         tangents = dict(zip(bound.values, tangents, strict=False))
-    found = {}
+    found, tangents = {}, adopted(tangents)
     spread = [leaf for n, t in tangents.items() for leaf in ([(n, t)] if n in bound.leaves else paths(n, t))]
     for name, t in spread:
         if t is None:
@@ -64,7 +98,10 @@ def tangents_of(bound: Bound, tangents: Sequence[Any] | Mapping[str, Any], given
         if np.shape(t)[batched:] != np.shape(bound.leaves[name]) or np.ndim(t) < batched:
             raise UsageError(f"the tangent of {name!r} has shape {np.shape(t)}, the argument "
                              f"{np.shape(bound.leaves[name])}", code="SG205")
-        found[name] = np.asarray(t)
+        if isinstance(t, DeviceArray) and t.dtype != (kind := plain(bound.leaves[name], True, range(0)).dtype):
+            raise UsageError(f"the tangent of {name!r} has elements of {t.dtype}, the argument of {kind}", code="SG212",
+                             help="nobody casts elements on a device: cast it yourself")
+        found[name] = t if isinstance(t, Spec) else np.asarray(t)
     if not found and not together:
         raise UsageError("no tangent was given", code="SG205")
     return found

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.callers import warn
+from sdfgad.calls.directions import PlainDirection
 from sdfgad.checkpoint.outlook import Measured
 from sdfgad.checkpoint.plan import Predicted
 from sdfgad.codegen.program import Executable
@@ -49,10 +50,12 @@ class Usage:
 
 def usage_of(code: Executable, memory: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Usage:
     """What the last call held. `memory`: the arrays it ran on; `given`: the caller's, by the same names."""
-    theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items() if n in memory}
+    theirs = {n: v if isinstance(v, DeviceArray) else np.asarray(v) for n, v in given.items()
+              if n in memory and not isinstance(v, PlainDirection)}
     # A number that is passed is no array of the caller's; the one made of it is the argument.
-    copied = [n for n, v in theirs.items()
-              if isinstance(given[n], (np.ndarray, DeviceArray)) and _is_other(memory[n], v)]
+    # Nor is a copy in the memory of the host one of a device's.
+    counted = (DeviceArray,) if code.on_device else (np.ndarray,)
+    copied = [n for n, v in theirs.items() if isinstance(given[n], counted) and _is_other(memory[n], v)]
     results = sum(a.nbytes for n, a in memory.items() if n not in theirs)
     return Usage(sum(v.nbytes for v in theirs.values()), sum(memory[n].nbytes for n in copied), results,
                  code.constant_bytes, code.peak_bytes)

@@ -12,11 +12,27 @@ import tempfile
 
 import numpy as np
 
-from sdfgad.errors import MemoryLimitError, UsageError
+from sdfgad.codegen.targets import chosen
+from sdfgad.errors import MemoryLimitError, UnsupportedError, UsageError
 from sdfgad.ir.program import Array
 from sdfgad.memory import format_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+HOST = "host"
+"""As a folder: snapshots of a graphics processor go to the memory of the host."""
+
+
+def check_spill(spill: str | None) -> None:
+    """UnsupportedError for a folder where programs run on a device, UsageError for the memory of the host elsewhere."""
+    if spill is None or (spill == HOST) == chosen().on_device:
+        return
+    if spill == HOST:
+        raise UsageError('spill="host" without a graphics processor: snapshots lie there already', code="SG205",
+                         help='name a folder; one of this name is "./host"')
+    raise UnsupportedError(f"snapshots in the folder {spill!r} on a graphics processor", code="SG123",
+                           help='spill="host" keeps them in the memory of the host')
 
 
 def on_disk(array: Array, folder: str | None) -> np.ndarray:

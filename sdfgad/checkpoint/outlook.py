@@ -41,14 +41,29 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class DeviceLoop:
+    """What one iteration of a loop of the host asks of a graphics processor: kernels, and bytes moved. line: 0 where
+    nobody wrote it."""
+
+    name: str
+    line: int
+    launches: int
+    moved_bytes: int
+
+
+@dataclass(frozen=True)
 class DeviceWork:
     """What a call asks of a graphics processor. launches: kernels; a loop of unknown length counts as one iteration.
-    ordered_sums: that data decide and that are sorted first, for which there are so many bytes and launches more."""
+    moved_bytes: between its memory and what computes, in sectors of 32 bytes, as an estimate. loops: the outermost ones
+    of the host, in the order of the program. ordered_sums: that data decide and that are sorted first, for which there
+    are so many bytes and launches more."""
 
     launches: int
     ordered_sums: int = 0
     ordered_bytes: int = 0
     ordered_launches: int = 0
+    moved_bytes: int = 0
+    loops: tuple[DeviceLoop, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -197,7 +212,9 @@ def read_about(raw: Mapping[str, Any]) -> About:
     traffic = raw.get("traffic")
     if traffic is not None:
         traffic = Traffic(**{**traffic, "loops": tuple(LoopTraffic(**one) for one in traffic["loops"])})
-    work = None if raw.get("work") is None else DeviceWork(**raw["work"])
+    work = raw.get("work")
+    if work is not None:
+        work = DeviceWork(**{**work, "loops": tuple(DeviceLoop(**one) for one in work.get("loops", ()))})
     return About(**{**raw, "wrt": tuple(raw["wrt"]), "arguments": arguments, "traffic": traffic, "work": work})
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import platformdirs
@@ -70,6 +70,8 @@ class Machine:
     threads: int = 1
     measured: bool = True
     alone: float | None = None
+    spilled_per_second: ClassVar[float] = DISK_BYTES_PER_SECOND
+    """Bytes of snapshots to a disk and from it; not measured."""
 
     def seconds(self, work: Work) -> float:
         """Time of some work."""
@@ -87,7 +89,7 @@ FALLBACK = Machine(8e9, 1e10, measured=False)
 def this_machine() -> Machine:
     """The constants of this machine and this number of threads: from the cache folder once READINGS processes have
     measured them, else the best of what is there and a measurement, which is put there."""
-    return _machine(str(_folder()), thread_count() or usable_cores())
+    return _machine(str(cache_folder()), thread_count() or usable_cores())
 
 
 @lru_cache(maxsize=16)
@@ -111,7 +113,8 @@ def better(known: Machine | None, found: Machine) -> Machine:
                              if (getattr(found, name) or 0.0) > CLEARLY * (getattr(known, name) or 0.0)})
 
 
-def _folder() -> Path:
+def cache_folder() -> Path:
+    """Where what was measured on this machine is kept."""
     return Path(settings().cache_dir or platformdirs.user_cache_dir("sdfgad", appauthor=False)).expanduser()
 
 

@@ -5,12 +5,13 @@ A compiled program has CUDA's runtime in it, and with it what is needed here: no
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from sdfgad.errors import MemoryLimitError, device_failed
+from sdfgad.errors import MemoryLimitError, UsageError, device_failed
 from sdfgad.foreign.device_array import DeviceArray
 
 _POINTER, _BYTES, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
@@ -68,8 +69,25 @@ class DeviceMemory:
         """A copy of an array of the host, in C order; waits for it."""
         values, made = np.ascontiguousarray(values), self.empty(values.shape, values.dtype)
         if made.size:
-            self.check(self.library.sg_sent(made.address, values.ctypes.data, made.nbytes, self.stream, self.device))
+            self.send(values, made)
         return made
+
+    def stacked(self, arrays: Sequence[DeviceArray]) -> DeviceArray:
+        """Copies of arrays of one kind, along a first axis; at least one."""
+        first = arrays[0]
+        made = self.empty((len(arrays), *first.shape), first.dtype)
+        for k, array in enumerate(arrays):
+            if not array.is_contiguous:
+                raise UsageError("a result is no block in C order", code="SG212", help="return a copy of it")
+            array.origin.order(self.stream)
+            place = made.address + k * first.nbytes
+            self.check(self.library.sg_copied(place, array.address, first.nbytes, self.stream, self.device))
+        return made
+
+    def send(self, values: np.ndarray, to: DeviceArray, first: int = 0) -> None:
+        """Put values of the host into an array, from an element on; waits for it."""
+        place = to.address + first * to.itemsize
+        self.check(self.library.sg_sent(place, values.ctypes.data, values.nbytes, self.stream, self.device))
 
     def copy(self, array: DeviceArray) -> DeviceArray:
         """A copy of an array in C order."""
@@ -111,21 +129,21 @@ class Lease:
     elements, have been given until then."""
 
     def __init__(self, memory: DeviceMemory, address: int) -> None:
-        self._memory, self._address = memory, address
+        self.memory, self._address = memory, address
         self._others: set[int] = set()
 
     def order(self, stream: int) -> None:
         """A stream may look at the elements from now on."""
-        self._memory.order(stream, self._memory.stream)
-        if stream != self._memory.stream:
+        self.memory.order(stream, self.memory.stream)
+        if stream != self.memory.stream:
             self._others.add(stream)
 
     def fetched(self, array: DeviceArray) -> np.ndarray:
         """The elements for the host, which waits for them."""
-        return self._memory.fetch(array)
+        return self.memory.fetch(array)
 
     def __del__(self) -> None:
-        memory = self._memory
+        memory = self.memory
         for other in self._others:
             memory.library.sg_after(memory.stream, other, memory.device)
         memory.library.sg_given_back(self._address, memory.stream, memory.device)
@@ -135,15 +153,15 @@ class Borrowed:
     """The owner of an argument during a call, and of what a program returns of it: the caller's own memory."""
 
     def __init__(self, memory: DeviceMemory, lender: DeviceArray) -> None:
-        self._memory, self.lender = memory, lender
+        self.memory, self.lender = memory, lender
 
     def order(self, stream: int) -> None:
         """A stream may look at the elements from now on."""
-        self._memory.order(stream, self._memory.stream)
+        self.memory.order(stream, self.memory.stream)
 
     def fetched(self, array: DeviceArray) -> np.ndarray:
         """The elements for the host, which waits for them."""
-        return self._memory.fetch(array)
+        return self.memory.fetch(array)
 
 
 class StillUsed:

@@ -48,6 +48,26 @@ def find_device() -> Device:
     return Device(name.value.decode(), min(capabilities), count.value)
 
 
+SHARE = 0.9
+"""Of a device's memory, for the arrays of a call: the rest is for what the driver and the libraries hold."""
+
+
+@lru_cache(maxsize=1)
+def memory_bytes() -> int | None:
+    """What programs may take of the memory of the smallest device where nobody has given a limit; None without one."""
+    try:
+        count = find_device().count
+    except UsageError:
+        return None
+    driver, sizes = ctypes.CDLL(_LIBRARY), []
+    for k in range(count):
+        found = ctypes.c_size_t()
+        if driver.cuDeviceTotalMem_v2(ctypes.byref(found), _handle(driver, k)):
+            return None
+        sizes.append(found.value)
+    return int(SHARE * min(sizes))
+
+
 def _handle(driver: ctypes.CDLL, number: int) -> ctypes.c_int:
     found = ctypes.c_int()
     if driver.cuDeviceGet(ctypes.byref(found), number):

@@ -22,7 +22,7 @@ from sdfgad.codegen.threads import attach
 from sdfgad.codegen.toolchain import environment
 from sdfgad.codegen.workspaces import Workspace, workspaces
 from sdfgad.config import asked_threads
-from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, damaged, device_failed, library_missing
+from sdfgad.errors import MemoryLimitError, ToolchainError, UsageError, crowded, damaged, device_failed, library_missing
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.ir.messages import communicates
 from sdfgad.ir.program import Program
@@ -200,6 +200,8 @@ class Executable:
             return device_failed(self._library.sg_damaged(self._handle).decode())
         if status == 7:
             return library_missing(self._library.sg_damaged(self._handle).decode())
+        if status == 8:
+            return crowded(self._library.sg_damaged(self._handle).decode())
         return MemoryLimitError("the tape of a loop with an unknown number of iterations outgrew its limit",
                                 limit_bytes=self.tape_limit, code="SG302")
 

@@ -48,7 +48,8 @@ class Target:
     its speeds, by which the planner weighs storing against computing again. generate: from a program to C++. compile:
     from C++ to a library in a folder. tools: what decides the library beside the C++ compiler; it is asked for before
     every compilation, and raises UsageError where programs cannot run. on_device: whether its programs take arrays in
-    the memory of a graphics processor. work: what a call asks of one.
+    the memory of a graphics processor. work: what a call asks of one. memory: bytes that a call may take where nobody
+    has said it, None for as many as there are.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Target:
     tools: Callable[[], tuple[str, ...]] = tuple
     on_device: bool = False
     work: Callable[[Program], DeviceWork | None] = lambda program: None
+    memory: Callable[[], int | None] = lambda: None
 
     def optimised(self, program: Program) -> Program:
         """The program behind the last stage."""

@@ -90,6 +90,11 @@ class DeviceArray(Spec):
         return DeviceArray(shape, self.dtype, self.address + offset * self.itemsize, self.origin, device=self.device,
                            stream=self.stream, strides=strides, fixed=self.fixed)
 
+    def with_origin(self, origin: Any) -> DeviceArray:
+        """The same elements with another owner."""
+        return DeviceArray(self.shape, self.dtype, self.address, origin, device=self.device, stream=self.stream,
+                           strides=self.strides, fixed=self.fixed)
+
     def held_by(self, origin: Any, stream: int, device: int) -> DeviceArray:
         """The same elements with another owner, as they are made on a stream."""
         return DeviceArray(self.shape, self.dtype, self.address, origin, device=device, stream=stream,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -46,10 +47,15 @@ def stream_of(value: Any, device: int) -> int | None:
     return library.stream(import_module(library.module), device) or 1
 
 
-def like(value: Any, array: DeviceArray) -> Any:
-    """An array as one of the library of `value`: by what is known of it, by its array namespace, or as it is."""
+def taker_of(value: Any) -> Callable[[DeviceArray], Any]:
+    """How the library of an array takes another one: by what is known of it, by its array namespace, or as it is."""
     library = library_of(value)
     if library is not None:
-        return getattr(import_module(library.module), library.function)(array, **library.options)
+        return partial(getattr(import_module(library.module), library.function), **library.options)
     namespace = getattr(value, "__array_namespace__", None)
-    return array if namespace is None else namespace().from_dlpack(array)
+    found: Callable[[DeviceArray], Any] = _itself if namespace is None else namespace().from_dlpack
+    return found
+
+
+def _itself(array: DeviceArray) -> DeviceArray:
+    return array

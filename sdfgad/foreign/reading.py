@@ -100,7 +100,7 @@ def _by_interface(name: str, value: Any, found: Mapping[str, Any], device: int) 
         raise UsageError(f"argument {name!r}: elements of {dtype} on a graphics processor", code="SG212",
                          help="pass numbers in the byte order of this machine")
     return DeviceArray(tuple(found["shape"]), dtype, address or 0, value, device=device, stream=found.get("stream"),
-                       strides=None if strides is None else tuple(strides), fixed=fixed or _immutable(value))
+                       strides=None if strides is None else tuple(strides), fixed=fixed or is_immutable(value))
 
 
 def _by_capsule(name: str, value: Any, stream: int) -> DeviceArray:
@@ -110,7 +110,7 @@ def _by_capsule(name: str, value: Any, stream: int) -> DeviceArray:
     except (BufferError, RuntimeError, ValueError) as error:
         raise UsageError(f"argument {name!r} cannot be handed on: {error}", code="SG212") from error
     return DeviceArray(found.shape, found.dtype, found.address, Lent(value, capsule), device=found.device,
-                       stream=stream, strides=found.strides, fixed=_immutable(value))
+                       stream=stream, strides=found.strides, fixed=is_immutable(value))
 
 
 class Lent:
@@ -127,6 +127,7 @@ def caller_of(array: DeviceArray) -> Any:
     return array if hasattr(array.origin, "order") else array.origin
 
 
-def _immutable(value: Any) -> bool:
+def is_immutable(value: Any) -> bool:
+    """Whether an array is of a library that writes into none."""
     library = library_of(value)
     return library is not None and library.immutable

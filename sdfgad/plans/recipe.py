@@ -95,7 +95,8 @@ class Recipe:
     def choice(self) -> Choice:
         """The search for the best of these programs."""
         request = self.request
-        return Choice(self.emit, self.forward, self.undoable, request.limit, request.pins, request.spill is not None)
+        limit = chosen().memory() if request.limit is None else request.limit
+        return Choice(self.emit, self.forward, self.undoable, limit, request.pins, request.spill is not None)
 
     def emit(self, recompute: frozenset[str], modes: Mapping[str, Mode], undone: frozenset[str]) -> Emission:
         made = gradient(self.normal, self.reverse_request, recompute, modes, undone)
@@ -153,7 +154,8 @@ def workers() -> int:
 
 def kept_arrays(made: Gradient, program: Program) -> tuple[str, ...]:
     """Arrays the native code gets from outside, besides arguments."""
-    on_disk = (n for n, a in program.arrays.items() if a.role == "disk")
+    # Programs of a device hold snapshots in memory of the host that they take themselves.
+    on_disk = () if chosen().on_device else (n for n, a in program.arrays.items() if a.role == "disk")
     return tuple(dict.fromkeys((*made.results, *arrays_of(program.returns), *program.watched, *on_disk)))
 
 

@@ -12,7 +12,7 @@ from sdfgad.memory import format_bytes
 from sdfgad.names import loop_name
 
 if TYPE_CHECKING:
-    from sdfgad.checkpoint.outlook import Argument, DeviceWork, LoopRow, Measured, Outlook, Traffic
+    from sdfgad.checkpoint.outlook import Argument, DeviceLoop, DeviceWork, LoopRow, Measured, Outlook, Traffic
     from sdfgad.checkpoint.plan import Plan, Predicted
     from sdfgad.checkpoint.problem import Item
 
@@ -61,7 +61,14 @@ def _of_device(work: DeviceWork) -> list[str]:
     if work.ordered_sums:
         text += (f", of these {work.ordered_launches} for {work.ordered_sums} sums in a fixed order, which take "
                  f"{format_bytes(work.ordered_bytes)}")
-    return _wrapped(text)
+    said = [text, f"moves about {format_bytes(work.moved_bytes)} between memory and device per call"]
+    said += [f"{_loop_name(one)}, per iteration: {one.launches} kernels, {format_bytes(one.moved_bytes)} moved"
+             for one in work.loops]
+    return [line for one in said for line in _wrapped(one)]
+
+
+def _loop_name(loop: DeviceLoop) -> str:
+    return f"{loop.name} loop" + (f" (line {loop.line})" if loop.line else "")
 
 
 def _of_ranks(traffic: Traffic) -> list[str]:

@@ -12,7 +12,7 @@ from sdfgad.analysis.reversal.growth import NO_GROWTH, growth, total
 from sdfgad.analysis.reversal.restart import restarts
 from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.checkpoint.problem import Item, Problem
-from sdfgad.checkpoint.roofline import DISK_BYTES_PER_SECOND, Machine
+from sdfgad.checkpoint.roofline import Machine
 from sdfgad.checkpoint.schedule import (
     FORWARD,
     REVERSE,
@@ -209,7 +209,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
             seconds_of(last.body, plain.arrays, machine.seconds, (*place[id(last)].path, last.range))
         around = loops.innermost(path)
         # The table is there once, however often an inner loop runs.
-        copying = machine.seconds(_copied(state, state)) + (state / DISK_BYTES_PER_SECOND if spill else 0)
+        copying = machine.seconds(_copied(state, state)) + (state / machine.spilled_per_second if spill else 0)
         held = SEAL.itemsize * len(found[id(loop)].state) if spill else state
         yield ScheduledLoop(name, loops.trips[name], held, once, around, copying,
                             bool(loop.range.trips), 0 if around else ROW_BYTES)
@@ -217,7 +217,7 @@ def _scheduled_loops(made: Gradient, plain: Program, loops: _Loops, wanted: froz
 
 def _copied(size: float, room: int) -> Work:
     """To copy so many bytes from or to an array that takes `room` in all."""
-    moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES))
+    moved = Work(shared=2 * size / BYTES_PER_ELEMENT, statements=1, forks=float(size > NEAR_BYTES), sectors=2 * size)
     return moved + (Work(moved=2 * size) if room > CACHE_BYTES else Work(near=2 * size * (room > NEAR_BYTES)))
 
 

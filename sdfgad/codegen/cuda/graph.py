@@ -26,7 +26,7 @@ from sdfgad.codegen.cpp import (
     symbol,
 )
 from sdfgad.codegen.cuda.joining import touched
-from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, library_text, merge_text
+from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, SNAPSHOTS, library_text, merge_text
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
 from sdfgad.codegen.cuda.text import kernel_text, team_text
@@ -63,7 +63,7 @@ class GraphBuilder:
         self.sdfg = dace.SDFG(f"sg_{identifier(made.program.name)}")
         self.arrays = dict(made.arrays)
         self.tapes = made.tapes
-        self.members = {TAPES: "sg::DeviceTapes", LIBRARIES: "sg::Libraries"}
+        self.members = {TAPES: "sg::DeviceTapes", LIBRARIES: "sg::Libraries", SNAPSHOTS: "sg::HostSnapshots"}
         self.sums: dict[tuple[str, np.dtype, int, int], int] = {}  # kinds of sums in a fixed order, by their numbers
         self.count = self.kernels = 0
         for name in sorted(made.touched):

@@ -6,13 +6,15 @@ host looks at behind everything, and before whatever it decides: nothing waits f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from sdfgad.codegen.cpp import Frame, least_trips, most_trips
 from sdfgad.codegen.cuda.batches import MATMULS, batched, one_of
+from sdfgad.codegen.cuda.rooms import ROOMS, room_of
+from sdfgad.codegen.cuda.snapshots import SnapshotForms, snapshots_of
 from sdfgad.codegen.library_forms import (
     FORMS,
     Forms,
@@ -42,6 +44,8 @@ IN_PLACE = frozenset(("getrf", "getrs", "potrf", "trsolve", "geqrf", "orgqr", "s
 """Routines that work on what their first result holds before."""
 SINGULAR, UNCONVERGED = 1, 2
 """What `sg::look` raises for."""
+ROOM = "room"
+"""The attribute of a routine that has what it works in."""
 _INT32, _INT64, _BOOL = (np.dtype(t) for t in (np.int32, np.int64, np.bool_))
 _SEVERAL = 64
 """Of several products each may have so many times fewer multiplications than a single one that is worth a call."""
@@ -54,14 +58,25 @@ class DeviceForms(Forms):
     """trouble: the number that says what has failed; there is none as long as nothing can."""
 
     trouble: View | None = None
+    snapshots: SnapshotForms = field(default_factory=SnapshotForms)
 
     def operation(self, frame: Frame, stmt: Lib) -> list[Stmt]:
         frame = replace(frame, arrays=self.arrays)
         if stmt.op == "fail":
             return [stmt]
+        if stmt.op in ("seal", "unseal"):
+            return [self.snapshots.saved(self, frame, stmt) if stmt.op == "seal" else self.snapshots.restored(stmt)]
         before, stmt, after = self._in_reach(frame, stmt)
         form = OPERATIONS[stmt.op] or FORMS[stmt.op]
-        return [*before, *form(self, replace(frame, arrays=self.arrays), stmt), *after]
+        frame = replace(frame, arrays=self.arrays)
+        return [*before, *(self.with_room(frame, one) for one in form(self, frame, stmt)), *after]
+
+    def with_room(self, frame: Frame, stmt: Stmt) -> Stmt:
+        """A routine with what it works in as its last result."""
+        if not isinstance(stmt, Lib) or stmt.op not in ROOMS or ROOM in stmt.attrs:
+            return stmt
+        room = self.workspace(frame, (ix(room_of(frame, stmt)),), stmt.outs[0].dtype)
+        return replace(stmt, outs=(*stmt.outs, room), attrs=MappingProxyType({**stmt.attrs, ROOM: True}))
 
     def is_small(self, frame: Frame, stmt: Lib) -> bool:
         """Products with vectors are bound by memory, which plain kernels read once."""
@@ -118,7 +133,7 @@ def _refused(stmt: Lib, which: str) -> UnsupportedError:
 def device_operations(program: Program) -> Program:
     """The program with its library operations as calls and kernels, their workspaces declared."""
     program = batched(program)
-    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)))
+    forms = DeviceForms(dict(program.arrays), set(all_variables(program.body)), snapshots=snapshots_of(program))
     body = forms.block(Frame(program.arrays), program.body)
     if forms.trouble is not None:
         well = Map((), (Store(forms.trouble.array, (ix(0),), const(0, _INT32)),))
@@ -354,5 +369,5 @@ OPERATIONS: Mapping[str, Form | None] = MappingProxyType({
     "matmul": _product, MATMULS: _products, "lu": _told("getrf", SINGULAR), "solve": _told("getrs"), "inv": _inverse,
     "cholesky": _told("potrf", SINGULAR), "cholesky_tangent": None, "cholesky_adjoint": _cholesky_adjoint,
     "trsolve": None, "det": None, "logdet": None, "detsign": None, "pinv": None, "eigh": _eigh, "svd": _svd, "qr": _qr,
-    "argsort": _argsort, "fft": _fft})
+    "argsort": _argsort, "fft": _fft, "seal": None, "unseal": None})
 """Forms of the device; None: as on the processor."""

@@ -1,17 +1,19 @@
 """A program as kernels, and where everything it touches lies on the device."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from sdfgad.analysis.cost import work_of as work_in
 from sdfgad.analysis.lifetimes import Held, Lifetimes, lifetimes
-from sdfgad.checkpoint.outlook import DeviceWork
+from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
+from sdfgad.codegen.cuda.snapshots import STANDING
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
 from sdfgad.codegen.cuda.teams import as_grid, as_team
@@ -26,7 +28,7 @@ from sdfgad.codegen.cuda.work import (
 )
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Push, Stmt, While
 from sdfgad.ir.walk import all_variables, children
-from sdfgad.names import fresh
+from sdfgad.names import fresh, loop_name
 from sdfgad.thresholds import Thresholds, thresholds
 
 ASKED = "numbers that the host asks for"
@@ -50,6 +52,11 @@ class DeviceProgram:
         return frozenset(n for step in self.lives.steps for n in step.touches)
 
     @cached_property
+    def standing(self) -> frozenset[str]:
+        """Arrays that share their bytes with no other one: they are looked at when their step is over."""
+        return frozenset(n for n in self.touched if self.arrays[n].role == STANDING)
+
+    @cached_property
     def tapes(self) -> tuple[str, ...]:
         """Stacks that grow, in the order of their numbers."""
         return tuple(n for n in sorted(self.touched) if self.arrays[n].role == "tape")
@@ -60,7 +67,7 @@ class DeviceProgram:
 
     def own(self, passed: Collection[str]) -> dict[str, int]:
         """Bytes of the arrays that nobody else holds."""
-        return {n: self.arrays[n].bytes for n in sorted(self.touched) if n not in passed}
+        return {n: self.arrays[n].bytes for n in sorted(self.touched - self.standing) if n not in passed}
 
     def arena(self, passed: Collection[str]) -> Arena:
         """Where those lie that nobody else holds. Arrays that are in use at once share no bytes."""
@@ -68,8 +75,9 @@ class DeviceProgram:
 
     def near(self, passed: Iterable[str]) -> Arena:
         """Where those lie, behind the arena, that the caller may hold in the host's memory in every call: numbers and
-        constants; and the numbers that the host asks for."""
+        constants; and the numbers that the host asks for, and what stands by itself."""
         sizes = {n: self.arrays[n].bytes for n in passed if self._is_near(n)} | {ASKED: NUMBER * questions(self.items)}
+        sizes |= {n: self.arrays[n].bytes for n in sorted(self.standing)}
         return pack(_apart(sizes), dict.fromkeys(sizes, 1))
 
     def far(self, passed: Iterable[str]) -> Arena:
@@ -118,7 +126,21 @@ def work_of(program: Program, ordered: bool = False) -> DeviceWork:
     made = scheduled(program, ordered)
     found = list(ordered_sums(made.items))
     extra = sum(made.arrays[n].bytes for one in found for n in (one.pairs, one.values))
-    return DeviceWork(launches(made.items), len(found), extra, sum(one.launches for one in found))
+    moved = int(work_in(made.program.body, made.arrays).sectors)
+    return DeviceWork(launches(made.items), len(found), extra, sum(one.launches for one in found), moved,
+                      tuple(_loops(made)))
+
+
+def _loops(made: DeviceProgram) -> Iterator[DeviceLoop]:
+    """The outermost loops that the host goes through."""
+    for item in made.items:
+        if isinstance(item, HostControl) and isinstance(item.stmt, Loop) and not item.team:
+            r = item.stmt.range
+            moved = int(work_in(item.stmt.body, made.arrays, (r,)).sectors)
+            line = item.stmt.source.line if item.stmt.source else 0
+            start, stop = (i.const for i in (r.start, r.stop))
+            middle = 0 if start is None or stop is None else (start + stop) // 2
+            yield DeviceLoop(loop_name(r.var), line, launches(item.parts[0], {r.var: middle}), moved)
 
 
 class _Builder:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sdfgad.codegen.build import FIRST_FAILURE
 from sdfgad.codegen.cpp import container, ctype
 from sdfgad.codegen.cuda.graph import TAPES, GraphBuilder, graph_of
-from sdfgad.codegen.cuda.library_text import LIBRARIES
+from sdfgad.codegen.cuda.library_text import LIBRARIES, SNAPSHOTS
 from sdfgad.codegen.cuda.schedule import ASKED, NUMBER, DeviceProgram
 from sdfgad.codegen.cuda.text import JOINS, WAIT_FOR_ALL
 from sdfgad.codegen.cuda.work import BLOCK, questions
@@ -37,6 +37,7 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
         if (!own.state) throw sg::DeviceError{{cudaErrorNoDevice}};
         const sg::OnDevice there(device);
         own.state->gpu_context->begin(given.stream);
+        {limited}
         sg::Room room(given.there ? {least} : {bytes}, given);
         {places}
         {to_device}
@@ -53,12 +54,13 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
             status = 5;
         }}
         {end}
+        {finish}
         if (!given.there) {{
             {to_host}
             sg::must(cudaStreamSynchronize(given.stream));
         }}
         sg::must(cudaError_t(__dace_gpu_last_error(own.state)));
-        own.copied = room.copied;
+        own.copied = room.copied{spilled};
     }} catch (const std::bad_alloc &) {{
         status = 3;
     }} catch (const sg::DeviceError &error) {{
@@ -70,6 +72,9 @@ static int sg_run(sg_Handle &own, void **args, const sg::Given &given, int devic
         own.said = (own.told = error.what).c_str();
     }} catch (const sg::Missing &error) {{
         status = 7;
+        own.said = (own.told = error.what).c_str();
+    }} catch (const sg::Crowded &error) {{
+        status = 8;
         own.said = (own.told = error.what).c_str();
     }}
     return status;
@@ -181,9 +186,14 @@ def _entry(made: DeviceProgram, graph: GraphBuilder, results: tuple[str, ...]) -
     out = [f"room.take(args, at{at[n]}, {at[n]}, {bytes[n]});" for n in wanted if bytes[n]]
     places = [f"char *const at{k} = room.place(args, {k}, {offsets[n]});" for n, k in at.items()]
     arguments = "".join(f", {_pointer(names[n], graph, offsets, at)}" for n in graph.sdfg.arglist())
-    beside = "" if LIBRARIES in graph.members else \
-        f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak"
-    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside,
+    spills = SNAPSHOTS not in graph.members
+    finish = f"own.state->{SNAPSHOTS}.finish();" if spills else ""
+    spilled = f" + std::exchange(own.state->{SNAPSHOTS}.copied, 0)" if spills else ""
+    called = LIBRARIES not in graph.members
+    beside = f" + static_cast<sg_Handle *>(handle)->state->{LIBRARIES}.peak" if called else ""
+    limited = f"own.state->{LIBRARIES}.limited = limit != INT64_MAX, own.state->{LIBRARIES}.peak = 0;" if called else ""
+    return _ENTRY.format(name=graph.sdfg.name, room=len(passed), bytes=total, own=own, beside=beside, limited=limited,
+                         finish=finish, spilled=spilled,
                          arguments=arguments, first_failure=FIRST_FAILURE,
                          least=total - made.far(passed).bytes, places="\n        ".join(places),
                          begin=f"{tapes}.peak = 0, {tapes}.clear(limit, given.stream);" if made.tapes else "",

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
 from sdfgad.codegen.cuda.joining import accesses
-from sdfgad.codegen.cuda.operations import IN_PLACE
+from sdfgad.codegen.cuda.operations import IN_PLACE, ROOM
 from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, OrderedSum, works
 from sdfgad.ir.program import If, Lib, Loop, Store
 from sdfgad.ir.walk import reads, writes
@@ -21,7 +21,9 @@ def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
         return (Step(number, frozenset((item.target, item.pairs, item.values)), frozenset((item.target, item.pairs))),)
     if not isinstance(item, HostControl):
         held = {item.outs[0].array} if isinstance(item, Lib) and item.op in IN_PLACE else set()
-        return (Step(number, reads(item) | held, writes(item)),)
+        # Nobody looks at what is left over where a routine has worked.
+        room = {item.outs[-1].array} if isinstance(item, Lib) and ROOM in item.attrs else set()
+        return (Step(number, (reads(item) | held) - room, writes(item)),)
     # Bounds and conditions are read before anything inside runs; a flag is read again by each iteration.
     head = Step(number, reads(item.stmt))
     parts = tuple(tuple(node for one in part for node in _steps(one, number)) for part in item.parts)

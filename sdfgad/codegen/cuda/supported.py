@@ -23,8 +23,8 @@ def _missing(stmt: Stmt, program: Program) -> Iterator[str]:
         yield f"the library operation {stmt.op}"
     for name in sorted(reads(stmt) | writes(stmt)):
         array = program.arrays[name]
-        if array.role == "disk":
-            yield "snapshots on disk"
+        if array.role == "disk" and not isinstance(stmt, Lib):
+            yield "snapshots that change their place in the memory of the host"
 
 
 def _place(stmt: Stmt, program: Program) -> SourceLine | None:

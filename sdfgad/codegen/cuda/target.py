@@ -6,15 +6,13 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
-from sdfgad.checkpoint.roofline import Machine
 from sdfgad.codegen.build import Meta
 from sdfgad.codegen.cuda import nvcc, schedule
+from sdfgad.codegen.cuda.speeds import device_speeds
+from sdfgad.codegen.devices import memory_bytes
 from sdfgad.codegen.target import Code, Target
 from sdfgad.ir.program import Program
 from sdfgad.transform.stages import CLEAN
-
-_ASSUMED = Machine(2e12, 5e12, measured=False)
-"""A device of the years from 2020 on; plans are made where there is none, and only ratios matter to them."""
 
 
 def _generate(program: Program, results: tuple[str, ...], loose: Collection[str], ordered: bool = False) -> Code:
@@ -26,8 +24,8 @@ def _generate(program: Program, results: tuple[str, ...], loose: Collection[str]
     return Code(text, Meta(program.name, made.passed(results), 0))
 
 
-CUDA = Target("cuda", (CLEAN,), schedule.held_by, lambda: _ASSUMED, _generate, nvcc.compile_code, nvcc.tools,
-              on_device=True, work=schedule.work_of)
+CUDA = Target("cuda", (CLEAN,), schedule.held_by, device_speeds, _generate, nvcc.compile_code, nvcc.tools,
+              on_device=True, work=schedule.work_of, memory=memory_bytes)
 """The text of a program for the CUDA compiler: DaCe's code, and the entry points of all programs."""
 CUDA_ORDERED = replace(CUDA, name="cuda ordered", footprint=partial(schedule.held_by, ordered=True),
                        generate=partial(_generate, ordered=True), work=partial(schedule.work_of, ordered=True))

@@ -382,5 +382,6 @@ template <int Block> void sum_in_order(dace::cuda::Context *context, void *step,
 }  // namespace sg
 
 #include "sdfgad_gpu_libraries.h"
+#include "sdfgad_gpu_snapshots.h"
 
 #endif

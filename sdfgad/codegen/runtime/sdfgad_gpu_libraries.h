@@ -19,6 +19,10 @@ namespace sg {
 struct Missing {
     std::string what;
 };
+// A routine asks for more to work in than the plan has, and a limit is to be kept.
+struct Crowded {
+    std::string what;
+};
 // A library says that it cannot do something.
 struct Refused {
     std::string what;
@@ -57,6 +61,7 @@ template <class T> using Gesvd = int(Handle, signed char, signed char, int, int,
 using Create = int(Handle *);
 using Destroy = int(Handle);
 using SetStream = int(Handle, cudaStream_t);
+using SetWorkspace = int(Handle, void *, size_t);
 using FftCreate = int(int *);
 using FftDestroy = int(int);
 using FftSetStream = int(int, cudaStream_t);
@@ -133,11 +138,12 @@ inline Rows rows_of(int64_t rows, int64_t columns, int64_t s0, int64_t s1) {
     return {true, int(std::max<int64_t>({s1, rows, 1}))};
 }
 
-// What the calls of a program share. stream: of the call that runs. peak: the most bytes that routines took to work in,
-// beside the program's own.
+// What the calls of a program share. stream: of the call that runs. limited: whether the call has promised to keep within
+// its plan. peak: the most bytes that a routine took to work in beyond it.
 class Libraries {
 public:
     int64_t peak = 0;
+    bool limited = false;
 
     Libraries() = default;
     Libraries(const Libraries &) = delete;
@@ -154,47 +160,49 @@ public:
     // x (m, n) = scale * a (m, k) @ b (k, n), or += with `add`.
     template <class T>
     void gemm(int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, const T *b, int64_t b0, int64_t b1, T *x,
-              int64_t x0, int64_t x1, bool add, T scale) {
+              int64_t x0, int64_t x1, bool add, T scale, T *room, int64_t most) {
         if (m <= 0 || n <= 0 || k <= 0) return;
         const Rows lx = rows_of(m, n, x0, x1);
-        if (lx.turned) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add, scale);
+        if (lx.turned) return gemm(n, m, k, b, b1, b0, a, a1, a0, x, x1, x0, add, scale, room, most);
         const Rows la = rows_of(m, k, a0, a1), lb = rows_of(k, n, b0, b1);
         const T sum = T(add ? 1 : 0);
-        library::done(SG_BLAS(library::Gemm<T>, "gemm_v2")(blas(), lb.turned, la.turned, int(n), int(m), int(k), &scale, b,
+        library::done(SG_BLAS(library::Gemm<T>, "gemm_v2")(blas(room, most), lb.turned, la.turned, int(n), int(m), int(k), &scale, b,
                                                            lb.lead, a, la.lead, &sum, x, lx.lead), "a matrix product");
     }
     // The same for `count` matrices, each so many elements behind the one before.
     template <class T>
     void gemm_batched(int64_t count, int64_t m, int64_t n, int64_t k, const T *a, int64_t a0, int64_t a1, int64_t a_next,
                       const T *b, int64_t b0, int64_t b1, int64_t b_next, T *x, int64_t x0, int64_t x1, int64_t x_next,
-                      bool add, T scale) {
+                      bool add, T scale, T *room, int64_t most) {
         if (m <= 0 || n <= 0 || k <= 0 || count <= 0) return;
         const Rows lx = rows_of(m, n, x0, x1);
         if (lx.turned)
-            return gemm_batched(count, n, m, k, b, b1, b0, b_next, a, a1, a0, a_next, x, x1, x0, x_next, add, scale);
+            return gemm_batched(count, n, m, k, b, b1, b0, b_next, a, a1, a0, a_next, x, x1, x0, x_next, add, scale,
+                                room, most);
         const Rows la = rows_of(m, k, a0, a1), lb = rows_of(k, n, b0, b1);
         const T sum = T(add ? 1 : 0);
         library::done(SG_BLAS(library::GemmStridedBatched<T>, "gemmStridedBatched")(
-            blas(), lb.turned, la.turned, int(n), int(m), int(k), &scale, b, lb.lead, b_next, a, la.lead, a_next, &sum, x,
+            blas(room, most), lb.turned, la.turned, int(n), int(m), int(k), &scale, b, lb.lead, b_next, a, la.lead, a_next, &sum, x,
             lx.lead, x_next, int(count)), "a product of several matrices");
     }
     // x (m, n) = t^-1 x, in place, reading one triangle of t.
     template <class T>
-    void trsm(int64_t m, int64_t n, const T *t, int64_t t0, int64_t t1, bool lower, bool unit, T *x, int64_t lead) {
+    void trsm(int64_t m, int64_t n, const T *t, int64_t t0, int64_t t1, bool lower, bool unit, T *x, int64_t lead,
+              T *room, int64_t most) {
         if (m <= 0 || n <= 0) return;
         const Rows lt = rows_of(m, m, t0, t1);
         const T one = T(1);
         library::done(SG_BLAS(library::Trsm<T>, "trsm_v2")(
-            blas(), library::Right, lower == lt.turned ? library::Lower : library::Upper, lt.turned, unit, int(n), int(m),
+            blas(room, most), library::Right, lower == lt.turned ? library::Lower : library::Upper, lt.turned, unit, int(n), int(m),
             &one, t, lt.lead, x, int(std::max(lead, n))), "a triangular system");
     }
     // In place on a (n, n), overwritten by its factors; info is not zero where it is singular.
-    template <class T> void getrf(int64_t n, T *a, int64_t lead, int32_t *pivots, int32_t *info) {
+    template <class T> void getrf(int64_t n, T *a, int64_t lead, int32_t *pivots, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         const int l = int(std::max(lead, n));
         library::done(SG_SOLVER(library::GetrfSize<T>, "getrf_bufferSize")(solver(), int(n), int(n), a, l, &size), kLu);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kLu);
         library::done(SG_SOLVER(library::Getrf<T>, "getrf")(solver(), int(n), int(n), a, l, work.start, pivots, info), kLu);
     }
     // b holds right-hand sides as rows, `count` of them, and receives the solutions of a system, or of the transposed one.
@@ -207,55 +215,55 @@ public:
             int(std::max(b_lead, n)), info), kLu);
     }
     // The lower factor in place; the strict upper triangle stays as it is.
-    template <class T> void potrf(int64_t n, T *a, int64_t lead, int32_t *info) {
+    template <class T> void potrf(int64_t n, T *a, int64_t lead, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         const int l = int(std::max(lead, n));
         library::done(SG_SOLVER(library::PotrfSize<T>, "potrf_bufferSize")(solver(), library::Upper, int(n), a, l, &size),
                       kCholesky);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kCholesky);
         library::done(SG_SOLVER(library::Potrf<T>, "potrf")(solver(), library::Upper, int(n), a, l, work.start, size, info),
                       kCholesky);
     }
     // a (n, m) holds the columns of a matrix (m, n), m >= n, as rows: reflections, and what belongs to them in tau (n).
-    template <class T> void geqrf(int64_t m, int64_t n, T *a, T *tau, int32_t *info) {
+    template <class T> void geqrf(int64_t m, int64_t n, T *a, T *tau, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         library::done(SG_SOLVER(library::GeqrfSize<T>, "geqrf_bufferSize")(solver(), int(m), int(n), a, int(m), &size), kQr);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kQr);
         library::done(SG_SOLVER(library::Geqrf<T>, "geqrf")(solver(), int(m), int(n), a, int(m), tau, work.start, size,
                                                             info), kQr);
     }
     // Reflections become the orthonormal columns.
-    template <class T> void orgqr(int64_t m, int64_t n, T *a, const T *tau, int32_t *info) {
+    template <class T> void orgqr(int64_t m, int64_t n, T *a, const T *tau, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         const int rows = int(m), columns = int(n);
         library::done(SG_SOLVER(library::OrgqrSize<T>, (is_complex<T> ? "ungqr_bufferSize" : "orgqr_bufferSize"))(
             solver(), rows, columns, columns, a, rows, tau, &size), kQr);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kQr);
         library::done(SG_SOLVER(library::Orgqr<T>, (is_complex<T> ? "ungqr" : "orgqr"))(
             solver(), rows, columns, columns, a, rows, tau, work.start, size, info), kQr);
     }
     // a (n, n) holds the columns of a Hermitian matrix as rows, of which the lower triangle counts; then its eigenvectors,
     // one a row, by ascending values.
-    template <class T> void syevd(int64_t n, T *a, real_of<T> *values, int32_t *info) {
+    template <class T> void syevd(int64_t n, T *a, real_of<T> *values, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         library::done(SG_SOLVER(library::SyevdSize<T>, (is_complex<T> ? "heevd_bufferSize" : "syevd_bufferSize"))(
             solver(), library::Vectors, library::Lower, int(n), a, int(n), values, &size), kEigen);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kEigen);
         library::done(SG_SOLVER(library::Syevd<T>, (is_complex<T> ? "heevd" : "syevd"))(
             solver(), library::Vectors, library::Lower, int(n), a, int(n), values, work.start, size, info), kEigen);
     }
     // a (n, m) holds the columns of a matrix (m, n), m >= n, as rows and is lost. left (n, m) has the left vectors as rows,
     // right (n, n) column l of it the conjugate of the right vector l, as a library does that counts columns first.
     template <class T>
-    void gesvd(int64_t m, int64_t n, T *a, real_of<T> *values, T *left, T *right, int32_t *info) {
+    void gesvd(int64_t m, int64_t n, T *a, real_of<T> *values, T *left, T *right, int32_t *info, T *room, int64_t most) {
         if (n <= 0) return;
         int size = 0;
         library::done(SG_SOLVER(library::GesvdSize, "gesvd_bufferSize")(solver(), int(m), int(n), &size), kSingular);
-        const Room<T> work(*this, size);
+        const Room<T> work(*this, room, most, size, kSingular);
         library::done(SG_SOLVER(library::Gesvd<T>, "gesvd")(solver(), 'S', 'S', int(m), int(n), a, int(m), values, left,
                                                             int(m), right, int(n), work.start, size, nullptr, info),
                       kSingular);
@@ -263,11 +271,11 @@ public:
     // `count` transforms of n complex numbers each; the inverse ones lack a division by n.
     template <class T>
     void fft(int64_t count, int64_t n, const T *a, int64_t a_step, int64_t a_next, T *x, int64_t x_step, int64_t x_next,
-             bool inverse) {
+             bool inverse, T *room, int64_t most) {
         if (count <= 0 || n <= 0) return;
         const Plan &plan = planned({int(n), int(count), int(a_step), int(a_next), int(x_step), int(x_next),
                                     sizeof(T) == 8 ? library::SingleToSingle : library::DoubleToDouble});
-        const Room<char> work(*this, plan.bytes);
+        const Room<T> work(*this, room, most, int64_t((plan.bytes + sizeof(T) - 1) / sizeof(T)), kFourier);
         library::done(SG_FOURIER(library::FftSetStream, "cufftSetStream")(plan.handle, stream_), kFourier);
         library::done(SG_FOURIER(library::FftSetWorkArea, "cufftSetWorkArea")(plan.handle, work.start), kFourier);
         const auto run = SG_FOURIER(library::FftExec<T>, (sizeof(T) == 8 ? "cufftExecC2C" : "cufftExecZ2Z"));
@@ -283,20 +291,28 @@ private:
         int handle;
         size_t bytes;
     };
-    // What a routine works in, taken and given back in the order of the stream.
+    // What a routine works in: the part of the program's block that the plan has for it. Where that is too little, memory of
+    // its own, in the order of the stream, unless a limit has been promised.
     template <class T> struct Room {
         Libraries &all;
-        T *start = nullptr;
-        Room(Libraries &libraries, int64_t count) : all(libraries) {
-            const int64_t bytes = std::max<int64_t>(count, 1) * int64_t(sizeof(T));
-            if (cudaMallocAsync(reinterpret_cast<void **>(&start), size_t(bytes), all.stream_) != cudaSuccess) {
+        T *start, *own = nullptr;
+        Room(Libraries &libraries, T *room, int64_t most, int64_t count, const char *what) : all(libraries), start(room) {
+            if (count <= most) return;
+            const int64_t bytes = count * int64_t(sizeof(T));
+            if (all.limited)
+                throw Crowded{std::string(what) + " asks for " + std::to_string(bytes) + " bytes to work in, and the plan has " +
+                              std::to_string(most * int64_t(sizeof(T)))};
+            if (cudaMallocAsync(reinterpret_cast<void **>(&own), size_t(bytes), all.stream_) != cudaSuccess) {
                 (void)cudaGetLastError();
                 throw std::bad_alloc();
             }
+            start = own;
             all.peak = std::max(all.peak, bytes);
         }
         Room(const Room &) = delete;
-        ~Room() { (void)cudaFreeAsync(start, all.stream_); }
+        ~Room() {
+            if (own) (void)cudaFreeAsync(own, all.stream_);
+        }
     };
 
     void forget() {
@@ -307,9 +323,14 @@ private:
         blas_ = solver_ = nullptr;
         plans_.clear();
     }
-    library::Handle blas() {
+    // Its routines work in what they are given, at addresses that are multiples of 256.
+    template <class T> library::Handle blas(T *room, int64_t most) {
+        constexpr uintptr_t kAligned = 256;
         if (!blas_) library::done(library::entry<library::Create>(library::blas(), "cublasCreate_v2")(&blas_), "cuBLAS");
         library::done(library::entry<library::SetStream>(library::blas(), "cublasSetStream_v2")(blas_, stream_), "cuBLAS");
+        const uintptr_t first = reinterpret_cast<uintptr_t>(room), start = (first + kAligned - 1) / kAligned * kAligned;
+        library::done(library::entry<library::SetWorkspace>(library::blas(), "cublasSetWorkspace_v2")(
+            blas_, reinterpret_cast<void *>(start), size_t(most) * sizeof(T) - (start - first)), "cuBLAS");
         return blas_;
     }
     library::Handle solver() {

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npbench_suite.device import agreement, cli
+from npbench_suite.device import agreement, cli, times
 from npbench_suite.device.times import time_of
 from sdfgad.codegen import devices
+from sdfgad.codegen.cuda.speeds import DeviceSpeeds
 from tests.support.on_cpu import on_cpu, running_here
 
 WORDS = ("pass", "ok", "agree", "success", "green")
@@ -41,11 +42,17 @@ def _here(task: Sequence[str]) -> Any:
     return cli.work(task, place=running_here)
 
 
-def test_all_of_it(card: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_it(card: None, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                   monkeypatch: pytest.MonkeyPatch) -> None:
     files = [str(tmp_path / "out" / name) for name in ("gpu.json", "gpu.md")]
+    kept: list[DeviceSpeeds] = []
+    monkeypatch.setattr(cli, "keep", kept.append)
+    monkeypatch.setattr(times, "LAUNCHES", 3)
+    monkeypatch.setattr(times, "SMALL", 1 << 10)
     status = cli.main(["--preset", "S", "--budget", "0", "--megabytes", "1", "--json", files[0], "--page", files[1],
                        "softmax"], run=_sized)
     found = json.loads(Path(files[0]).read_text())
+    assert kept[0].launch_seconds == found["launch_seconds"] > 0 and kept[0].bytes_per_second == found["bandwidth"]
     assert status == 0 and found["schema"] == cli.SCHEMA and found["bandwidth"] > 0
     states = {(one["program"], one["mode"]): one["status"] for one in found["agreement"]}
     assert states["softmax", "reverse"] == states["softmax", "forward"] == "agrees"

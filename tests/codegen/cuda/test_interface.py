@@ -203,8 +203,8 @@ def test_what_a_call_took() -> None:
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (lambda: (InterfaceArray(X), W), "'w' lies in the memory of the host, and 'x' on a graphics"),
-    (lambda: (InterfaceArray(X), InterfaceArray(W, device=1)), "'x' and 'w' lie on two devices, 0 and 1"),
+    (lambda: (InterfaceArray(X), W), "'w' lies in the memory of the host, and argument 'x' on a graphics"),
+    (lambda: (InterfaceArray(X), InterfaceArray(W, device=1)), "'x' and argument 'w' lie on two devices, 0 and 1"),
     (lambda: (InterfaceArray(X.T.copy(), said={"shape": X.shape, "strides": (8, 24)}), InterfaceArray(W)),
      "'x' is no block in C order"),
     (lambda: (InterfaceArray(X, said={"data": (X.ctypes.data, False)}), InterfaceArray(W)), "its address is none"),

@@ -16,7 +16,7 @@ import pytest
 import sdfgad
 from sdfgad.codegen.build import LIBRARY, RUNTIME
 from sdfgad.codegen.toolchain import find_compiler
-from sdfgad.errors import ToolchainError
+from sdfgad.errors import MemoryLimitError, ToolchainError
 from sdfgad.thresholds import thresholds
 from tests.codegen.cuda.test_gradients import agree
 from tests.support.on_cpu import counts, in_order, on_cpu, running_here
@@ -93,7 +93,10 @@ def test_operations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     digits = 1e-5 if name == "systems" else 1e-10
     texts: list[str] = []
     with running_here(on_cpu(lambda text: texts.append(text) or text)), in_order(2):
-        found, gradient = sdfgad.value_and_grad(function)(*(a.copy() for a in arguments))
+        both = sdfgad.value_and_grad(function)
+        found, gradient = both(*(a.copy() for a in arguments))
+        plan = both.measure(*(a.copy() for a in arguments))
+    assert plan.measured.device_bytes == plan.predicted.peak_bytes
     assert ("gemm_batched(" in texts[0]) == (name == "several")
     assert abs(found - value) <= digits * abs(value)
     for key in expected.keys():
@@ -189,6 +192,26 @@ def test_the_stand_ins_look(before: str, after: str, said: str | None) -> None:
                 forward(a)
 
 
+def test_routines_work_in_what_the_plan_has() -> None:
+    """One that asks for more takes more where there is no limit, which is measured, and is an error where there is."""
+    def less(text: str) -> str:
+        text, times = re.subn(r"(\.potrf\(.*), int64_t\(\d+\)\);", r"\1, int64_t(1));", text)
+        assert times
+        return text
+
+    def factor(a: np.ndarray) -> float:
+        return np.sum(np.linalg.cholesky(a) * a)
+
+    a = 3.0 * np.eye(4) + 0.1
+    with running_here(on_cpu(less)):
+        gradient = sdfgad.grad(factor)
+        plan = gradient.measure(a)
+        asked = 8 * (5 * 4 + 3 * 4 + 1)
+        assert plan.measured.device_bytes == plan.predicted.peak_bytes + asked
+        with pytest.raises(MemoryLimitError, match=rf"SG303.*a Cholesky factorisation asks for {asked} bytes.* has 8;"):
+            sdfgad.grad(factor, memory_limit="1MB")(a)
+
+
 @pytest.mark.slow
 def test_a_library_that_is_not_there() -> None:
     """In a process of its own, which has no stand-ins."""
@@ -261,6 +284,7 @@ REAL(orgqr_bufferSize, OrgqrSize) COMPLEX(ungqr_bufferSize, OrgqrSize) REAL(orgq
 REAL(syevd_bufferSize, SyevdSize) COMPLEX(heevd_bufferSize, SyevdSize) REAL(syevd, Syevd) COMPLEX(heevd, Syevd)
 OF(cusolverDnDgesvd_bufferSize, own::GesvdSize) OF(cusolverDnZgesvd_bufferSize, own::GesvdSize)
 OF(cublasCreate_v2, own::Create) OF(cublasDestroy_v2, own::Destroy) OF(cublasSetStream_v2, own::SetStream)
+OF(cublasSetWorkspace_v2, own::SetWorkspace)
 OF(cusolverDnCreate, own::Create) OF(cusolverDnDestroy, own::Destroy) OF(cusolverDnSetStream, own::SetStream)
 OF(cufftCreate, own::FftCreate) OF(cufftDestroy, own::FftDestroy) OF(cufftSetStream, own::FftSetStream)
 OF(cufftSetAutoAllocation, own::FftSetAutoAllocation) OF(cufftSetWorkArea, own::FftSetWorkArea)

@@ -331,6 +331,18 @@ cudaError_t cudaFree(void *place) {
     if (place) cuda_on_cpu::release(place);
     return cuda_on_cpu::status();
 }
+// Pinned memory of the host, which holds NaN at first, too: who looks at a copy before it is there finds that.
+cudaError_t cudaMallocHost(void **place, size_t bytes) {
+    *place = std::malloc(bytes ? bytes : 1);
+    if (!*place) return cudaErrorMemoryAllocation;
+    std::memset(*place, 0xff, bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *place) {
+    cuda_on_cpu::finish_all();
+    std::free(place);
+    return cudaSuccess;
+}
 cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
 cudaError_t cudaFreeAsync(void *place, cudaStream_t stream) {
     // Memory is given back behind a fault as well.

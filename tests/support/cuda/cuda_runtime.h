@@ -119,6 +119,8 @@ cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t status);
 cudaError_t cudaMalloc(void **place, size_t bytes);
 cudaError_t cudaFree(void *place);
+cudaError_t cudaMallocHost(void **place, size_t bytes);
+cudaError_t cudaFreeHost(void *place);
 cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t);
 cudaError_t cudaFreeAsync(void *place, cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);

@@ -4,6 +4,7 @@
 // One object, linked under the names of the three libraries.
 #include <algorithm>
 #include <complex>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <vector>
@@ -170,6 +171,13 @@ extern "C" {
 int cublasCreate_v2(void **handle) { return made(handle, 'b'); }
 int cublasDestroy_v2(void *handle) { return gone(handle); }
 int cublasSetStream_v2(void *handle, cudaStream_t stream) { return on(handle, stream); }
+int cublasSetWorkspace_v2(void *handle, void *room, size_t bytes) {
+    const bool fine = is_handle(handle, 'b') && is(bytes >= 1 << 14, "too little room") &&
+                      is(reinterpret_cast<uintptr_t>(room) % 256 == 0, "room at an odd place") &&
+                      is_room(static_cast<char *>(room), int64_t(bytes));
+    if (!fine) return WRONG;
+    return given(handle, [=] { std::memset(room, 0xff, bytes); });
+}
 int cusolverDnCreate(void **handle) { return made(handle, 's'); }
 int cusolverDnDestroy(void *handle) { return gone(handle); }
 int cusolverDnSetStream(void *handle, cudaStream_t stream) { return on(handle, stream); }

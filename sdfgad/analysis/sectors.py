@@ -73,7 +73,8 @@ def _of_point(index: Iterable[Ix], array: Array, side: str | None) -> float:
 def _step(index: Iterable[Ix], array: Array, var: str) -> int | None:
     """Bytes from the element of one point to that of its neighbour; None where data decide."""
     total, size = 0, array.dtype.itemsize
-    for i, extent in zip(reversed(tuple(index)), reversed(array.shape), strict=True):
+    # What each iteration around has for itself lies there with an axis more, the first one.
+    for i, extent in zip(reversed(tuple(index)), reversed(array.shape), strict=False):
         factor = None if i.elems else i.coefficient(var)
         if factor is None:
             return None

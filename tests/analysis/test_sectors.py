@@ -74,7 +74,7 @@ def steps(x: np.ndarray, n: int) -> float:
 
 
 def test_plans_tell_what_a_step_asks_for_and_keep_to_the_device() -> None:
-    x = sdfgad.spec(1 << 16)
+    x = sdfgad.spec(1 << 18)  # too many for one kernel that waits at barriers
     usual = sdfgad.plan(steps, x, 40, device="gpu")
     assert usual.about.work is not None
     forward, reverse = usual.about.work.loops

@@ -53,7 +53,7 @@ def check_agreement() -> None:
         tell(f"agreed {fn.__name__}", error=error_of(lambda fn=fn: sdfgad.grad(fn)(COMM, x)))
     gradient = sdfgad.grad(total_of_all, wrt="x")
     tell("agreed arguments", error=error_of(lambda: gradient(COMM, x, *((x,) if COMM.rank else ()))))
-    limit = {"memory_limit": 10} if COMM.rank == 1 else {}
+    limit = {"memory_limit": 10 if COMM.rank == 1 else "1GB"}
     tell("agreed limit", error=error_of(lambda: sdfgad.grad(total_of_all, wrt="x", **limit)(COMM, x, x)))
     first = gradient(COMM, x, x)
     other = gradient(COMM, np.ones(4 + COMM.rank), x)  # some ranks derive, others are ready

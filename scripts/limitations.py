@@ -78,8 +78,8 @@ else.
 * Eigenvectors and singular vectors of equal values have no derivative: a gradient through them is not finite, one that
   does not use them is. The eigenvectors of a complex matrix are known up to a phase: gradients are those of functions
   that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
-* Derivatives of `np.linalg.det` and `np.linalg.slogdet` at a singular matrix raise `LinAlgError`; on a graphics processor
-  their values do, too.
+* Derivatives of `np.linalg.det` and `np.linalg.slogdet` at a singular matrix raise `LinAlgError`; on a graphics
+  processor their values do, too.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.
 * `np.linalg.eig` and `eigvals` give complex numbers, even where NumPy finds all eigenvalues of a real matrix real.
   Vectors keep length one in derivatives, and are known up to a phase, as above. A matrix with fewer vectors than

@@ -49,7 +49,7 @@ def diagflat(v, k=0):
     return np.diag(np.ravel(np.asarray(v)), k)
 
 
-def piecewise(x, condlist, funclist):
+def piecewise(x, condlist, funclist, *args, **keywords):
     out = np.zeros_like(x)
     rest = np.ones_like(x, dtype=bool)
     if len(funclist) not in (len(condlist), len(condlist) + 1):
@@ -59,7 +59,7 @@ def piecewise(x, condlist, funclist):
     for k in range(len(funclist)):
         chosen = condlist[k] if k < len(condlist) else rest
         if callable(funclist[k]):
-            out[chosen] = funclist[k](x[chosen])
+            out[chosen] = funclist[k](x[chosen], *args, **keywords)
         else:
             out[chosen] = funclist[k]
     return out

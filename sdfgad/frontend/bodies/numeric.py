@@ -73,16 +73,18 @@ def signbit(x):
     return np.copysign(1.0, x) < 0
 
 
-def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
-    centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True)
+def var(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+    centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True) if mean is None else mean
     away = a - centre
     count = np.size(a, axis)
     total = np.sum(np.real(away * np.conj(away)), axis=axis, keepdims=keepdims)
-    return total / (count - ddof)
+    if correction is not None and ddof != 0:
+        raise ValueError("ddof and correction are one")
+    return total / (count - (ddof if correction is None else correction))
 
 
-def std(a, axis=None, dtype=None, ddof=0, keepdims=False):
-    return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+def std(a, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+    return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
 def ptp(a, axis=None, keepdims=False):

@@ -90,13 +90,14 @@ def flipud(m):
     return m[::-1]
 
 
-def rot90(m, k=1):
+def rot90(m, k=1, axes=(0, 1)):
+    first, second = axes
     turns = k % 4
     if turns == 0:
         return m
     if turns == 1:
-        return np.transpose(m[:, ::-1])
-    return m[::-1, ::-1] if turns == 2 else np.transpose(m)[:, ::-1]
+        return np.swapaxes(np.flip(m, second), first, second)
+    return np.flip(m, (first, second)) if turns == 2 else np.flip(np.swapaxes(m, first, second), second)
 
 
 def split(ary, indices_or_sections, axis=0):

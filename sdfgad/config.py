@@ -56,7 +56,8 @@ class Settings:
     """Whether a line on stderr tells about what takes longer than a second; None: where stderr is a terminal."""
     debug_nans: bool = False
     """End a call where NaN first comes from numbers that are none, with a `NanError` that names the line. Programs are
-    compiled again for it, run on the processor, statement by statement, and are slow. The environment is asked once."""
+    compiled again for it, run on the processor, statement by statement, and are slow; those for the reference target
+    are not looked at. The environment is asked once."""
     verify: bool = False
     """Look after every pass whether the program keeps all rules (`InvariantError`); slow, for reports of bugs."""
 

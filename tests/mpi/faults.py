@@ -55,6 +55,8 @@ def check_agreement() -> None:
     tell("agreed arguments", error=error_of(lambda: gradient(COMM, x, *((x,) if COMM.rank else ()))))
     limit = {"memory_limit": 10 if COMM.rank == 1 else "1GB"}
     tell("agreed limit", error=error_of(lambda: sdfgad.grad(total_of_all, wrt="x", **limit)(COMM, x, x)))
+    some = {"memory_limit": "1GB"} if COMM.rank == 1 else {}
+    tell("agreed some_limit", error=error_of(lambda: sdfgad.grad(total_of_all, wrt="x", **some)(COMM, x, x)))
     first = gradient(COMM, x, x)
     other = gradient(COMM, np.ones(4 + COMM.rank), x)  # some ranks derive, others are ready
     tell("agreed shapes", error=float(abs(first - 2).max() + abs(other - 2).max()))

@@ -250,6 +250,11 @@ def test_an_error_on_one_rank_is_one_on_all(on_two: dict[str, Any], name: str, f
     assert text not in errors[0][1] and "rank 1 stopped this call" in errors[0][1] and text in errors[1][1]
 
 
+def test_a_limit_is_one_of_all(on_two: dict[str, Any]) -> None:
+    for form, text in on_two["agreed some_limit"]["error"]:
+        assert form == "UsageError" and "give all of them a limit" in text
+
+
 def test_communicators_are_made_by_all(on_two: dict[str, Any]) -> None:
     for form, text in on_two["agreed made_on_one"]["error"]:
         assert form == "UsageError" and "SG211" in text

@@ -52,8 +52,7 @@ Refused: updates of views that NumPy makes read-only, arrays of classes of their
 by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
 loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
 lists changed in place inside branches and loops that are not unrolled, attributes of objects from outside set, arrays
-whose length depends on data (`x[mask]` other than in a reduction or an update of the same elements), rebinding one of
-several arrays under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
+whose length depends on data as results, rebinding one of several arrays under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
 them while they change places), reading `z` after an update of `z.real` under another name, or the other way round,
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
@@ -62,8 +61,11 @@ itself.
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers. Objects of classes written in
 Python may be made inside, with `__init__`, methods, properties, `super()`, operators and attributes that change, in
-loops and branches as well. What `np.where(mask)` and `np.nonzero(mask)` give is good as a subscript, and for nothing
-else.
+loops and branches as well.
+
+What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
+the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
+single items and loops over it. It cannot be returned, or combined with an array of a length of its own.
 
 ## Derivatives
 

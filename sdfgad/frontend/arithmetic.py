@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import sparse
+from sdfgad.frontend.builder import axes
 from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
@@ -25,7 +26,7 @@ from sdfgad.frontend.elementwise import (
 )
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import same_mask
+from sdfgad.frontend.masking import as_masked, same_mask, table_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -65,6 +66,7 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         joined = _sequences(ctx, ufunc, left, right)
         if joined is not None:
             return joined
+    left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     as_index = integers(ctx, ufunc, left, right)
@@ -95,6 +97,7 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     """`op operand`."""
     if isinstance(operand, Reading):
         return operand
+    operand = as_masked(ctx, operand)
     if isinstance(operand, Masked):
         return on_masked(ctx, ufunc, operand)
     if isinstance(operand, IntValue) and ufunc in (np.negative, np.positive):
@@ -106,6 +109,7 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     """`left < right` and the like."""
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
+    left, right = as_masked(ctx, left), as_masked(ctx, right)
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
@@ -175,21 +179,34 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
 
 
 def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
-    """An elementwise operation on data selected by one mask."""
+    """An elementwise operation on data selected by one mask, with numbers, and with arrays for each selected row."""
+    values = tuple(as_masked(ctx, v) for v in values)
     selected = [v for v in values if isinstance(v, Masked)]
     first = selected[0]
+    beside = first.values.ndim - first.mask.ndim
     for other in selected[1:]:
         if not same_mask(first, other):
             raise ctx.refuse("data selected by different masks in one expression", "use np.where", "SG105")
-    values = tuple(remap(ctx, v, (), [ix(0)] * v.ndim) if isinstance(v, ArrayValue) and v.shape
-                   and all(n.const == 1 for n in v.shape) else v for v in values)
+        if other.values.ndim - other.mask.ndim != beside:
+            raise ctx.refuse("rows selected by a mask combined with numbers selected by it", "write x[mask][:, None]",
+                             "SG105")
+    values = tuple(_for_each_row(ctx, v, beside) for v in values)
     for v in values:
-        if isinstance(v, ArrayValue) and v.shape:
+        if isinstance(v, ArrayValue) and v.ndim > beside:
             raise ctx.refuse("data selected by a mask combined with an array that is not",
                              "select both with the same mask, or use np.where", "SG105")
     parts = [v.values if isinstance(v, Masked) else v for v in values]
     result = ctx.invoke(ctx, ufunc, parts, {})
-    return Masked(as_array(ctx, result), first.mask, first.key)
+    return Masked(as_array(ctx, result), first.mask, first.key, first.table)
+
+
+def _for_each_row(ctx: Context, value: Value, beside: int) -> Value:
+    """An array of one row without that dimension: it goes with every selected row."""
+    if not isinstance(value, ArrayValue) or value.ndim <= beside or any(
+            n.const != 1 for n in value.shape[:value.ndim - beside]):
+        return value
+    lead = value.ndim - beside
+    return remap(ctx, value, value.shape[lead:], (*[ix(0)] * lead, *axes(beside)))
 
 
 # truth
@@ -264,7 +281,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return value
     if isinstance(value, Masked):
         stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)
-        return Masked(stored, value.mask, value.key)
+        return Masked(stored, value.mask, value.key, table_of(ctx, value.mask))
     if isinstance(value, Lazy):
         return constant_of(value) if constant_of(value) is not None else ctx.builder.materialise(value, label)
     return value

@@ -15,6 +15,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
@@ -30,7 +31,9 @@ from sdfgad.frontend.values import (
     Masked,
     Method,
     Parent,
+    PlaceTable,
     Record,
+    SelectedColumns,
     Value,
     ViewValue,
     is_number,
@@ -49,6 +52,12 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         owner = as_array(ctx, owner) if name not in ("real", "imag") else owner
     if isinstance(owner, np.ndarray):
         owner = constant_array(ctx, owner)
+    owner = as_masked(ctx, owner)
+    if isinstance(owner, PlaceTable) and name in ("shape", "size"):
+        width = owner.rows.shape[1]
+        return (int_value(owner.count), int_value(width)) if name == "shape" else int_value(owner.count * width)
+    if isinstance(owner, SelectedColumns) and name == "T":
+        return owner.rows
     if isinstance(owner, (ArrayValue, Masked)):
         rule = _ATTRIBUTES.get(name)
         if rule is None and name not in ctx.methods:
@@ -164,11 +173,20 @@ def _flat(ctx: Context, value: Value) -> Value:
     return row
 
 
+def transposed(ctx: Context, value: Value) -> Value:
+    """`value.T`."""
+    if not isinstance(value, Masked):
+        return ctx.invoke(ctx, np.transpose, [value], {})
+    if value.mask.ndim > 1 or value.values.ndim > 2:
+        raise ctx.refuse("the transpose of rows selected by a mask of several dimensions", "use np.where", "SG105")
+    return SelectedColumns(value) if value.values.ndim == 2 else value
+
+
 _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "shape": _shape, "size": _size,
     "ndim": lambda ctx, v: v.ndim if isinstance(v, ArrayValue) else 1 + v.values.ndim - v.mask.ndim,
     "dtype": lambda ctx, v: v.dtype if isinstance(v, ArrayValue) else v.values.dtype,
-    "T": lambda ctx, v: ctx.invoke(ctx, np.transpose, [v], {}),
+    "T": transposed,
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
     "real": real, "imag": imag, "flat": _flat,
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,

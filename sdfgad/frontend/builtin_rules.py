@@ -14,7 +14,6 @@ from sdfgad.frontend.attributes import attribute, has_attribute
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
@@ -31,6 +30,7 @@ from sdfgad.frontend.values import (
     is_number,
 )
 from sdfgad.frontend.views import to_int
+from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]

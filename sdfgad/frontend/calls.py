@@ -24,6 +24,7 @@ from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
 from sdfgad.frontend.liveness import Liveness, analyse
+from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
@@ -190,6 +191,7 @@ def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: 
     if keywords or len(arguments) != ufunc.nin:
         raise ctx.refuse(f"these arguments of numpy.{ufunc.__name__}: {', '.join(keywords) or len(arguments)}",
                          "use np.where for a condition", "SG101")
+    arguments = [as_masked(ctx, a) for a in arguments]
     if any(isinstance(a, Masked) for a in arguments):
         return on_masked(ctx, ufunc, *arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):

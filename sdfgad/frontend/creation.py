@@ -190,7 +190,9 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     if isinstance(object, np.ndarray):
         object = as_array(ctx, object)
     if isinstance(object, Masked):
-        raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
+        if order not in ("K", "C") or ndmin > 1 + object.values.ndim - object.mask.ndim:
+            raise ctx.refuse("an array made of data selected by a mask", "use np.where", "SG105")
+        return object if dtype is None else astype(ctx, object, dtype)  # nobody writes what is selected
     kind = None if dtype is None else dtype_of(ctx, dtype)
     if isinstance(object, Grown):
         object, copy = stacked(ctx, object), True

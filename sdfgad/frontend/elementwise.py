@@ -12,14 +12,15 @@ from sdfgad.arrays import special_class
 from sdfgad.frontend.builder import cast, reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.values import (
+    SELECTED,
     ArrayValue,
     Grown,
     IntValue,
     Lazy,
     ListValue,
-    Masked,
     MaskPlaces,
     Maybe,
+    PlaceTable,
     Position,
     RangeValue,
     Reading,
@@ -126,8 +127,9 @@ def describe(value: Value) -> str:
 
 _DESCRIBED: Mapping[type, str] = MappingProxyType({
     IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list",
-    Masked: "data selected by a mask, whose length depends on the data,",
-    MaskPlaces: "the places where a mask holds, whose number depends on the data,", Reading: "what a clock shows",
+    **dict.fromkeys(SELECTED, "data selected by a mask, whose length depends on the data,"),
+    **dict.fromkeys((MaskPlaces, PlaceTable), "the places where a mask holds, whose number depends on the data,"),
+    Reading: "what a clock shows",
     Maybe: "a value that is None or not bound on some of the ways to this point"})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend import arithmetic, attributes, classes, records
+from sdfgad.frontend import arithmetic, attributes, classes, places, records
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
@@ -18,7 +18,7 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
-from sdfgad.frontend.indexing import masked_part, subscript
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
@@ -32,6 +32,7 @@ from sdfgad.frontend.values import (
     Masked,
     MaskPlaces,
     Maybe,
+    PlaceTable,
     Record,
     SliceValue,
     Value,
@@ -222,8 +223,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
     """`base[items]` for arrays, tuples, lists and constants; `any_order`: as in `subscript`."""
     if isinstance(base, ArrayValue):
         return subscript(ctx, base, items, any_order)
-    if isinstance(base, Masked):
-        return masked_part(ctx, base, items)
+    if isinstance(base, (Masked, PlaceTable)) or isinstance(base, MaskPlaces) and base.part is not None:
+        return places.item_at(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
         return item_at(ctx, base, items)

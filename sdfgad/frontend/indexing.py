@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,16 @@ from sdfgad.frontend.elementwise import (
     project,
     to_ix,
 )
-from sdfgad.frontend.masking import beside_mask, check_cast, is_mask, masked, write_masked
+from sdfgad.frontend.masking import (
+    as_masked,
+    beside_mask,
+    check_cast,
+    is_mask,
+    masked,
+    over_mask,
+    same_mask,
+    write_masked,
+)
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -45,6 +54,8 @@ Rule: TypeAlias = Callable[[Position, Position], Ix]
 
 def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = False) -> Value:
     """`base[items]`; `any_order`: what a mask chooses may come in an order that is not NumPy's."""
+    if any(_is_selected(base, k, i) for k, i in enumerate(_items(items))):
+        return _gather_selected(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
         return masked(ctx, *beside_mask(ctx, base, parts, any_order))
@@ -54,6 +65,29 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
     if not view.shape and all(is_int(p) for p in parts) and Ellipsis not in _items(items):
         return scalar_of(ctx, view)
     return view
+
+
+def _is_selected(base: ArrayValue, k: int, item: Value) -> bool:
+    """Whether an index was computed from places of a mask, or is places that are not a mask for that dimension."""
+    if not isinstance(item, MaskPlaces):
+        return isinstance(item, Masked)
+    if item.part is not None and item.mask.ndim > 1:
+        return True
+    return base.shape[k:k + item.mask.ndim] != item.mask.shape
+
+
+def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:
+    """`x[i + 1, j]` where `i, j = np.nonzero(mask)`: selected by the mask from what all places would take."""
+    given = [as_masked(ctx, p) for i in _items(items) for p in (
+        i.parts if isinstance(i, MaskPlaces) and i.part is None else (i,))]
+    lead = next(k for k, i in enumerate(given) if isinstance(i, Masked))
+    chosen = [i for i in given if isinstance(i, Masked)]
+    first = chosen[0]
+    apart = any(not isinstance(i, Masked) and not is_int(i) for i in given[:lead + len(chosen)])
+    if apart or not all(same_mask(first, i) and i.values.ndim == i.mask.ndim for i in chosen):
+        raise ctx.refuse("places of a mask combined with other indices", "index the other dimensions first", "SG105")
+    found = subscript(ctx, base, tuple(over_mask(ctx, i, 0) if isinstance(i, Masked) else i for i in given))
+    return Masked(found, first.mask, first.key, first.table)
 
 
 def masked_part(ctx: Context, base: Masked, items: Value) -> Masked:
@@ -79,7 +113,7 @@ def _whole_masks(items: tuple) -> tuple:
         count = item.mask.ndim if isinstance(item, MaskPlaces) and item.part == 0 else 0
         here = [p for p in items[k:k + count] if isinstance(p, MaskPlaces) and p.mask is item.mask]
         if count > 1 and [p.part for p in here] == list(range(count)):
-            return (*found, MaskPlaces(item.mask), *_whole_masks(items[k + count:]))
+            return (*found, replace(item, part=None), *_whole_masks(items[k + count:]))
         found.append(item)
     return tuple(found)
 

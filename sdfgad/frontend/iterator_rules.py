@@ -14,9 +14,9 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.loops import rows_of
 from sdfgad.frontend.values import Applied, Rows, Value
 from sdfgad.frontend.views import to_int
+from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 
 Rule = Callable[..., Value]

@@ -24,14 +24,20 @@ from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
-from sdfgad.frontend.grown import walked
-from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.tables import rows_from_table
-from sdfgad.frontend.values import ArrayValue, Entries, Grown, IntValue, ListValue, RangeValue, Record, Rows, Value
+from sdfgad.frontend.values import (
+    Entries,
+    IntValue,
+    ListValue,
+    Record,
+    Rows,
+    Value,
+)
 from sdfgad.frontend.views import named_int
+from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Loop, Range, Stmt, While
@@ -49,25 +55,6 @@ class LoopForm:
 
     run: Callable[[], None]
     after: tuple[str, ...] = ("",)
-
-
-def rows_of(ctx: Context, iterable: Value) -> Rows | None:
-    """What a loop walks over when that is no fixed list of items."""
-    if isinstance(iterable, Rows):
-        return iterable
-    if isinstance(iterable, Grown):
-        return walked(ctx, iterable)
-    if isinstance(iterable, (range, RangeValue)):
-        start, stop, step = ix(iterable.start), ix(iterable.stop), iterable.step
-        gap = stop - start if step > 0 else start - stop
-        count = ctx.builder.scope.greatest((gap + (abs(step) - 1)) // abs(step), ix(0))
-        return Rows(count, lambda k: int_value(k * step + start), (start, stop, step))
-    if isinstance(iterable, ArrayValue):
-        if not iterable.shape:
-            raise ctx.refuse("a loop over a number", "loop over range(n)", "SG102")
-        stored = ctx.builder.materialise(iterable, "items")
-        return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)))
-    return None
 
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import (
+    INT,
     as_array,
     convert,
     expand,
@@ -17,12 +19,15 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Lazy,
     Masked,
+    MaskPlaces,
+    PlaceTable,
     SliceValue,
     Value,
     ViewValue,
     is_int,
 )
-from sdfgad.frontend.views import basic, remap
+from sdfgad.frontend.views import basic, named_int, remap
+from sdfgad.ir.expr import Index
 from sdfgad.ir.index import ix
 
 
@@ -93,6 +98,22 @@ def mask_key(ctx: Context, mask: ArrayValue) -> tuple:
             return key
     versions = tuple(sorted((a, ctx.builder.versions.get(a, 0)) for a in mask.reads))
     return (mask.at(axes(mask.ndim)), mask.shape, versions, tuple(ctx.builder.regions))
+
+
+def as_masked(ctx: Context, value: Value) -> Value:
+    """The numbers of an index array of `np.nonzero` as data selected by its mask; anything else as it is."""
+    if not isinstance(value, MaskPlaces) or value.part is None:
+        return value
+    part = value.part
+    numbers = ctx.builder.lazy(value.mask.shape, INT, lambda p: Index(p[part], INT), frozenset())
+    return masked(ctx, numbers, value.mask)
+
+
+def table_of(ctx: Context, mask: ArrayValue) -> PlaceTable:
+    """The places where a mask holds, counted and listed."""
+    rows, count = ctx.invoke(ctx, choosing.table_of_places, [mask], {})
+    counted = ctx.builder.fresh_copy(as_array(ctx, count), "found")
+    return PlaceTable(ctx.builder.materialise(rows, "table"), named_int(ctx, counted, "found").ix)
 
 
 def same_mask(a: Masked, b: Masked) -> bool:

@@ -33,6 +33,7 @@ from sdfgad.frontend.source import SourceText, code_of, is_wrapper, method_of, u
 from sdfgad.frontend.statements import execute
 from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.frontend.values import (
+    SELECTED,
     Applied,
     ArrayValue,
     Entries,
@@ -40,8 +41,6 @@ from sdfgad.frontend.values import (
     Grown,
     IntValue,
     ListValue,
-    Masked,
-    MaskPlaces,
     Maybe,
     Opaque,
     Parent,
@@ -388,7 +387,7 @@ def _returned(ctx: Context, value: Value) -> Any:
         return view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
-    internal = isinstance(value, (Maybe, Masked, Function, Entries, Applied, MaskPlaces, Parent, Opaque))
+    internal = isinstance(value, (*SELECTED, Maybe, Function, Entries, Applied, Parent, Opaque))
     if internal or callable(value) and not isinstance(value, type):
         raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                          "return arrays; use np.where instead of a mask", "SG109")

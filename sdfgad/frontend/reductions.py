@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import TypeAlias
 
 import numpy as np
 
+from sdfgad.frontend import places
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
@@ -33,6 +36,8 @@ from sdfgad.frontend.values import (
     IntValue,
     ListValue,
     Masked,
+    MaskPlaces,
+    PlaceTable,
     Record,
     Value,
     ViewValue,
@@ -78,37 +83,50 @@ def _restored(ctx: Context, result: ViewValue, over: tuple[int, ...], keepdims: 
     return expand_dims(ctx, result, tuple(over)) if over else result
 
 
+Rule: TypeAlias = Callable[..., Value]
+
+
 def _operand(ctx: Context, a: Value, outside: Value, where: Value = True) -> ArrayValue:
     """The data to reduce, with a neutral value where a mask is off."""
     value = over_mask(ctx, a, outside) if isinstance(a, Masked) else as_array(ctx, a)
     return value if where is True else select(ctx, where, value, value.dtype.type(outside))
 
 
-def _no_axis(ctx: Context, a: Value, axis: Value) -> None:
-    if isinstance(a, Masked) and axis is not None and (a.mask.ndim > 1 or a.values.ndim > 1):
-        raise ctx.refuse("a reduction along an axis of data selected by a mask", "use np.where", "SG105")
+def _reduced(ctx: Context, a: Value, axis: Value, value: ArrayValue) -> tuple[int, ...]:
+    """The dimensions of `value`, the data of `a`, that go: what a mask selects lies along those of the mask."""
+    if isinstance(a, Masked) and axis is not None:
+        return tuple(range(a.mask.ndim))
+    return axis_numbers(ctx, axis, value.ndim)
 
 
+def _by_rows(rule: Rule) -> Rule:
+    """A reduction that goes through selected rows one by one where its axes are not the selected one."""
+
+    @wraps(rule)
+    def reduced(ctx: Context, a: Value, axis: Value = None, *others: Value, **options: Value) -> Value:
+        if not isinstance(a, Masked) or axis is None:
+            return rule(ctx, a, axis, *others, **options)
+        beside = axis_numbers(ctx, axis, 1 + a.values.ndim - a.mask.ndim)
+        if beside == (0,):
+            return rule(ctx, a, 0, *others, **options)
+        if 0 in beside:
+            raise ctx.refuse("a reduction along several axes of data selected by a mask", "leave axis away", "SG105")
+        within = tuple(k + a.mask.ndim - 1 for k in beside)
+        return Masked(as_array(ctx, rule(ctx, a.values, within, *others, **options)), a.mask, a.key, a.table)
+
+    return reduced
+
+
+@_by_rows
 def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False, initial: Value = 0,
          where: Value = True) -> Value:
     """`np.sum`."""
-    if isinstance(a, Masked) and a.values.ndim > a.mask.ndim and axis is not None:
-        value, axes = _masked_rows(ctx, a, axis)
-    else:
-        _no_axis(ctx, a, axis)
-        value = _operand(ctx, a, 0, where)
-        axes = axis_numbers(ctx, None if isinstance(a, Masked) else axis, value.ndim)
+    value = _operand(ctx, a, 0, where)
+    axes = _reduced(ctx, a, axis, value)
     kind = _sum_dtype(value.dtype) if dtype is None else dtype_of(ctx, dtype)
     result = reduce_map(ctx, value, axes, "+", kind, constant_start(0, kind))
     total = _restored(ctx, result, axes, keepdims)
     return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)
-
-
-def _masked_rows(ctx: Context, a: Masked, axis: Value) -> tuple[ArrayValue, tuple[int, ...]]:
-    """Sum over the selected rows, trailing dimensions kept."""
-    if axis != 0:
-        raise ctx.refuse("a reduction along an axis of data selected by a mask", "use np.where", "SG105")
-    return over_mask(ctx, a, 0), tuple(range(a.mask.ndim))
 
 
 def _sum_dtype(dtype: np.dtype) -> np.dtype:
@@ -120,9 +138,9 @@ def _sum_dtype(dtype: np.dtype) -> np.dtype:
 def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
     """`np.max` or `np.min`."""
 
+    @_by_rows
     def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False, initial: Value = None,
              where: Value = True) -> Value:
-        _no_axis(ctx, a, axis)
         if where is not True:
             if initial is None:
                 raise ctx.refuse("an extremum with where= and without initial=", "pass initial=", "SG101")
@@ -130,10 +148,9 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
         if isinstance(a, Masked):
             worst = _worst(ctx, a.values.dtype, op)
             value, start = over_mask(ctx, a, worst), constant_start(worst.item(), a.values.dtype)
-            axes = axis_numbers(ctx, None, value.ndim)
         else:
             value, start = as_array(ctx, a), _first
-            axes = axis_numbers(ctx, axis, value.ndim)
+        axes = _reduced(ctx, a, axis, value)
         if value.dtype.kind == "c":
             raise ctx.refuse("the extremum of complex numbers", "compare their absolute values", "SG104")
         if any(value.shape[k].const == 0 for k in axes) and initial is None:
@@ -157,12 +174,12 @@ def _worst(ctx: Context, dtype: np.dtype, op: str) -> np.generic:
 def truths(op: str) -> Callable[..., Value]:
     """`np.any` ("max" of booleans) or `np.all` ("min")."""
 
+    @_by_rows
     def rule(ctx: Context, a: Value, axis: Value = None, keepdims: Value = False) -> Value:
-        _no_axis(ctx, a, axis)
         data = _flags(ctx, a)
         neutral = op == "min"
         value = _operand(ctx, data, np.bool_(neutral))
-        axes = axis_numbers(ctx, None if isinstance(a, Masked) else axis, value.ndim)
+        axes = _reduced(ctx, a, axis, value)
         return _restored(ctx, reduce_map(ctx, value, axes, op, BOOL, constant_start(neutral, BOOL)), axes, keepdims)
 
     return rule
@@ -197,6 +214,7 @@ def size_of(ctx: Context, a: Value, axis: Value = None) -> Value:
     return int_value(total_ix)
 
 
+@_by_rows
 def mean(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdims: Value = False,
          where: Value = True) -> Value:
     """`np.mean`."""
@@ -280,10 +298,8 @@ def length(ctx: Context, value: Value) -> Value:
         if not value.shape:
             raise ctx.refuse("the length of a number", code="SG102")
         return int_value(value.shape[0])
-    if isinstance(value, Masked):
-        if value.values.ndim > value.mask.ndim:
-            raise ctx.refuse("the length of rows selected by a mask", "use np.sum(mask)", "SG105")
-        return size_of(ctx, value)
+    if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
+        return places.length(ctx, value)
     if isinstance(value, Grown):
         return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):

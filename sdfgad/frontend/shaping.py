@@ -9,14 +9,12 @@ from sdfgad.arrays import native
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import joining as joining_bodies
 from sdfgad.frontend.builder import axes
-from sdfgad.frontend.comparisons import compare
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import shape_of
 from sdfgad.frontend.elementwise import (
     as_array,
     broadcast,
     convert,
-    describe,
     expand,
     int_ix,
     int_value,
@@ -29,7 +27,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, needs_no_copy, order_of
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, MaskPlaces, Shape, Value
+from sdfgad.frontend.values import ArrayValue, Grown, IntValue, Lazy, ListValue, Shape, Value
 from sdfgad.frontend.views import read_only, remap, to_int
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import axis
@@ -343,22 +341,8 @@ def meshgrid(ctx: Context, *xi: Value, indexing: str = "xy", sparse: bool = Fals
 
 def where(ctx: Context, condition: Value, x: Value = None, y: Value = None) -> Value:
     if x is None or y is None:
-        return nonzero(ctx, condition)
+        return ctx.invoke(ctx, np.nonzero, [condition], {})
     return select(ctx, condition, x, y)
-
-
-def nonzero(ctx: Context, a: Value) -> Value:
-    """`np.nonzero`: as a subscript, its result is the mask."""
-    value = as_array(ctx, a)
-    if not value.shape:
-        raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
-    mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
-    return MaskPlaces(ctx.builder.fresh_copy(as_array(ctx, mask), "places"))
-
-
-def flatnonzero(ctx: Context, a: Value) -> Value:
-    """`np.flatnonzero`."""
-    return MaskPlaces(nonzero(ctx, ravel(ctx, a)).mask, 0)
 
 
 def take(ctx: Context, a: Value, indices: Value, axis: Value = None, mode: str = "raise") -> Value:

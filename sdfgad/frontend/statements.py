@@ -17,6 +17,7 @@ from sdfgad.frontend.cases import run_match
 from sdfgad.frontend.classes import operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.copying import copy_places, same_places
+from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
@@ -30,12 +31,11 @@ from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
+    SELECTED,
     Applied,
     Function,
     Grown,
     ListValue,
-    Masked,
-    MaskPlaces,
     Value,
     ViewValue,
     contained,
@@ -284,9 +284,13 @@ def _expression(ctx: Context, stmt: ast.Expr) -> None:
 
 def _return(ctx: Context, stmt: ast.Return) -> None:
     value = None if stmt.value is None else _named(ctx, stmt.value, "")
-    if len(ctx.frames) == 1 and any(isinstance(v, (Masked, Function, Applied, MaskPlaces)) for v in contained(value)):
-        raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
-                         "return arrays; use np.where instead of a mask", "SG109")
+    for part in contained(value) if len(ctx.frames) == 1 else ():
+        if isinstance(part, SELECTED):
+            raise ctx.refuse(f"{describe(part)} as a return value", "return arrays; use np.where instead of a mask",
+                             "SG109")
+        if isinstance(part, (Function, Applied)):
+            raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
+                             "return arrays, numbers and constants", "SG109")
     set_result(ctx, value)
 
 

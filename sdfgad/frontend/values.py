@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -130,6 +130,14 @@ class Masked:
     values: ArrayValue  # in the shape of the mask, or with trailing dimensions
     mask: ViewValue
     key: tuple = ()
+    table: PlaceTable | None = None  # the places of the mask, where somebody may ask for single ones
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedColumns:
+    """`x[mask].T`: good for products with what the same mask selects."""
+
+    rows: Masked
 
 
 @dataclass(frozen=True)
@@ -249,15 +257,29 @@ class SliceValue:
 
 
 @dataclass(frozen=True, eq=False)
+class PlaceTable:
+    """Where a mask holds, one place per row of `rows`, of which the first `count` are there: `np.argwhere`."""
+
+    rows: ViewValue
+    count: Ix
+
+
+@dataclass(frozen=True, eq=False)
 class MaskPlaces:
     """Where a mask holds, a tuple of index arrays; `part`: one of them. How long they are depends on the data."""
 
     mask: ArrayValue
+    table: PlaceTable
     part: int | None = None
 
     @property
     def parts(self) -> tuple[MaskPlaces, ...]:
-        return tuple(MaskPlaces(self.mask, k) for k in range(self.mask.ndim)) if self.part is None else ()
+        """The index arrays, one for each dimension of the mask."""
+        return tuple(replace(self, part=k) for k in range(self.mask.ndim)) if self.part is None else ()
+
+
+SELECTED = (Masked, MaskPlaces, PlaceTable, SelectedColumns)
+"""What a mask selects, in any form: how much that is depends on the data."""
 
 
 class Opaque:
@@ -296,13 +318,19 @@ def contained(value: Value) -> Iterator[Value]:
         yield from contained(value.value)
     elif isinstance(value, Masked):
         yield from (value.values, value.mask)
+        yield from contained(value.table)
     elif isinstance(value, Method):
         yield from contained(value.owner)
     elif isinstance(value, Applied):
         for item in (value.function, *value.arguments, *value.keywords.values()):
             yield from contained(item)
+    elif isinstance(value, SelectedColumns):
+        yield from contained(value.rows)
     elif isinstance(value, MaskPlaces):
         yield value.mask
+        yield from contained(value.table)
+    elif isinstance(value, PlaceTable):
+        yield from (value.rows, IntValue(value.count))
     elif isinstance(value, SliceValue):
         yield from (value.start, value.stop, value.step)
 

@@ -87,12 +87,12 @@ def undefined_name(x):
     return x + missing  # noqa: F821
 
 
-@refused(1, "a return value that is not made of", X)
+@refused(1, "places where a mask holds, whose number depends on the data, as a return value", X)
 def where_one(x):
     return np.where(x > 0)
 
 
-@refused(1, "a return value that is not made of", X)
+@refused(1, "data selected by a mask, whose length depends on the data, as a return value", X)
 def mask_returned(x):
     return x[x > 0]
 

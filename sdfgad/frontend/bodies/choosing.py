@@ -118,3 +118,26 @@ def accumulated(function, first, values, axis, include_initial):
         return sums
     edge = np.full_like(np.take(sums, [0], axis=along), first)
     return np.concatenate((edge, sums), axis=along)
+
+
+def table_of_places(mask):
+    """The places where a mask holds, row by row, in the first rows of a table, and how many there are."""
+    table = np.zeros((mask.size, mask.ndim), np.int64)
+    flat = np.ravel(mask)
+    count = 0
+    for k in range(mask.size):
+        if flat[k]:
+            rest = k
+            for d in range(mask.ndim - 1, -1, -1):
+                table[count, d] = rest % mask.shape[d]
+                rest = rest // mask.shape[d]
+            count += 1
+    return table, count
+
+
+def place_in_table(count, k):
+    """A place among the first `count`, which may be counted from the last one."""
+    place = k + count if k < 0 else k
+    if place < 0 or place >= count:
+        raise IndexError("there are fewer places where the mask holds")
+    return place

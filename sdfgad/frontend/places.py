@@ -1,0 +1,127 @@
+"""The places where a mask holds: `np.nonzero` and its kin. How many there are depends on the data.
+
+As a subscript they are the mask, and numbers computed with them are data selected by it. To be counted, taken one by
+one or walked over they are listed in a table.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import kept, on_masked
+from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.comparisons import compare
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import BOOL, as_array, describe, int_ix, int_value, select
+from sdfgad.frontend.indexing import masked_part, subscript
+from sdfgad.frontend.masking import as_masked, masked, over_mask, same_mask, table_of
+from sdfgad.frontend.values import ArrayValue, Masked, MaskPlaces, PlaceTable, Rows, SelectedColumns, Value, is_int
+from sdfgad.frontend.views import to_int
+from sdfgad.ir.index import Ix
+
+
+def nonzero(ctx: Context, a: Value) -> MaskPlaces:
+    """`np.nonzero`: a tuple of index arrays."""
+    value = as_array(ctx, a)
+    if not value.shape:
+        raise ctx.refuse(f"np.nonzero of {describe(value)}", code="SG103")
+    mask = value if value.dtype.kind == "b" else compare(ctx, np.not_equal, value, 0)
+    stored = ctx.builder.fresh_copy(as_array(ctx, mask), "places")
+    return MaskPlaces(stored, table_of(ctx, stored))
+
+
+def flatnonzero(ctx: Context, a: Value) -> MaskPlaces:
+    """`np.flatnonzero`: one index array."""
+    return nonzero(ctx, ctx.invoke(ctx, np.ravel, [a], {})).parts[0]
+
+
+def argwhere(ctx: Context, a: Value) -> PlaceTable:
+    """`np.argwhere`: one row per place."""
+    return nonzero(ctx, a).table
+
+
+def walked(ctx: Context, value: Value) -> Rows | None:
+    """What a loop over places, or over data selected by a mask, walks over; None for anything else."""
+    if isinstance(value, Masked):
+        value = kept(ctx, value, "items")
+    made = _listed(ctx, value)
+    return None if made is None else Rows(made[0], made[1])
+
+
+def item_at(ctx: Context, value: Value, items: Value) -> Value:
+    """`value[items]` of places, or of data selected by a mask."""
+    first, *rest = items if isinstance(items, tuple) else (items,)
+    if isinstance(first, ArrayValue) and not first.shape and first.dtype.kind in "iu":
+        first = to_int(ctx, first)
+    made = _listed(ctx, value) if is_int(first) else None
+    if made is not None:
+        item = made[1](_place(ctx, made[0], first))
+        return subscript(ctx, item, tuple(rest)) if rest else item
+    if isinstance(value, Masked) and isinstance(first, Masked) and first.values.dtype == BOOL and not rest:
+        return _selected_again(ctx, value, first)
+    if isinstance(value, Masked):
+        return masked_part(ctx, value, items)
+    if isinstance(value, MaskPlaces) and value.part is not None:
+        return masked_part(ctx, as_masked(ctx, value), items)
+    column = rest[0] if isinstance(value, PlaceTable) and first == slice(None) and len(rest) == 1 else None
+    if isinstance(column, int):
+        return subscript(ctx, value.rows, (slice(None), column))
+    raise ctx.refuse(f"a subscript of {describe(value)}", "take one place, or loop over them", "SG105")
+
+
+def _selected_again(ctx: Context, value: Masked, condition: Masked) -> Masked:
+    """`x[mask][condition]`, the condition computed from what the mask selects."""
+    if not same_mask(value, condition) or condition.values.ndim != condition.mask.ndim:
+        raise ctx.refuse("data selected by a mask and then by another condition", "use np.where", "SG105")
+    both = select(ctx, condition.mask, condition.values, np.bool_(False))
+    return masked(ctx, value.values, ctx.builder.materialise(both, "mask"))
+
+
+def _listed(ctx: Context, value: Value) -> tuple[Ix, Callable[[Ix], Value]] | None:
+    """How many items there are, and each of them."""
+    if isinstance(value, PlaceTable):
+        return value.count, lambda k: subscript(ctx, value.rows, int_value(k))
+    if isinstance(value, MaskPlaces) and value.part is not None:
+        return value.table.count, lambda k: subscript(ctx, value.table.rows, (int_value(k), value.part))
+    if not isinstance(value, Masked):
+        return None
+    table = value.table or table_of(ctx, value.mask)
+    places = range(value.mask.ndim)
+    return table.count, lambda k: subscript(ctx, value.values, tuple(
+        subscript(ctx, table.rows, (int_value(k), d)) for d in places))
+
+
+def _place(ctx: Context, count: Ix, place: Value) -> Ix:
+    """A place among `count`: looked at in the run unless it is one for certain."""
+    k, scope = int_ix(place), ctx.builder.scope
+    if scope.nonnegative(k) and scope.nonnegative(count - 1 - k):
+        return k
+    return int_ix(to_int(ctx, ctx.invoke(ctx, choosing.place_in_table, [int_value(count), place], {})))
+
+
+def rows_times(ctx: Context, a: Masked | SelectedColumns, b: Value) -> Value:
+    """Rows selected by a mask times a matrix or a vector; rows that are not selected count as zeros, NaN or not."""
+    if isinstance(a, SelectedColumns):
+        return _columns_times(ctx, a.rows, b)
+    if isinstance(b, Masked) and a.values.ndim == a.mask.ndim:
+        return ctx.invoke(ctx, np.sum, [on_masked(ctx, np.multiply, a, b)], {})
+    right = as_array(ctx, b)
+    if a.values.ndim == a.mask.ndim or right.ndim > 2:
+        raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
+    product = ctx.invoke(ctx, np.matmul, [over_mask(ctx, a, 0), right], {})
+    return Masked(as_array(ctx, product), a.mask, a.key, a.table)
+
+
+def _columns_times(ctx: Context, rows: Masked, b: Value) -> Value:
+    """`x[mask].T @ y[mask]`."""
+    if not isinstance(b, Masked) or not same_mask(rows, b):
+        raise ctx.refuse("a product over data selected by a mask", "select both with the same mask", "SG105")
+    left = ctx.invoke(ctx, np.transpose, [over_mask(ctx, rows, 0)], {})
+    return ctx.invoke(ctx, np.matmul, [left, over_mask(ctx, b, 0)], {})
+
+
+def length(ctx: Context, value: Value) -> Value:
+    """`len(value)` of places, or of data selected by a mask."""
+    table = value if isinstance(value, PlaceTable) else value.table
+    return ctx.invoke(ctx, np.count_nonzero, [value.mask], {}) if table is None else int_value(table.count)

@@ -1,0 +1,31 @@
+"""What a `for` walks over at run time."""
+from __future__ import annotations
+
+from sdfgad.frontend import places
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import int_value
+from sdfgad.frontend.grown import walked
+from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.values import SELECTED, ArrayValue, Grown, RangeValue, Rows, Value
+from sdfgad.ir.index import ix
+
+
+def rows_of(ctx: Context, iterable: Value) -> Rows | None:
+    """What a loop walks over when that is no fixed list of items."""
+    if isinstance(iterable, Rows):
+        return iterable
+    if isinstance(iterable, Grown):
+        return walked(ctx, iterable)
+    if isinstance(iterable, SELECTED):
+        return places.walked(ctx, iterable)
+    if isinstance(iterable, (range, RangeValue)):
+        start, stop, step = ix(iterable.start), ix(iterable.stop), iterable.step
+        gap = stop - start if step > 0 else start - stop
+        count = ctx.builder.scope.greatest((gap + (abs(step) - 1)) // abs(step), ix(0))
+        return Rows(count, lambda k: int_value(k * step + start), (start, stop, step))
+    if isinstance(iterable, ArrayValue):
+        if not iterable.shape:
+            raise ctx.refuse("a loop over a number", "loop over range(n)", "SG102")
+        stored = ctx.builder.materialise(iterable, "items")
+        return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)))
+    return None

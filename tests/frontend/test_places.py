@@ -1,0 +1,152 @@
+"""Loops over the places where a mask holds, and arithmetic with rows that a mask selects."""
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check
+
+RNG = np.random.default_rng(7)
+X, Y, A, P, W = (RNG.standard_normal(s) for s in ((12,), (9,), (6, 5), (5,), (5, 3)))
+
+
+def counted(x):
+    at = np.where(x > 0)[0]
+    s = 0.0
+    for k in range(len(at)):
+        s += x[at[k]] ** 2 * k
+    return [s, at.size, at.shape[0], len(np.flatnonzero(x < 0)), np.argwhere(x > 0).shape[0]]
+
+
+def walked(x, A):
+    s = 0.0
+    for i in np.flatnonzero(x > 0):
+        s = 0.5 * s + x[i] * i
+    for i, j in zip(*np.where(A > 0), strict=True):
+        s += A[i, j] ** 2 * i - j
+        if s > 20:
+            break
+    for k, (i, j) in enumerate(np.argwhere(A < 0)):
+        s += A[i, j] * k
+    for at in np.argwhere(A > 1):
+        s += A[at[0], at[1]]
+    for v in x[x > 0.3]:
+        s = s * 0.9 + v * v
+    return s
+
+
+def nested(x, y):
+    s = 0.0
+    for i in np.where(x > 0)[0]:
+        for j in np.where(y > x[i])[0]:
+            s += (y[j] - x[i]) ** 2
+    return s
+
+
+def changed_while_walked(x):
+    s = 0.0
+    for t in range(3):
+        for k in np.flatnonzero(x > 0.3 * t):
+            x[k] = 0.9 * x[k] + 0.05 * x[k - 1]
+        for v in x[x < 0]:
+            x[0] += 0.1 * v
+        s += np.sum(x ** 2) * (t + 1)
+    return s
+
+
+def single_ones(x):
+    q = x[x > 0]
+    at = np.where(x > 0)[0]
+    s = q[0] * q[-1] + x[at[0]] ** 2 * x[at[-1]]
+    for k in range(len(q) - 1):
+        s += q[k] * q[k + 1]
+    return s
+
+
+def crossings(x):
+    t = np.arange(x.shape[0]) * 0.1
+    i = np.where(x[:-1] * x[1:] < 0)[0]
+    root = t[i] - x[i] * (t[i + 1] - t[i]) / (x[i + 1] - x[i])
+    return np.sum(root ** 2) + len(i)
+
+
+def neighbours(A):
+    i, j = np.where(A[:-1, :-1] > 0)
+    return np.sum(A[i + 1, j] * A[i, j + 1] ** 2)
+
+
+def selected_twice(x):
+    q = x[x > 0]
+    r = q[q < 0.8]
+    return np.sum(r ** 2) * len(r) + np.mean(q)
+
+
+def rows(A, p, w):
+    q = A[A[:, 0] > -0.5]
+    away = q - p
+    image = np.tanh(away @ w)
+    inner = q - q.mean(axis=0)
+    return [np.sum(np.linalg.norm(away, axis=1) ** 3) / len(q), np.sum(image), np.sum(image.max(axis=1)),
+            image.max(axis=0), q.min(axis=0), np.sum(np.mean(q, axis=-1) ** 2), inner.T @ inner / (q.shape[0] - 1),
+            np.sum(q * p), np.sum((q @ p) ** 2), (q > p).any(axis=0)]
+
+
+CASES = [(counted, X), (walked, X, A), (nested, X, Y), (changed_while_walked, X), (single_ones, X), (crossings, X),
+         (neighbours, A), (selected_twice, X), (rows, A, P, W)]
+
+
+@pytest.mark.parametrize("fn, arguments", [(f, a) for f, *a in CASES], ids=[c[0].__name__ for c in CASES])
+def test_same_as_numpy(fn, arguments):
+    check(fn, *arguments)
+
+
+def test_gradients():
+    """One program, with everything of the others that is a number."""
+    def all_of_them(x, y, A, p, w):
+        s = walked(x, A) + nested(x, y) + single_ones(x) + crossings(y) + neighbours(A) + selected_twice(x)
+        found = rows(A, p, w)
+        return s + np.sum(found[6]) + np.sum(found[3]) + found[0] + found[1] + changed_while_walked(x) + counted(y)[0]
+
+    sdfgad.check_grads(all_of_them, X.copy(), Y.copy(), A.copy(), P.copy(), W.copy())
+
+
+def test_rows_that_are_not_selected_may_be_anything():
+    def fitted(A, w):
+        return np.sum((A[np.isfinite(A[:, 0])] @ w) ** 2)
+
+    spoilt = A.copy()
+    spoilt[2] = np.nan
+    rest = np.delete(spoilt, 2, axis=0)
+    g = sdfgad.grad(fitted)(spoilt, W)
+    assert np.allclose(g.w, 2 * rest.T @ (rest @ W), rtol=1e-12)
+    assert np.array_equal(g.A[2], np.zeros(5))
+
+
+def test_too_far():
+    def third(x):
+        return x[np.where(x > 0)[0][2]] * x[x > 0][2]
+
+    assert sdfgad.forward(third)(np.array([1.0, -1.0, 2.0, 3.0])) == 9.0
+    with pytest.raises(IndexError):
+        sdfgad.forward(third)(np.array([1.0, -1.0, 2.0, -3.0]))
+
+
+def two_masks(x):
+    return np.sum(x[x > 0] * x[x < 1])
+
+
+def an_array_beside(x):
+    return np.sum(x[x > 0] + np.arange(12.0))
+
+
+def a_number_for_each_row(A):
+    return np.sum(A[A[:, 0] > 0] * A[:, 1][A[:, 0] > 0])
+
+
+@pytest.mark.parametrize("fn, argument, what", [
+    (two_masks, X, "different masks"), (an_array_beside, X, "with an array that is not"),
+    (a_number_for_each_row, A, "numbers selected by it")], ids=lambda v: getattr(v, "__name__", ""))
+def test_refused(fn, argument, what):
+    with pytest.raises(UnsupportedError, match=what):
+        parse(fn, (argument.copy(),))

@@ -41,8 +41,11 @@ and `spsolve` with a matrix from outside; its adjoint is a solution with the sam
 Interpolants made outside may be called (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly`, `BSpline`,
 `interp1d` of the kind "linear"), their derivatives too (`spline(x, 1)`); `CubicSpline`, `make_interp_spline` of degree
 3 and 1 and a linear `interp1d` may be made inside, with knots and values that are differentiated. Polynomials that are
-objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where they are made outside. Methods of
-`scipy.stats.norm` are understood, and those of a frozen one.
+objects of NumPy (`np.poly1d`, `Polynomial`, `Chebyshev`, ...) may be called where they are made outside. Of
+`scipy.stats`, `pdf` and `logpdf` of norm, t, cauchy, laplace, logistic, expon, uniform, gamma, chi2, invgamma, lognorm,
+pareto, rayleigh, weibull_min, halfnorm, beta, multivariate_normal and dirichlet are understood, `pmf` and `logpmf` of
+poisson, binom and bernoulli, `cdf` of the first five but t, of expon and uniform; of norm also `logcdf`, `sf`, `logsf`,
+`ppf` and `isf`. Distributions of one number may be frozen outside.
 
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
@@ -52,7 +55,8 @@ Refused: updates of views that NumPy makes read-only, arrays of classes of their
 by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
 loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
 lists changed in place inside branches and loops that are not unrolled, attributes of objects from outside set, arrays
-whose length depends on data as results, rebinding one of several arrays under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
+whose length depends on data as results, rebinding one of several arrays
+under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
 them while they change places), reading `z` after an update of `z.real` under another name, or the other way round,
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array

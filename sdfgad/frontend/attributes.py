@@ -14,6 +14,7 @@ from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
+from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
@@ -95,10 +96,26 @@ def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
     if isinstance(owner, Record):
         return name in owner.items and not issubclass(owner.form, dict) or hasattr(owner.form, name)
     if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Grown, Function)):
-        raise ctx.refuse(f"a question for an attribute of {describe(owner)}", code="SG102")
+        return hasattr(sample_of(ctx, owner), name)
     found = getattr(owner, name, GONE)
     ctx.surroundings.note(owner, name, found)
     return found is not GONE
+
+
+def sample_of(ctx: Context, value: Value) -> Any:
+    """Something of the class that a value of the program has in Python."""
+    sample: Any = value
+    if isinstance(value, IntValue):
+        sample = 0 if value.dtype is None else value.dtype.type(0)
+    elif isinstance(value, ArrayValue):
+        ask_for_arrays(ctx, value)
+        number = value.dtype.type(0)
+        sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
+    elif isinstance(value, (ListValue, Grown)):
+        sample = []
+    elif not isinstance(value, Function) and type(value).__module__ == Function.__module__:
+        raise ctx.refuse(f"the class of {describe(value)}", code="SG102")
+    return sample
 
 
 def _named(ctx: Context, owner: Value, name: str) -> Value:

@@ -89,7 +89,7 @@ class Batch:
 
 
 def begun(ctx: Context, of: BatchedFunction, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> list[Value]:
-    """What the loop over a batch, `bodies/batch.py`, is called with."""
+    """What the loop over a batch, `bodies/mapping.py`, is called with."""
     named = Record(dict, {n: kept(ctx, v) for n, v in keywords.items()}, len(ctx.builder.regions))
     return [Batch(of), tuple(kept(ctx, a) for a in arguments), named]
 

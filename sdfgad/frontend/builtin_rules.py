@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attributes import attribute, has_attribute
+from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
-    Grown,
     IntValue,
     ListValue,
     RangeValue,
@@ -130,16 +128,12 @@ def isinstance_(ctx: Context, value: Value, classes: Value) -> bool:
     wanted = classes if isinstance(classes, tuple) else (classes,)
     if isinstance(value, Record):
         return any(issubclass(value.form, c) for c in wanted)
-    sample: Any = value
-    if isinstance(value, IntValue):
-        sample = 0 if value.dtype is None else value.dtype.type(0)
-    elif isinstance(value, ArrayValue):
-        ask_for_arrays(ctx, value)
-        number = value.dtype.type(0)
-        sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
-    elif isinstance(value, (ListValue, Grown)):
-        sample = []
-    return isinstance(sample, wanted)
+    return isinstance(sample_of(ctx, value), wanted)
+
+
+def type_(ctx: Context, value: Value) -> type:
+    """`type(value)`: its class is known while translating."""
+    return value.form if isinstance(value, Record) else type(sample_of(ctx, value))
 
 
 def callable_(ctx: Context, value: Value) -> bool:
@@ -156,7 +150,7 @@ def slice_(ctx: Context, *ends: Value) -> Value:
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
     any: quantifier(any, np.any), all: quantifier(all, np.all), reversed: reversed_, list: list_, tuple: tuple_,
-    isinstance: isinstance_, slice: slice_, callable: callable_, dict: dict_, getattr: getattr_,
+    isinstance: isinstance_, type: type_, slice: slice_, callable: callable_, dict: dict_, getattr: getattr_,
     hasattr: has_attribute, dataclasses.replace: replace,
 })
 """Python's functions, `np.ndindex` and `dataclasses.replace`, with their rules."""

@@ -15,7 +15,7 @@ from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
 from sdfgad.frontend.attributes import list_method
 from sdfgad.frontend.batches import BatchedFunction, begun
-from sdfgad.frontend.bodies.batch import each
+from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
@@ -64,7 +64,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if is_of_ranks(callee):
         return of_ranks(ctx, callee, arguments, keywords)
     if isinstance(callee, BatchedFunction):
-        return _inline(ctx, _code(each, ctx.text), None, begun(ctx, callee, arguments, keywords), {}, (), {}, True)
+        given = begun(ctx, callee, arguments, keywords)
+        return _inline(ctx, _code(each_of_batch, ctx.text), None, given, {}, (), {}, True)
     if isinstance(callee, Translated):
         return callee.apply(ctx, arguments, keywords)
     if isinstance(callee, Method):

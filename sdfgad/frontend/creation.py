@@ -1,6 +1,7 @@
 """Making arrays: filled ones, ranges, literals, copies, and conversions between types."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -25,7 +26,7 @@ from sdfgad.frontend.elementwise import (
     lift,
     promote,
 )
-from sdfgad.frontend.grown import stacked
+from sdfgad.frontend.grown import MOST_ITEMS, stacked
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.layout import copied_or_shared, like_order, needs_no_copy
 from sdfgad.frontend.sizes import as_integer
@@ -360,3 +361,13 @@ def fill(ctx: Context, a: Value, value: Value) -> None:
     copyto(ctx, a, value)
 
 
+def tolist(ctx: Context, a: Value) -> Value:
+    """`array.tolist()`: numbers of Python's, in lists."""
+    value = as_array(ctx, a)
+    if not value.shape:
+        return ctx.builder.lazy((), value.dtype, lambda _: value.at(()), value.reads, True, parts=(value,))
+    count = value.shape[0].const
+    if count is None or math.prod(n.const or 1 for n in value.shape) > MOST_ITEMS:
+        raise ctx.refuse("a list of very many items", "use the array", "SG102")
+    stored = ctx.builder.fresh_copy(value, "items")
+    return ListValue([tolist(ctx, subscript(ctx, stored, k)) for k in range(count)], len(ctx.builder.regions))

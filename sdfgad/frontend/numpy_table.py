@@ -30,8 +30,8 @@ from sdfgad.frontend import (
 )
 from sdfgad.frontend.arithmetic import binary, known_truth, truth_value
 from sdfgad.frontend.attributes import conjugated, imag, real
-from sdfgad.frontend.bodies import batch as batch_bodies
 from sdfgad.frontend.bodies import implicit as implicit_bodies
+from sdfgad.frontend.bodies import mapping as mapping_bodies
 from sdfgad.frontend.bodies import scipy as scipy_bodies
 from sdfgad.frontend.bodies import special as special_bodies
 from sdfgad.frontend.comparisons import compare
@@ -267,8 +267,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
-    batch_bodies.size_of: batches.size_of, batch_bodies.result_of: batches.result_of,
-    batch_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
+    mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
+    mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
     len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
@@ -303,6 +303,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "dot", "round",
         "argsort")},
+    "tolist": creation.tolist,
     "sort": linalg.sort_in_place,
     "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,

@@ -18,6 +18,8 @@ def outside(ctx: Context, value: Any, label: str) -> Value:
         return constant_array(ctx, value, label)
     if isinstance(value, (tuple, list)) and any(isinstance(v, np.ndarray) for v in contained(value)):
         items = {k: outside(ctx, v, label) for k, v in enumerate(value)}
+        if isinstance(value, list):
+            return list(items.values())
         return assembled(type(value) if is_named(type(value)) else tuple, items)
     return value
 

@@ -12,6 +12,7 @@ from sdfgad.frontend.bodies import (
     bands,
     borders,
     choosing,
+    distributions,
     images,
     implicit,
     interpolation,
@@ -141,8 +142,6 @@ OUTSIDE_BODIES: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
         "cbrt", "exp2", "xlog1py", "rel_entr", "kl_div", "huber", "softplus", "exp10", "exprel", "pseudo_huber",
         "boxcox", "polygamma", "j0", "j1", "jv", "y0", "y1", "yn", "yv", "i0", "i1", "iv", "i0e", "i1e", "ive",
         "loggamma", "rgamma", "betaln", "beta", "binom", "comb", "ndtr", "log_ndtr", "erfcinv")} | {
-    ("scipy.stats.norm", n): getattr(special, n) for n in (
-        "pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")} | {
     ("scipy.linalg", n): getattr(matrices_of_scipy, n) for n in (
         "solve", "det", "cholesky", "cho_factor", "cho_solve", "eigh", "eigvalsh", "svd", "svdvals", "qr", "norm",
         "expm", "toeplitz", "circulant", "block_diag", "pinv", "lstsq", "polar", "eigh_tridiagonal", "solve_toeplitz",
@@ -178,9 +177,9 @@ def body_of(function: Any) -> Callable[..., Any] | None:
 def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:
     """The body for a method of one of SciPy's distributions, and the parameters that were given beforehand."""
     owner, given, names = method.__self__, (), {}
-    if type(owner).__name__ == "rv_continuous_frozen":
+    if type(owner).__name__ in ("rv_continuous_frozen", "rv_discrete_frozen"):
         owner, given, names = owner.dist, owner.args, owner.kwds
     form = type(owner)
-    found = form.__module__.startswith("scipy.stats") and form.__name__ == "norm_gen"
-    body = OUTSIDE_BODIES.get(("scipy.stats.norm", method.__name__)) if found else None
+    found = form.__module__.startswith("scipy.stats")
+    body = distributions.METHODS.get((form.__name__, method.__name__)) if found else None
     return None if body is None else (body, given, names)

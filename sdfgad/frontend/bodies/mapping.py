@@ -1,4 +1,4 @@
-"""NumPy functions that call a function of the user's again and again, in plain NumPy for the interpreter to run."""
+"""A function of the user's called again and again: by NumPy, or for a batch; in plain NumPy for the interpreter."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -61,3 +61,24 @@ def each_element(function, *arrays):
     for k in range(rows[0].shape[0]):
         out[k] = function(*[r[k] for r in rows])
     return np.reshape(out, parts[0].shape)
+
+
+# a function run for every element of a batch
+
+def each_of_batch(batch, arguments, keywords):
+    rows = []
+    for k in range(size_of(batch, arguments, keywords)):
+        rows.append(result_of(batch, arguments, keywords, k))
+    return together(batch, rows)
+
+
+def size_of(batch, arguments, keywords):
+    """The number of elements: a rule of `frontend/batches.py`, as are those below."""
+
+
+def result_of(batch, arguments, keywords, k):
+    """What the function gives for one element, as a tuple of numbers and arrays."""
+
+
+def together(batch, rows):
+    """The results of all elements, with the axis of the batch."""

@@ -1,4 +1,4 @@
-"""Functions of `math` and of `scipy.special`, and the normal distribution, for the interpreter to run."""
+"""Functions of `math` and of `scipy.special`, written in plain NumPy for the interpreter to run."""
 # The interpreter runs these bodies for any kind of argument: types would say nothing.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -269,47 +269,3 @@ def distance(p, q):
     for k in range(len(p)):
         total = total + (p[k] - q[k]) * (p[k] - q[k])
     return np.sqrt(total)
-
-
-# methods of `scipy.stats.norm`
-
-def pdf(x, loc=0, scale=1):
-    z = _standard(x, loc, scale)
-    return np.exp(-z * z / 2.0) / math.sqrt(2 * math.pi) / scale
-
-
-def logpdf(x, loc=0, scale=1):
-    z = _standard(x, loc, scale)
-    return -z * z / 2.0 - 0.5 * math.log(2 * math.pi) - np.log(scale)
-
-
-def cdf(x, loc=0, scale=1):
-    return ndtr(_standard(x, loc, scale))
-
-
-def logcdf(x, loc=0, scale=1):
-    return log_ndtr(_standard(x, loc, scale))
-
-
-def sf(x, loc=0, scale=1):
-    return ndtr(-_standard(x, loc, scale))
-
-
-def logsf(x, loc=0, scale=1):
-    return log_ndtr(-_standard(x, loc, scale))
-
-
-def ppf(q, loc=0, scale=1):
-    return of_numbers("ndtri", np.asarray(q, np.float64)) * _positive(scale) + loc
-
-
-def isf(q, loc=0, scale=1):
-    return loc - of_numbers("ndtri", np.asarray(q, np.float64)) * _positive(scale)
-
-
-def _standard(x, loc, scale):
-    return (np.asarray(x, np.float64) - loc) / _positive(scale)
-
-
-def _positive(scale):
-    return np.where(np.asarray(scale) > 0, scale, np.nan)

@@ -1,0 +1,80 @@
+"""Distributions of scipy.stats: every body because it is there, against SciPy and differences."""
+import numpy as np
+import pytest
+
+import sdfgad
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check
+
+pytest.importorskip("scipy")
+from scipy import stats  # noqa: E402
+
+from sdfgad.frontend.bodies.distributions import METHODS  # noqa: E402
+
+X = np.array([-1.7, -0.3, 0.0, 0.2, 0.55, 0.9, 1.0, 1.8, 4.0, 17.0, np.nan, np.inf])
+K = np.array([0.0, 1.0, 2.0, 3.0, 3.5, -1.0, 7.0])
+SHAPES = {"t": (2.4,), "gamma": (1.7,), "chi2": (3.0,), "invgamma": (2.2,), "lognorm": (0.8,), "pareto": (1.6,),
+          "weibull_min": (1.4,), "beta": (1.5, 2.5), "poisson": (1.3,), "binom": (5.0, 0.3), "bernoulli": (0.3,)}
+OF_ONE = sorted((form.removesuffix("_gen"), kind) for form, kind in METHODS if form not in (
+    "multivariate_normal_gen", "dirichlet_gen"))
+
+
+@pytest.mark.parametrize("name, kind", OF_ONE)
+def test_same_as_scipy(name, kind):
+    shapes, method = SHAPES.get(name, ()), getattr(getattr(stats, name), kind)
+    if kind.endswith("pmf"):
+        def run(k):
+            return [method(k, *shapes), method(k, *shapes, loc=1)]
+
+        check(run, K.copy(), rtol=2e-12)
+        return
+
+    def run(x):
+        return [method(x, *shapes), method(x, *shapes, 0.1, 0.8), method(x, *shapes, scale=0.5, loc=-0.4)]
+
+    check(run, (np.abs(X) / 20 if kind in ("ppf", "isf") else X).copy(), rtol=2e-12)
+
+
+A = np.array([[2.0, 0.3], [0.3, 1.1]])
+POINTS = np.array([[0.1, 0.4], [-1.2, 0.3], [2.0, 2.0]])
+
+
+def several(x, mean, cov):
+    of = stats.multivariate_normal
+    return [of.logpdf(x, mean, cov), of.pdf(x[0], mean, cov), of.logpdf(x, cov=cov), of.logpdf(x, mean),
+            of.logpdf(x, mean, 0.7), of.logpdf(x[:, 0], 0.2, 1.3), of.logpdf(x[0, 0])]
+
+
+def shares(x, alpha):
+    found = np.exp(x) / np.sum(np.exp(x), axis=0)
+    return [stats.dirichlet.logpdf(found, alpha), stats.dirichlet.pdf(found[:, 0], alpha)]
+
+
+def test_of_several_numbers():
+    check(several, POINTS, np.array([0.2, -0.1]), A, rtol=1e-11)
+    check(shares, POINTS, np.array([0.7, 1.2, 3.0]), rtol=1e-11)
+
+
+def test_gradients():
+    """In one program: with respect to places, shapes, and scales, away from the ends of supports."""
+    def likelihood(x, shape, scale, mean, cov):
+        log = stats.t.logpdf(x, shape, 0.1, scale) + stats.gamma.logpdf(x, shape, scale=scale)
+        log = log + stats.beta.logpdf(x / 3, shape, scale + 1) + stats.weibull_min.logpdf(x, shape, 0.01, scale)
+        log = log + stats.lognorm.logpdf(x, shape, scale=scale) + stats.invgamma.logpdf(x, shape, scale=scale)
+        log = log + stats.pareto.logpdf(x + 2, shape, 0.0, scale) + stats.chi2.logpdf(x, shape)
+        count = stats.poisson.logpmf(np.arange(4.0), shape) + stats.binom.logpmf(np.arange(4.0), 5, scale / 3)
+        several = stats.multivariate_normal.logpdf(np.stack([x, x * x], axis=1), mean, cov @ cov.T + np.eye(2))
+        return np.sum(log) + np.sum(count) + np.sum(several) + np.sum(stats.cauchy.cdf(x, scale=scale))
+
+    sdfgad.check_grads(likelihood, np.array([0.3, 0.8, 1.9]), 2.3, 0.7, np.array([0.2, -0.1]), A.copy())
+
+
+def test_frozen_and_refused():
+    frozen, counts = stats.t(3.0, scale=0.7), stats.poisson(2.0)
+    check(lambda x: frozen.logpdf(x), X, rtol=1e-12)
+    check(lambda k: counts.pmf(k), K, rtol=1e-12)
+    for program in (lambda x: stats.t.cdf(x, 3.0), lambda x: stats.vonmises.pdf(x, 3.0),
+                    lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True)):
+        with pytest.raises(UnsupportedError):
+            parse(program, (X.copy(),))

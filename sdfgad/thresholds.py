@@ -306,6 +306,10 @@ class Thresholds:
     """Of a system in which variables are eliminated."""
     looks: int = 1000
     """Iterations in which a condition is looked at."""
+    loop_cuts: int = 4
+    """More pieces of a loop than this and one are not worth their code."""
+    split_statements: int = 96
+    """Statements on single elements in a nest that is cut into pieces, the pieces of inner loops counted."""
     gathered_pieces: int = 64
     """More boxes of cells with different terms than this are not worth their code."""
     tile_reuse: float = _from(4.0, least=0.0)

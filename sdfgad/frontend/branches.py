@@ -24,7 +24,7 @@ from sdfgad.frontend.merge import (
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
 from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Reading, Value, is_number
-from sdfgad.ir.expr import Call, Expr, Index
+from sdfgad.ir.expr import Call, Expr, Index, index_elems, loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt
 
@@ -48,8 +48,29 @@ def choose(ctx: Context, test: ArrayValue, chosen: Callable[[], Value], other: C
     return _stored(ctx, condition, chosen, other)
 
 
+def _inside(ctx: Context, value: Value) -> bool:
+    """Whether a value reads inside of its arrays whatever the condition."""
+    if not isinstance(value, ArrayValue):
+        return True
+    builder = ctx.builder
+    domain, position = builder.domain(value.shape)
+    e = value.at(position)
+    read = [(builder.arrays[n.array].shape, n.index) for n in loads(e)]
+    read += [(builder.arrays[n.array].shape, n.parts) for n in index_elems(e)]
+    for shape, index in read:
+        for n, i in zip(shape, index, strict=True):
+            low, high = builder.scope.bounds(i, domain)
+            if low is None or high is None or low < 0 or high >= n:
+                return False
+    return True
+
+
 def _without_statements(ctx: Context, condition: Expr, *ways: Callable[[], Value]) -> list[Value] | None:
-    """The values of both sides when no statement is needed to compute them."""
+    """The values of both sides when no statement is needed to compute them.
+
+    One is needed where a side reads what only its condition keeps inside of an array: derivatives are added to the
+    places that were read.
+    """
     builder = ctx.builder
     snapshot, before, here = builder.snapshot(), builder.quiet, ctx.here
     frames = len(ctx.frames)
@@ -60,6 +81,8 @@ def _without_statements(ctx: Context, condition: Expr, *ways: Callable[[], Value
             with builder.region(settle=False):
                 builder.scope.facts.extend(facts_of(condition, positive))
                 values.append(way())
+        if any(_pure(v) and not _inside(ctx, v) for v in values):
+            raise StatementNeeded
     except StatementNeeded:
         if before:
             raise

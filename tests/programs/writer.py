@@ -54,9 +54,19 @@ def scalar(t: Text, depth: int = 2) -> str:
     if kind <= 9:
         return apply(t, inner)
     if kind == 10:
+        if t.loops and t.chance(40):
+            return rim(t, inner)
         return f"({inner} if {condition(t)} else {scalar(t, depth - 1)})"
     other = scalar(t, depth - 1)
     return t.any_of((f"max({inner}, {other})", f"pick({inner}, {other})", f"abs({inner})"))
+
+
+def rim(t: Text, other: str) -> str:
+    """A neighbour that only the condition keeps inside of its array."""
+    name, vector = t.any_of([n for n, _, _ in t.loops]), t.any_of(t.vectors)
+    place, inside = t.any_of(((f"{name} + 2", f"{name} < {t.size - 2}"), (f"{name} - 1", f"{name} > 0"),
+                              (f"{name} - 2", f"{name} >= 2"), (f"{name} + 1", f"not {name} >= {t.size - 1}")))
+    return f"({vector}[{place}] if {inside} else {other})"
 
 
 def apply(t: Text, inner: str) -> str:
@@ -70,7 +80,7 @@ def condition(t: Text) -> str:
     if t.chance(15):
         return f"{simple} {t.any_of(('and', 'or'))} {scalar(t, 0)} > 0.2"
     if t.loops and t.chance(20):
-        return f"{t.loops[-1][0]} % 2 == {t.any_of('01')}"
+        return t.loops[-1][0] + t.any_of((" % 2 == 0", " % 2 == 1", " > 0", " == 2", f" < {t.size - 1}"))
     return simple
 
 

@@ -52,8 +52,8 @@ def test_several_conditions() -> None:
 
 @pytest.mark.parametrize("cond", [
     test("ge", I * 2 - J * 3), compare("eq", index(I), index(J)), test("ge", elem("k", ("j",)) - I),
-    compare("gt", load("n"), num(3.0)), Call("or", (test("ge", I - 1), test("ge", J - 1)), B1),
-], ids=["factors", "equality", "read from an array", "data", "or"])
+    compare("gt", load("n"), num(3.0)),
+], ids=["factors", "equality", "read from an array", "data"])
 def test_other_conditions_stay(cond: Call) -> None:
     assert check(made(cond)) == 1
 
@@ -61,3 +61,22 @@ def test_other_conditions_stay(cond: Call) -> None:
 def test_two_branches_stay() -> None:
     other = mapped([], store("n", [], num(0.5), "+"))
     assert check(made(test("ge", I - J), orelse=(other,))) == 1
+
+
+@pytest.mark.parametrize("cond", [
+    compare("eq", index(I), index(ix(2))), compare("ne", index(J), index(ix(0))), test("le", J, 3),
+    Call("or", (test("ge", I - 1), test("ge", J - 1)), B1), Call("not", (test("lt", I, 3),), B1),
+    Call("select", (test("ge", J, 1), test("le", J, 4), compare("eq", index(I), index(ix(1)))), B1),
+], ids=["equal", "unequal", "two sides", "or", "not", "select"])
+def test_loops_are_cut(cond: Call) -> None:
+    """Where the condition changes, with what is left of it: nothing."""
+    other = mapped([], store("n", [], call("add", load("n"), index("j", F8))))
+    before = made(cond, orelse=(other,))
+    assert check(before) == 0
+    variables = [s.range.var for s in statements(bound_loops(before).body) if isinstance(s, Loop)]
+    assert len(variables) == len(set(variables)) > 2
+
+
+def test_conditions_on_data_are_not_cut() -> None:
+    other = mapped([], store("n", [], num(0.5), "+"))
+    assert check(made(Call("and", (test("ge", I, 2), compare("gt", load("n"), num(3.0))), B1), orelse=(other,))) == 1

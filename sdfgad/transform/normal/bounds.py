@@ -9,6 +9,7 @@ from sdfgad.ir.expr import Call, Const, Expr, Index
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import If, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild
+from sdfgad.transform.normal.split_loops import split_loops
 
 _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (1, -1), "le": (-1, 0), "lt": (-1, -1)})
 """`a op b` for integers is `sign * (a - b) + shift >= 0`."""
@@ -18,7 +19,12 @@ def bound_loops(program: Program) -> Program:
     """for w = 0:n: for a = 0:m: if t - w >= 0: x   ->   for w = 0:min(n, t + 1): for a = 0:m: x
 
     For loops that hold nothing but the condition, or loops around it that it does not depend on.
+
+    for i = 0:n: if i > 0: x else: y; z   ->   for i = 0:1: y; z   for i = 1:n: x; z
+
+    For loops over single elements.
     """
+    program = split_loops(program)
     return program.but(body=rebuild(program.body, lambda s: (_statement(s),)))
 
 

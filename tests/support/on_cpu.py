@@ -19,6 +19,7 @@ from sdfgad.codegen.target import Code, Target
 from sdfgad.codegen.targets import TARGETS
 from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.ir.program import Program
+from tests.conftest import FASTER_LINKER
 
 HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
@@ -70,7 +71,7 @@ def compile_here(folder: Path, code: Code) -> None:
     write_meta(folder, code.meta)
     header = precompiled_header(FLAGS, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
     run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), str(runtime()),
-         "-o", str(folder / LIBRARY)), code="SG505")
+         *FASTER_LINKER, "-o", str(folder / LIBRARY)), code="SG505")
 
 
 def on_cpu(change: Callable[[str], str] | None = None, ordered: bool = False) -> Target:

@@ -21,8 +21,7 @@ os.environ.setdefault("SDFGAD_THRESHOLDS", "usual")
 
 
 FLAGS = build.FLAGS
-# The special functions of <cmath>, which no program calls, are instantiated by g++ anew for each of them.
-QUICK = (*("-O1" if flag == "-O3" else flag for flag in FLAGS), "-D_GLIBCXX_BITS_SPECFUN_H")
+QUICK = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
 """What g++ needs less time for; for tests of what programs compute."""
 FASTER_LINKER = ("-fuse-ld=gold",) if shutil.which("ld.gold") else ()
 OPTIMISED = ("codegen", "harness", "npbench", "perf")

@@ -23,7 +23,8 @@ from tests.conftest import FASTER_LINKER
 
 HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
-FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
+FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE",
+         "-D_GLIBCXX_BITS_SPECFUN_H")  # see `build.FLAGS`
 DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
 LIBRARIES = ("libcublas.so.13", "libcusolver.so.12", "libcufft.so.12")
 SEED = "CUDA_ON_CPU_SEED"

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.codegen.build import SOURCE
 from sdfgad.errors import MemoryLimitError
 from sdfgad.ir.expr import call
 from sdfgad.ir.index import elem
@@ -53,3 +54,9 @@ def test_tape_over_its_limit_raises() -> None:
         executable({"A": np.zeros(1000)})
     executable.tape_limit = 8000
     executable({"A": np.zeros(1000)})
+
+
+def test_nothing_is_compiled_for_tapes_that_are_not_there() -> None:
+    executable = agree(program([mapped([span("i", 5)], store("A", ["i"], num(0.5)))], {"A": ((5,), F8)}))
+    assert executable.tape_peak == 0
+    assert "sg::Tapes" not in (executable.folder / SOURCE).read_text()

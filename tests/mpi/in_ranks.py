@@ -14,7 +14,7 @@ import numpy as np
 
 import sdfgad
 from sdfgad.codegen import build, program
-from tests.conftest import QUICK
+from tests.conftest import QUICK, linked_quickly
 from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
@@ -74,6 +74,7 @@ def _difference(sample: Sample, name: str, grad: Any, serial: np.ndarray) -> flo
 
 def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
+    build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}

@@ -19,10 +19,12 @@ from sdfgad.codegen.target import Code, Target
 from sdfgad.codegen.targets import TARGETS
 from sdfgad.codegen.toolchain import find_compiler, run
 from sdfgad.ir.program import Program
+from tests.conftest import FASTER_LINKER
 
 HEADERS = Path(__file__).parent / "cuda"
 INCLUDES = (f"-I{HEADERS}", f"-I{RUNTIME}")
-FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
+FLAGS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE",
+         "-D_GLIBCXX_BITS_SPECFUN_H")  # see `build.FLAGS`
 DIGEST = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(HEADERS.iterdir()))).hexdigest()[:12]
 LIBRARIES = ("libcublas.so.13", "libcusolver.so.12", "libcufft.so.12")
 SEED = "CUDA_ON_CPU_SEED"
@@ -70,7 +72,7 @@ def compile_here(folder: Path, code: Code) -> None:
     write_meta(folder, code.meta)
     header = precompiled_header(FLAGS, INCLUDES, (f"// {DIGEST}\n", '#include "sdfgad_gpu.h"\n'))
     run((find_compiler().path, *FLAGS, "-shared", *INCLUDES, "-include", str(header), str(source), str(runtime()),
-         "-o", str(folder / LIBRARY)), code="SG505")
+         *FASTER_LINKER, "-o", str(folder / LIBRARY)), code="SG505")
 
 
 def on_cpu(change: Callable[[str], str] | None = None, ordered: bool = False) -> Target:

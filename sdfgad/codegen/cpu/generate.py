@@ -51,7 +51,7 @@ extern "C" int64_t sg_peak_bytes(void *handle) {{ return static_cast<{state} *>(
 extern "C" const char *sg_damaged(void *handle) {{ return static_cast<{state} *>(handle)->sg_damaged; }}
 """
 _MEMBERS = """    sg::Memory sg_memory;
-    sg::Tapes sg_tapes{{sg_memory, {tapes}}};
+    sg::{tapes};
     const char *sg_damaged = nullptr;
     const void *sg_mpi = nullptr;
     sg::Arena sg_arena;
@@ -60,7 +60,9 @@ _MEMBERS = """    sg::Memory sg_memory;
 
 def source(lowered: Lowered) -> str:
     """Everything the compiler needs, in one text."""
-    state = members(_state(lowered), _MEMBERS.format(tapes=len(lowered.tapes)))
+    # What stacks of entries come with is half of the compiler's work for a small program.
+    tapes = f"Tapes sg_tapes{{sg_memory, {len(lowered.tapes)}}}" if lowered.tapes else "NoTapes sg_tapes"
+    state = members(_state(lowered), _MEMBERS.format(tapes=tapes))
     code = state.made(APART.made(OWN_HEADER.made(all_counted(frame_text(lowered.sdfg)))))
     code = outline(code, f"void __program_{lowered.sdfg.name}_internal(")
     real = not (lowered.uses_blas or "dace::complex" in code)

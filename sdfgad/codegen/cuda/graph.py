@@ -76,21 +76,33 @@ class GraphBuilder:
         self.count += 1
         return f"{stem}_{self.count}"
 
+    def state(self, stem: str) -> SDFGState:
+        """A state for one item. Its nodes have no lines: DaCe would search Python's stack for each of them."""
+        state = SDFGState(self.label(stem))
+        state.set_default_lineinfo(dtypes.DebugInfo(0))
+        return state
+
+    def start(self, parent: ControlFlowRegion) -> SDFGState:
+        """An empty state that a region begins with."""
+        state = self.state("start")
+        parent.add_node(state, is_start_block=True)
+        return state
+
     def sequence(self, parent: ControlFlowRegion, items: DeviceItems, frame: Frame) -> None:
         """Add items to a region, one after the other, behind what is there."""
-        end = parent.nodes()[-1] if parent.nodes() else parent.add_state(self.label("start"), is_start_block=True)
+        end = parent.nodes()[-1] if parent.nodes() else self.start(parent)
         for item in items:
             if isinstance(item, DeviceKernel):
-                end = self.follow(parent, end, SDFGState(self.label("kernel")))
+                end = self.follow(parent, end, self.state("kernel"))
                 self.kernel(end, item, frame)
             elif isinstance(item, Lib):
-                end = self.follow(parent, end, SDFGState(self.label("operation")))
+                end = self.follow(parent, end, self.state("operation"))
                 self.operation(end, item, frame)
             elif isinstance(item, HostControl) and item.team:
-                end = self.follow(parent, end, SDFGState(self.label("team")))
+                end = self.follow(parent, end, self.state("team"))
                 self.team(end, item, frame)
             elif isinstance(item, OrderedSum):
-                end = self.follow(parent, end, SDFGState(self.label("sum")))
+                end = self.follow(parent, end, self.state("sum"))
                 target = self.arrays[item.target]
                 kind = item.op, target.dtype, item.count, target.size
                 number = self.sums.setdefault(kind, len(self.sums))
@@ -98,7 +110,7 @@ class GraphBuilder:
                 given = ", ".join(f"(void *){pointer(n)}" for n in of)
                 self.code(end, f"sg_sum_{number}(__state->gpu_context, {given});", of, ())
             elif isinstance(item, (Push, Pop)):
-                end = self.follow(parent, end, SDFGState(self.label("tape")))
+                end = self.follow(parent, end, self.state("tape"))
                 self.tape(end, item, frame)
             else:
                 end = self.control(parent, end, item, frame)
@@ -137,7 +149,7 @@ class GraphBuilder:
                           f"{var} = {var} + ({r.step})")
         self.follow(parent, end, loop)
         if stmt.until is not None:
-            first = loop.add_state(self.label("start"), is_start_block=True)
+            first = self.start(loop)
             last, flag = self.number(loop, first, Load(stmt.until, (), _BOOL), frame)
             self.leave(loop, last, flag)
         self.sequence(loop, part, frame.inside([r]))
@@ -166,7 +178,7 @@ class GraphBuilder:
             self.sdfg.add_scalar(name, dtypes.typeclass(value.dtype.type), transient=True,
                                  lifetime=dtypes.AllocationLifetime.SDFG)
         if not loads(value) and not index_elems(value):
-            state = self.follow(parent, end, SDFGState(self.label("number")))
+            state = self.follow(parent, end, self.state("number"))
             writer = Writer()
             text = Values(writer, frame, count_uses([value])).text(value)
             self.host(state, f"{writer.text}\n*out = {text};", name)
@@ -174,7 +186,7 @@ class GraphBuilder:
         origin = value.array if isinstance(value, Load) and not value.index else None
         if origin is None:
             end, origin = self.computed(parent, end, value, frame)
-        state = self.follow(parent, end, SDFGState(self.label("fetch")))
+        state = self.follow(parent, end, self.state("fetch"))
         text = f"DACE_GPU_CHECK(sg::fetch(out, {pointer(origin)}, __state->gpu_context->stream));"
         self.host(state, text, name, origin)
         return state, name
@@ -184,7 +196,7 @@ class GraphBuilder:
         array = Array(fresh("asked", self.arrays), (), value.dtype)
         self.arrays[array.name] = array
         self.declare(array)
-        end = self.follow(parent, end, SDFGState(self.label("kernel")))
+        end = self.follow(parent, end, self.state("kernel"))
         work = PointWork((), (Store(array.name, (), value),))
         self.kernel(end, DeviceKernel((), (work,)), Frame(self.arrays, frame.bounds, ranges=frame.ranges))
         return end, array.name

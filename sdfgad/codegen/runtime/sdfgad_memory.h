@@ -102,6 +102,15 @@ private:
 // The tape outgrew its limit: leaves the program, the caller reports it.
 struct Overflow {};
 
+// In place of tapes where a program has none: the same questions, and nothing to compile for them.
+struct NoTapes {
+    void begin(int64_t, char *, int64_t) {}
+    void end() {}
+    static constexpr int64_t wanted() { return 0; }
+    static constexpr int64_t needed() { return 0; }
+    static constexpr int64_t peak() { return 0; }
+};
+
 // Growable stacks of entries, one for each tape, for one call. Their blocks come from the room that the caller gives, as
 // long as there is some, so that the next call finds the same pages; the limit holds for blocks.
 class Tapes {

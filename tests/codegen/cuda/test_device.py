@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dace.sdfg import state
 
 import sdfgad
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen import devices
 from sdfgad.codegen.build import LIBRARY
+from sdfgad.codegen.cuda.graph import graph_of
 from sdfgad.codegen.cuda.nvcc import FLAGS
 from sdfgad.codegen.cuda.points import counted_by_one
 from sdfgad.codegen.cuda.schedule import scheduled
@@ -43,6 +45,13 @@ def device_text(name: str) -> str:
     """Its code, which takes DaCe seconds to write."""
     made = derived(name)
     return TARGETS["cuda"].generate(made.program, made.keep, ()).text
+
+
+def test_no_node_is_looked_for_on_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DaCe does that for nodes without a line, which takes longer than all else that is done for them."""
+    monkeypatch.setattr(state.inspect, "stack", lambda *_: pytest.fail("it is"))
+    made = derived("decisions")
+    assert graph_of(scheduled(made.program)).kernels
 
 
 @pytest.fixture

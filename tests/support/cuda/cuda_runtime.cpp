@@ -63,7 +63,14 @@ dim3 grid_size;
 sigjmp_buf out_of_kernel;
 volatile bool in_kernel = false;
 
-void announce(const void *kernel, Start start, bool barriers) { device().kernels[kernel] = {start, barriers}; }
+void announce(const void *kernel, const Start &start, bool barriers) { device().kernels[kernel] = {start, barriers}; }
+
+// A kernel with the arguments that it is started with.
+Task bound(const void *kernel, const Start &start, void **args) {
+    std::vector<uint64_t> values(start.count);
+    start.keep(args, values.data());
+    return [kernel, call = start.call, values = std::move(values)] { call(kernel, values.data()); };
+}
 
 cudaError_t report(const char *what) {
     if (!device().fault) device().fault = what;
@@ -420,7 +427,8 @@ static cudaError_t started(const void *kernel, dim3 grid, dim3 threads, void **a
         threads.x > 1024 || threads.y != 1 || threads.z != 1)
         return cudaErrorInvalidConfiguration;
     all.launches++;
-    cuda_on_cpu::give(stream, [=, body = found->second.start(kernel, args), barriers = found->second.barriers] {
+    const auto &[start, barriers] = found->second;
+    cuda_on_cpu::give(stream, [=, body = cuda_on_cpu::bound(kernel, start, args), barriers = barriers] {
         cuda_on_cpu::run_grid(body, barriers, at_once, grid, threads);
     });
     return cuda_on_cpu::status();

@@ -15,7 +15,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -81,24 +80,36 @@ template <class T> struct Watched {
     }
 };
 
-// A kernel's arguments are copied when it is started.
-template <class T> T argument(void *place) {
-    T value = *static_cast<T *>(place);
-    if constexpr (std::is_pointer_v<T>)
-        if (!is_here(value)) report("a kernel is given a pointer that is not to the device's memory");
+// A kernel's arguments are copied when it is started, into eight bytes each. Plain functions do that: what the standard
+// library has for it takes the compiler longer than the kernel itself, for each list of arguments anew.
+template <class P> void keep(void *place, uint64_t *kept) {
+    static_assert(sizeof(P) <= sizeof(uint64_t) && std::is_trivially_copyable_v<P>);
+    __builtin_memcpy(kept, place, sizeof(P));
+    if constexpr (std::is_pointer_v<P>)
+        if (!is_here(*static_cast<P *>(place))) report("a kernel is given a pointer that is not to the device's memory");
+}
+template <class P> P kept(const uint64_t *place) {
+    P value;
+    __builtin_memcpy(&value, place, sizeof(P));
     return value;
 }
-template <class... P, size_t... K> Task bound(void (*kernel)(P...), void **args, std::index_sequence<K...>) {
-    return [kernel, values = std::make_tuple(argument<P>(args[K])...)] { std::apply(kernel, values); };
+template <class... P> void keep_all(void **args, uint64_t *values) { (keep<P>(*args++, values++), ...); }
+template <class... P, size_t... K>
+void call(void (*kernel)(P...), const uint64_t *values, std::index_sequence<K...>) {
+    kernel(kept<P>(values + K)...);
 }
-template <class... P> Task started(const void *kernel, void **args) {
-    return bound(reinterpret_cast<void (*)(P...)>(const_cast<void *>(kernel)), args, std::index_sequence_for<P...>{});
+template <class... P> void call_with(const void *kernel, const uint64_t *values) {
+    call(reinterpret_cast<void (*)(P...)>(const_cast<void *>(kernel)), values, std::index_sequence_for<P...>{});
 }
-using Start = Task (*)(const void *kernel, void **args);
-void announce(const void *kernel, Start start, bool barriers);
+struct Start {
+    void (*keep)(void **args, uint64_t *values);
+    void (*call)(const void *kernel, const uint64_t *values);
+    size_t count;
+};
+void announce(const void *kernel, const Start &start, bool barriers);
 struct Kernel {
     template <class... P> Kernel(void (*kernel)(P...), bool barriers) {
-        announce(reinterpret_cast<const void *>(kernel), started<P...>, barriers);
+        announce(reinterpret_cast<const void *>(kernel), {keep_all<P...>, call_with<P...>, sizeof...(P)}, barriers);
     }
 };
 

@@ -22,6 +22,7 @@ from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.cutting.digits import digits_apart
 
 SECTOR, WARP = 32, 32
 """Bytes that memory moves at once, and threads that ask for them together."""
@@ -46,7 +47,7 @@ class MapLowering:
         """The kernels of one map, in order."""
         self.made = []
         if all(r.trips != 0 for r in stmt.domain):
-            self._lower(counted_by_one(stmt))
+            self._lower(counted_by_one(digits_apart(stmt) if sums(stmt) else stmt))
         return self.made
 
     def _lower(self, stmt: Map) -> None:

@@ -66,6 +66,7 @@ def test_what_moves_too_much_is_told() -> None:
     (rows, (6, 40), {"points": 4}, "sg::together"),
     (columns, (40, 19), {}, "sg::beside"),  # of three groups the last one is ragged
     (columns, (90, 11), {"long_sum": 64, "pieces": 6}, "partial"),
+    (below, (90, 11), {"long_sum": 64, "pieces": 6}, "partial"),
     (below, (17, 19), {}, "sg::beside"),  # two of the sums are empty
 ])
 def test_shared_sums_are_right(function: Callable[..., Any], shape: tuple[int, ...], limits: dict[str, int],

@@ -6,7 +6,7 @@ from functools import partial
 
 from sdfgad.analysis.cost import WEIGHTS
 from sdfgad.analysis.formula import inverse
-from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, map_indices, rewrite, walk
+from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
@@ -88,8 +88,7 @@ def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]], opera
         return None
     table: dict[Expr, Expr] = {}
     for use in found:
-        moved = {var: use.index[k] - offset for var, (k, offset) in place.items()}
-        e = table[use] = map_indices(store.expr, lambda i, moved=moved: i.subs(moved))
+        e = table[use] = moved(store.expr, {var: use.index[k] - offset for var, (k, offset) in place.items()})
         if not _each_once(stmt, use) or not _undisturbed(stmt, e):
             return None
 

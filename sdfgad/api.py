@@ -25,7 +25,7 @@ from sdfgad.calls.replicated import digest_of, replicated_leaves, summed
 from sdfgad.calls.results import one_or_all
 from sdfgad.checkpoint.plan import Plan
 from sdfgad.compiled import Compiled
-from sdfgad.config import chosen_target, config, limit_of_block, settings
+from sdfgad.config import chosen_target, limit_of_block, settings, within
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.function import as_function
 from sdfgad.ir.program import View
@@ -126,7 +126,7 @@ class GradFunction(DerivativeFunction):
     @shortened
     def _called(self, args: Sequence[Any], keywords: Mapping[str, Any], value: bool) -> Any:
         """What a call gives that is not like the one before."""
-        with config(**self._where):
+        with within(**self._where):
             ranks, derivative, bound = self._ready(args, keywords, value)
             with Running(ranks):
                 tree, grads = derivative.run(bound, self._donate)
@@ -161,7 +161,7 @@ class GradFunction(DerivativeFunction):
     def plan(self, *args: Any, **keywords: Any) -> Plan:
         """What a call with these arguments (arrays or `spec`s) will store; nothing is compiled or allocated."""
         bound = bind(self.fn, args, keywords)
-        with config(**self._where):
+        with within(**self._where):
             ranks = communicator_of(self.fn, args, keywords)
             return planned_alone(lambda: self._derivative(bound, self._value, ranks is not None))
 
@@ -169,7 +169,7 @@ class GradFunction(DerivativeFunction):
     def plan_of_ranks(self, *args: Any, **keywords: Any) -> RankPlans:
         """What all ranks of a call plan, in one report; each of them has to ask, and gets the same."""
         ranks = self._ranks(args, keywords)
-        with config(**self._where):
+        with within(**self._where):
             return plans_together(ranks, lambda: self._derivative(
                 placed(bind(self.fn, args, keywords), self._blocks), self._value, True), self._objective)
 
@@ -177,14 +177,14 @@ class GradFunction(DerivativeFunction):
     def measure(self, *args: Any, **keywords: Any) -> Plan:
         """The plan of a call with these arrays, with the bytes and the time that the second of two calls took,
         and the messages that all ranks sent: `Plan.messages`."""
-        with config(**self._where):
+        with within(**self._where):
             ranks, derivative, bound = self._ready(args, keywords, self._value)
             return replace(derivative.plan, measured=measured_call(ranks, derivative, bound, self._donate))
 
     @shortened
     def pareto(self, *args: Any, points: int = 12, **keywords: Any) -> list[Plan]:
         """Plans for these arguments or specs, from the fastest to the smallest; see `sdfgad.pareto`."""
-        with config(**self._where):
+        with within(**self._where):
             derivative = self._derivative(bind(self.fn, args, keywords), value=self._value)
             return plans_on_front(derivative.choice, derivative.plan.about, points)
 

@@ -101,7 +101,8 @@ class DeviceLimits:
     library_product: multiplications of a matrix product from which on a library's routine is worth its start. alone:
     terms of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block
     that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
-    blocks together have at once, at least: kernels of so many are one with others that wait for them."""
+    blocks together have at once, at least: kernels of so many are one with others that wait for them. again: operations
+    of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less."""
 
     points: int = 1 << 13
     terms: int = 32
@@ -113,6 +114,7 @@ class DeviceLimits:
     rounds: int = 32
     parts: int = 16
     shared: int = 1 << 17
+    again: int = 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,12 +66,13 @@ def _of_kernel(made: DeviceProgram, kernel: DeviceKernel, frame: Frame) -> Moved
     sides = (*kernel.box, *kernel.terms)
     counts = {s.var: s.count for s in sides}
     counts |= {r.var: _trips(r, frame) for r in _loops(kernel.parts) if r.var not in counts}
-    beside = sides[-1].var if sides else ""
+    last = kernel.box[-1:] if kernel.beside > 1 else sides[-1:]
+    beside = [s.var for s in (*last, *kernel.terms[-1:])]  # what neighbours differ in, and what they differ in else
     least, moved, worst = 0.0, 0.0, ("nothing", 0.0)
     for array, steps in _formulas(made, kernel, counts):
         size = made.arrays[array].dtype.itemsize
         count = prod(counts[v] for v in steps)
-        step = abs(steps.get(beside, 0)) * size
+        step = next((abs(steps[v]) * size for v in beside if v in steps), 0)
         factor = min(max(step, size), SECTOR) / size if step else 1.0
         least, moved = least + count * size, moved + count * size * factor
         worst = max(worst, (array, count * size * (factor - 1)), key=lambda one: one[1])

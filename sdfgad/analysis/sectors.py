@@ -2,7 +2,8 @@
 where their elements lie side by side (NVIDIA, CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
 
 Neighbouring threads are neighbouring points along the variable by which the first store walks in the smallest steps; of
-few long sums, which the threads of a block share, along the last one that is summed over.
+few long sums, which the threads of a block share, along the last one that is summed over, or along the former one
+where that moves less.
 """
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def fastest(stmt: Map, arrays: Mapping[str, Array]) -> str | None:
     summed = [r for r in stmt.domain if r.var not in kept] if store.op else []
     points = prod(r.trips or 1 for r in stmt.domain if r.var in kept)
     if summed and points < limits.points and prod(r.trips or 1 for r in summed) > limits.terms:
-        return summed[-1].var
+        sides = [summed[-1].var, *([min(steps)[1]] if steps else [])]
+        return min(sides, key=lambda side: sum(_of_point(i, arrays[n], side) for n, i in _loads(stmt)))
     return min(steps)[1] if steps else None
 
 

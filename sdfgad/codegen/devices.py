@@ -18,6 +18,7 @@ from sdfgad.errors import UsageError
 _LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76
 """Numbers of the attributes that make up what a device can do."""
+_DRIVER = "install NVIDIA's driver (graphics processors of AMD are not supported, hipcc is not used)"
 _INSTEAD = 'or run on the processor: device="cpu"; plans need neither driver nor compiler'
 
 
@@ -111,6 +112,6 @@ def _of_wheels(name: str, file: str) -> Iterator[str]:
             yield from (str(package.locate_file(f)) for f in package.files or () if re.fullmatch(file, f.as_posix()))
 
 
-def _missing(what: str, instead: str = "install NVIDIA's driver") -> UsageError:
+def _missing(what: str, instead: str = _DRIVER) -> UsageError:
     return UsageError(f"programs cannot run on a graphics processor here: {what}", code="SG210",
                       help=f"{instead}, {_INSTEAD}")

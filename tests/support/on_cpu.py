@@ -31,7 +31,7 @@ SEED = "CUDA_ON_CPU_SEED"
 _KERNEL = re.compile(r"^__global__ void +__launch_bounds__\([\d, ]+\) (\w+)\(", re.MULTILINE)
 _POINTER = re.compile(r"^( *)([\w:]+)\* (p_\w+) = (?:&(?=\w+\[0\]))?(v_\w+)(?:\[0\])?;", re.MULTILINE)
 _ATOMIC = re.compile(r"(?<=\(&)(p_\w+)")
-_WAITS = ("sg::together", "__syncthreads", "sg::wait_for_all")
+_WAITS = ("sg::together", "sg::beside", "__syncthreads", "sg::wait_for_all")
 
 
 def watched(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop
 from sdfgad.ir.walk import all_writes, expr_reads, range_elems, statements
 from sdfgad.transform.dropping.dead import remove_dead_code
@@ -88,6 +89,13 @@ def test_a_temporary_used_once_is_fused():
                                  each(i, put("y", ("i",), at("t", "i") + 1.0))], returns="y", t=(3,), y=(3,))
     assert len(fuse_pointwise(made.but(live_out=frozenset({"y"}))).body) == 1
     assert len(fuse_pointwise(made.but(live_out=frozenset({"y", "t"}))).body) == 2
+
+
+def test_a_temporary_used_by_neighbours_is_fused_where_that_is_cheap():
+    made = program({"x": (4,)}, [each(span("i", 0, 4), put("t", ("i",), at("x", "i") * 2.0)),
+                                 each(span("i", 0, 3), put("y", ("i",), at("t", ix("i") + 1) - at("t", "i")))],
+                   returns="y", t=(4,), y=(3,)).but(live_out=frozenset({"y"}))
+    assert [len(fuse_pointwise(made, most).body) for most in (0, 1, 2)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("between", [

@@ -42,10 +42,11 @@ def _snapshot(frame: Frame, stmt: Lib) -> str:
     kind, count = ctype(slot.dtype), " * ".join([sizes_of(frame, *state.shape).replace(", ", " * ")] if state.shape else
                                                 ["int64_t(1)"])
     there = f"{kind} *const {pointer(slot.array)} = all.at<{kind}>({places[slot.array]});"
-    what = f"{start_of(frame, state)}, {count} * int64_t(sizeof({kind}))"
-    call = f"restore(const_cast<{kind} *>({start_of(frame, state)}), {start_of(frame, slot)}, {count} * " \
-        f"int64_t(sizeof({kind})))" if stmt.op == RESTORE else \
-        f"save({stmt.attrs['number']}, {start_of(frame, slot)}, {start_of(frame, stmt.outs[0])}, {what})"
+    size = f"{count} * int64_t(sizeof({kind}))"
+    number, place = stmt.attrs["number"], start_of(frame, slot)
+    call = f"restore({number}, {start_of(frame, state)}, {start_of(frame, stmt.outs[1])}, {place}, {size})" \
+        if stmt.op == RESTORE else \
+        f"save({number}, {place}, {start_of(frame, stmt.outs[0])}, {start_of(frame, state)}, {size})"
     return " ".join(tables) + f" auto &all = __state->{SNAPSHOTS}.on({STREAM}, {places[HOST]}); {there} all.{call};"
 
 

@@ -22,9 +22,12 @@ from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.cutting.digits import digits_apart
 
 SECTOR, WARP = 32, 32
 """Bytes that memory moves at once, and threads that ask for them together."""
+BESIDE = 8
+"""Points in a row that one block works for, where they lie beside each other: whole sectors of any number."""
 ATOMIC_BYTES = (4, 8)
 """Sizes of numbers that the device adds to without being interrupted."""
 
@@ -44,7 +47,7 @@ class MapLowering:
         """The kernels of one map, in order."""
         self.made = []
         if all(r.trips != 0 for r in stmt.domain):
-            self._lower(counted_by_one(stmt))
+            self._lower(counted_by_one(digits_apart(stmt) if sums(stmt) else stmt))
         return self.made
 
     def _lower(self, stmt: Map) -> None:
@@ -75,7 +78,13 @@ class MapLowering:
             self._alone(stmt, seen)
 
     def _kernel(self, stmt: Map, seen: Points, work: PointWork, terms: Sequence[Side] = ()) -> None:
-        self.made.append(DeviceKernel(seen.box, (work,), tuple(terms), replaced(stmt, self.arrays)))
+        beside = self._beside(seen) if terms else 1
+        self.made.append(DeviceKernel(seen.box, (work,), tuple(terms), replaced(stmt, self.arrays), beside))
+
+    def _beside(self, seen: Points) -> int:
+        """The points that one block works for: several where sums of columns are shared."""
+        row = bool(seen.box) and seen.box[-1].count * 2 >= BESIDE and not goes_along_rows(seen, self.arrays, equal=True)
+        return BESIDE if row else 1
 
     def _alone(self, stmt: Map, seen: Points) -> None:
         """One thread for each point."""
@@ -90,48 +99,58 @@ class MapLowering:
         self._kernel(stmt, seen, PointWork(seen.stmt.domain, seen.stmt.body, atomic=frozenset(sums(seen.stmt))))
 
     def _shared(self, stmt: Map, seen: Points, terms: Sequence[Side], count: int) -> None:
-        """A block of threads for each point; many of them where there is one point and a long sum."""
-        if not seen.box and count >= thresholds().device.long_sum and terms[0].count > 1:
-            self._in_two_stages(seen.stmt, terms, count)
+        """A block of threads for each point, or some; many blocks where there are few and long sums."""
+        limits = thresholds().device
+        groups = -(-size(seen.box) // self._beside(seen))
+        if groups * 2 <= limits.pieces and count >= limits.long_sum and terms[0].count > 1:
+            self._in_two_stages(seen, terms, count, groups)
         else:
             work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)))
             self._kernel(stmt, seen, work, terms)
 
-    def _in_two_stages(self, stmt: Map, terms: Sequence[Side], count: int) -> None:
-        """s += x[i] for all i   ->   part[b] = sum over piece b of x[i] ; s += sum of part[b]
+    def _in_two_stages(self, whole: Points, terms: Sequence[Side], count: int, groups: int) -> None:
+        """s[c] += x[c, i] for all i   ->   part[b, c] = sum over piece b of x[c, i] ; s[c] += sum of part[b, c]
 
-        The pieces and their order depend on sizes alone: the same digits in every run.
+        The pieces and their order depend on sizes alone: the same digits in every run. groups: of points that have a
+        block each.
         """
-        each = -(-terms[0].count // min(thresholds().device.pieces, -(-count // BLOCK)))
+        stmt, inside = whole.stmt, tuple(whole.box)
+        each = -(-terms[0].count // min(-(-thresholds().device.pieces // groups), -(-count // BLOCK)))
         piece = Range(self.fresh("piece"), ix(0), ix(-(-terms[0].count // each)))
-        first = stmt.domain[0]
+        first = next(r for r in stmt.domain if r.var == terms[0].var)
         start = first.start + ix(piece.var) * each
         cut = replace(first, start=start, stop=minimum(first.stop, start + each))
         body, ends = [], []
         for part in stmt.body:
             if isinstance(part, Store):
-                held = self._partial(part, piece.trips or 0)
-                ends.append(_joined(part, held, piece))
-                part = replace(part, array=held.name, index=(ix(piece.var),))
+                held = self._partial(part, (piece.trips or 0, *(s.count for s in inside)))
+                place = (ix(piece.var), *(ix(s.var) - s.start for s in inside))
+                ends.append(_joined(part, held, place, (piece, *(_range(s) for s in inside))))
+                part = replace(part, array=held.name, index=place)
             body.append(part)
-        inner = Map((piece, cut, *stmt.domain[1:]), tuple(body), stmt.source)
-        seen = in_points(inner, [piece.var], {piece.var: Side(piece.var, ix(0), piece.trips or 0)})
+        inner = Map((piece, *(cut if r is first else r for r in stmt.domain)), tuple(body), stmt.source)
+        known = {s.var: s for s in (Side(piece.var, ix(0), piece.trips or 0), *inside)}
+        seen = in_points(inner, list(known), known)
         begin = next(r.start for r in seen.stmt.domain if r.var == first.var)
         work = PointWork(seen.stmt.domain, seen.stmt.body, frozenset(sums(seen.stmt)), assigned=True)
         own = frozenset(p.array for p in sums(inner).values())
-        self.made.append(DeviceKernel(seen.box, (work,), (Side(first.var, begin, each), *terms[1:]), own))
+        self.made.append(DeviceKernel(seen.box, (work,), (Side(first.var, begin, each), *terms[1:]), own,
+                                      self._beside(whole)))
         for end in ends:
             self._lower(end)
 
-    def _partial(self, store: Store, count: int) -> Array:
+    def _partial(self, store: Store, shape: tuple[int, ...]) -> Array:
         name = self.fresh("partial")
-        self.arrays[name] = Array(name, (count,), self.arrays[store.array].dtype)
+        self.arrays[name] = Array(name, shape, self.arrays[store.array].dtype)
         return self.arrays[name]
 
 
-def _joined(store: Store, held: Array, piece: Range) -> Map:
-    value = Load(held.name, (ix(piece.var),), held.dtype)
-    return Map((piece,), (Store(store.array, store.index, value, store.op),))
+def _joined(store: Store, held: Array, place: tuple[Ix, ...], domain: tuple[Range, ...]) -> Map:
+    return Map(domain, (Store(store.array, store.index, Load(held.name, place, held.dtype), store.op),))
+
+
+def _range(side: Side) -> Range:
+    return Range(side.var, side.start, side.start + side.count)
 
 
 def held_sums(seen: Points) -> frozenset[int]:
@@ -159,12 +178,14 @@ def is_gathered(seen: Points) -> bool:
     return bool(stores) and held_sums(seen) == frozenset(stores)
 
 
-def goes_along_rows(seen: Points, arrays: Mapping[str, Array]) -> bool:
+def goes_along_rows(seen: Points, arrays: Mapping[str, Array], equal: bool = False) -> bool:
     """Whether threads that share a sum touch fewer sectors of memory than threads that have a sum each: neighbours
-    among the first ones differ in the innermost loop, among the others in the last coordinate of points."""
+    among the first ones differ in the innermost loop, among the others in the last coordinate of points. equal: what is
+    said where they touch as many."""
     looks = {(n.array, n.index) for part in seen.stmt.body for n in loads(part.expr)}
     alone = sum(_bytes_beside(seen.box[-1].var, arrays[n], index) for n, index in looks) if seen.box else 0.0
-    return sum(_bytes_beside(seen.loops[-1], arrays[n], index) for n, index in looks) < alone
+    shared = sum(_bytes_beside(seen.loops[-1], arrays[n], index) for n, index in looks)
+    return shared < alone or equal and shared == alone
 
 
 def _bytes_beside(var: str, array: Array, index: Sequence[Ix]) -> float:

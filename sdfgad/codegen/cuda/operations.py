@@ -65,7 +65,8 @@ class DeviceForms(Forms):
         if stmt.op == "fail":
             return [stmt]
         if stmt.op in ("seal", "unseal"):
-            return [self.snapshots.saved(self, frame, stmt) if stmt.op == "seal" else self.snapshots.restored(stmt)]
+            copied = self.snapshots.saved if stmt.op == "seal" else self.snapshots.restored
+            return [copied(self, frame, stmt)]
         before, stmt, after = self._in_reach(frame, stmt)
         form = OPERATIONS[stmt.op] or FORMS[stmt.op]
         frame = replace(frame, arrays=self.arrays)

@@ -30,6 +30,7 @@ from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Pop, Program, Pu
 from sdfgad.ir.walk import all_variables, children
 from sdfgad.names import fresh, loop_name
 from sdfgad.thresholds import Thresholds, thresholds
+from sdfgad.transform.fusion.fuse import fuse_pointwise
 
 ASKED = "numbers that the host asks for"
 """Their common name in the block of a call; no array has one like it."""
@@ -105,7 +106,7 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
     known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
     if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        formed = device_operations(program)
+        formed = device_operations(fuse_pointwise(program, thresholds().device.again))
         builder = _Builder(formed, ordered)
         items = builder.block(Frame(builder.arrays), formed.body)
         known = (thresholds(), ordered), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))

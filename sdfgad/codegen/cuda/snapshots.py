@@ -22,7 +22,7 @@ _LINE = 256
 @dataclass
 class SnapshotForms:
     """places: where those of each array begin, and under HOST how many bytes there are. under_way: what snapshots of a
-    kind are copied to on the device, until they are on the host."""
+    kind are copied to on the device, until they are on the host, and where they come back."""
 
     places: Mapping[str, int] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -32,16 +32,22 @@ class SnapshotForms:
         """A copy on the device, which is under way to the host while the program goes on. It takes no bytes of another
         array, as it is looked at until it has arrived."""
         (slot, _), (state,) = stmt.outs, stmt.ins
+        room, number = self._room(forms, frame, state)
+        return Lib(SAVE, (room,), (state,), {**self._place(stmt, slot), "number": number}, stmt.source)
+
+    def restored(self, forms: Forms, frame: Frame, stmt: Lib) -> Lib:
+        """A copy from the host, by the room in which it may be already."""
+        room, number = self._room(forms, frame, stmt.outs[0])
+        attrs = {**self._place(stmt, stmt.ins[0]), "number": number}
+        return Lib(RESTORE, (stmt.outs[0], room), (), attrs, stmt.source)
+
+    def _room(self, forms: Forms, frame: Frame, state: View) -> tuple[View, int]:
+        """That of a kind, and its number."""
         key = state.shape, state.dtype
         if key not in self.under_way:
             room = self.under_way[key] = forms.workspace(frame, *key)
             forms.arrays[room.array] = replace(forms.arrays[room.array], role=STANDING)
-        number = list(self.under_way).index(key)
-        return Lib(SAVE, (self.under_way[key],), (state,), {**self._place(stmt, slot), "number": number}, stmt.source)
-
-    def restored(self, stmt: Lib) -> Lib:
-        """A copy from the host."""
-        return Lib(RESTORE, stmt.outs, (), self._place(stmt, stmt.ins[0]), stmt.source)
+        return self.under_way[key], list(self.under_way).index(key)
 
     def _place(self, stmt: Lib, slot: View) -> dict[str, object]:
         """What the host has to know of a snapshot: it reads the tables of a schedule itself."""

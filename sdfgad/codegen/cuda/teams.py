@@ -95,7 +95,7 @@ def _is_small(item: DeviceItem, frame: Frame, threads: int) -> bool:
 def _rounds(kernel: DeviceKernel, frame: Frame, threads: int) -> float:
     """How many more steps one block takes than a block for each share of the points."""
     if kernel.terms:
-        return (kernel.points - 1) * -(-size(kernel.terms) // threads)
+        return (kernel.groups - 1) * -(-size(kernel.terms) * kernel.beside // threads)
     turns = -(-kernel.points // threads) - 1
     return turns * sum(_steps(part, kernel, frame) for part in kernel.parts) if turns else 0
 

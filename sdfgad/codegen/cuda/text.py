@@ -91,11 +91,19 @@ class _KernelText:
     def made(self) -> str:
         if self.team:
             first, step = self.team.turns(bool(self.kernel.terms))
-            self.writer.open(f"for (int64_t at = sg::unknown({first}); at < {self.kernel.points}; at += {step})")
+            name, count = ("group", self.kernel.groups) if self.is_grouped else ("at", self.kernel.points)
+            self.writer.open(f"for (int64_t {name} = sg::unknown({first}); {name} < {count}; {name} += {step})")
+        elif self.is_grouped:
+            self.writer.open()
+            self.writer.line("const int64_t group = blockIdx.x;")
         else:
             number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
             self.writer.line(f"const int64_t at = {number};")
             self.writer.open(f"if (at < {self.kernel.points})")
+        if self.is_grouped:  # all threads take part in barriers: those too many do what the last point does
+            width = self.kernel.beside
+            self.writer.line(f"const int64_t wanted = group * {width} + threadIdx.x % {width};")
+            self.writer.line(f"const int64_t at = sg::least(wanted, int64_t({self.kernel.points - 1}));")
         frame = self.place(self.frame, self.kernel.box, "at")
         for part in self.kernel.parts:
             self.writer.open()
@@ -103,6 +111,11 @@ class _KernelText:
             self.writer.close()
         self.writer.close()
         return self.writer.text
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether a block works for several points."""
+        return self.kernel.beside > 1
 
     def place(self, frame: Frame, sides: tuple[Side, ...], number: str) -> Frame:
         """The variables of sides, of the number of a point: neighbours differ in the last one."""
@@ -167,7 +180,9 @@ class _KernelText:
         count = 1
         for side in self.kernel.terms:
             count *= side.count
-        self.writer.open(f"for (int64_t turn = threadIdx.x; turn < {count}; turn += {self.threads})")
+        width = self.kernel.beside
+        first = f"threadIdx.x / {width}" if self.is_grouped else "threadIdx.x"
+        self.writer.open(f"for (int64_t turn = {first}; turn < {count}; turn += {self.threads // width})")
 
     def loop(self, r: Range, frame: Frame) -> None:
         """Both ends are looked at once, as Python does."""
@@ -201,18 +216,28 @@ class _KernelText:
         if self.kernel.terms:
             for k, name in names.items():
                 how = f"sg::{JOINS[_store(work, k).op or '+']}<{self.kind(work, k)}>"
-                self.writer.line(f"{name} = sg::together<{self.threads}, {how}>({name});")
-        tests = [] if work.assigned else ["__syncthreads_or(some)" if self.kernel.terms else "some"]
+                self.writer.line(f"{name} = {self.joined(how)}({name});")
+        tests = [] if work.assigned else ["some"]
         if tests and self.kernel.terms:
-            self.writer.line(f"const bool any = {tests.pop()};")
-            tests.append("any")
-        self.writer.open(f"if ({' && '.join([*tests, *(['threadIdx.x == 0'] if self.kernel.terms else [])])})")
+            some = f"{self.joined('sg::Sum<int>')}(some)" if self.is_grouped else "__syncthreads_or(some)"
+            self.writer.line(f"const bool any = {some};")
+            tests = ["any"]
+        if self.kernel.terms:
+            width, points = self.kernel.beside, self.kernel.points
+            tests.append(f"threadIdx.x < {width} && wanted < {points}" if self.is_grouped else "threadIdx.x == 0")
+        self.writer.open(f"if ({' && '.join(tests)})")
         for k, name in names.items():
             store = _store(work, k)
             target = access(frame, store.array, store.index)
             kind = frame.arrays[store.array].dtype.kind
             self.writer.line(f"{target} = {name};" if work.assigned else combine(store.op or "+", target, name, kind))
         self.writer.close()
+
+    def joined(self, how: str) -> str:
+        """What joins the shares of a sum."""
+        if self.is_grouped:
+            return f"sg::beside<{self.threads}, {self.kernel.beside}, {how}>"
+        return f"sg::together<{self.threads}, {how}>"
 
     def kind(self, work: PointWork, k: int) -> str:
         return ctype(self.frame.arrays[_store(work, k).array].dtype)

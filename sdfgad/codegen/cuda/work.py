@@ -63,13 +63,15 @@ class DeviceKernel:
     """The parts, one after the other, for every point of a box.
 
     terms: where a block of threads works for each point, and shares the sums of the only part, what it shares; the
-    variables of these sides are those of the part. fills: arrays of which it replaces every element.
+    variables of these sides are those of the part. beside: so many points in a row that one block works for, with a
+    share of its threads for each. fills: arrays of which it replaces every element.
     """
 
     box: tuple[Side, ...]
     parts: tuple[Part, ...]
     terms: tuple[Side, ...] = ()
     fills: frozenset[str] = frozenset()
+    beside: int = 1
 
     @property
     def points(self) -> int:
@@ -77,9 +79,14 @@ class DeviceKernel:
         return size(self.box)
 
     @property
+    def groups(self) -> int:
+        """Of points that have a block each, where terms are shared."""
+        return -(-self.points // self.beside)
+
+    @property
     def threads(self) -> int:
         """Of a launch, in whole blocks."""
-        return self.points * BLOCK if self.terms else -(-self.points // BLOCK) * BLOCK
+        return self.groups * BLOCK if self.terms else -(-self.points // BLOCK) * BLOCK
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,19 @@ template <int Threads, class How> __device__ typename How::type together(typenam
     return mine;
 }
 
+// The same of the threads that have the same number up to multiples of Width, for the first of which it is right.
+template <int Threads, int Width, class How> __device__ typename How::type beside(typename How::type mine) {
+    __shared__ typename How::type parts[Threads];
+    const int thread = threadIdx.x;
+    for (int half = Threads / 2; half >= Width; half /= 2) {
+        parts[thread] = mine;
+        __syncthreads();
+        if (thread < half) mine = How::joined(mine, parts[thread + half]);
+        __syncthreads();
+    }
+    return mine;
+}
+
 // *place joined with a value, while other threads may do the same.
 template <template <class> class How, class T> __device__ void join_atomically(T *place, std::type_identity_t<T> value) {
     using Bits = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;

@@ -10,7 +10,9 @@
 namespace sg {
 
 // What the calls of a program share. A snapshot is copied on the device, and from there to the host on a stream of its own,
-// while the program goes on; who restores one waits for that, on the device. copied: bytes of this call.
+// while the program goes on. The one that is restored next comes back by that stream while the program works with the one
+// before: into the room on the device by which it left. Which one that is tells the call before; in the first call it is
+// the one that was saved before this one. A wrong guess costs a copy. copied: bytes of this call.
 class HostSnapshots {
 public:
     int64_t copied = 0;
@@ -25,14 +27,20 @@ public:
         if (device != device_ || bytes != size_) forget(), device_ = device;
         stream_ = stream;
         if (!start_) take(bytes);
-        if (!running_) must(cudaStreamWaitEvent(side_, ended_, 0));
+        if (!running_) {
+            must(cudaStreamWaitEvent(side_, ended_, 0));
+            before_.swap(restored_), restored_.clear(), saved_.clear(), rooms_.clear(), coming_ = {};
+        }
         running_ = true;
         return *this;
     }
     template <class T> T *at(int64_t offset) const { return reinterpret_cast<T *>(start_ + offset); }
     // number: of the room on the device, which is free again when its last snapshot has arrived.
     void save(size_t number, void *slot, void *room, const void *state, int64_t bytes) {
-        while (arrived_.size() <= number) must(cudaEventCreateWithFlags(&arrived_.emplace_back(), cudaEventDisableTiming));
+        const Snapshot one{slot, number, bytes};
+        if (coming_.number == number || coming_.slot == slot) coming_ = {};
+        saved_.push_back(one);
+        enter(one, room);
         must(cudaStreamWaitEvent(stream_, arrived_[number], 0));
         must(cudaMemcpyAsync(room, state, bytes, cudaMemcpyDeviceToDevice, stream_));
         must(after(side_, stream_));
@@ -40,10 +48,15 @@ public:
         must(cudaEventRecord(arrived_[number], side_));
         copied += bytes;
     }
-    void restore(void *state, const void *slot, int64_t bytes) {
-        must(after(stream_, side_));
-        must(cudaMemcpyAsync(state, slot, bytes, cudaMemcpyHostToDevice, stream_));
-        copied += bytes;
+    void restore(size_t number, void *state, void *room, const void *slot, int64_t bytes) {
+        const Snapshot one{slot, number, bytes};
+        enter(one, room);
+        if (coming_.slot != slot) fetch(one);
+        must(cudaStreamWaitEvent(stream_, arrived_[number], 0));  // it is there
+        must(cudaMemcpyAsync(state, room, bytes, cudaMemcpyDeviceToDevice, stream_));
+        restored_.push_back(one);
+        coming_ = next(one);
+        if (coming_.slot) fetch(coming_);
     }
     // A call has been started, or has failed: what follows on its stream comes behind its snapshots.
     void finish() {
@@ -54,6 +67,36 @@ public:
     }
 
 private:
+    struct Snapshot {
+        const void *slot = nullptr;
+        size_t number = SIZE_MAX;
+        int64_t bytes = 0;
+    };
+    void enter(const Snapshot &one, void *room) {
+        while (arrived_.size() <= one.number)
+            must(cudaEventCreateWithFlags(&arrived_.emplace_back(), cudaEventDisableTiming));
+        rooms_.resize(arrived_.size());
+        rooms_[one.number] = room;
+    }
+    // From the host to its room, when all that was started has looked at what is there.
+    void fetch(const Snapshot &one) {
+        must(after(side_, stream_));
+        must(cudaMemcpyAsync(rooms_[one.number], one.slot, one.bytes, cudaMemcpyHostToDevice, side_));
+        must(cudaEventRecord(arrived_[one.number], side_));
+        copied += one.bytes;
+    }
+    // What is likely to be restored behind a snapshot; nothing where it has no room yet.
+    Snapshot next(const Snapshot &one) {
+        Snapshot found;
+        const size_t turn = restored_.size();
+        if (turn <= before_.size() && before_[turn - 1].slot == one.slot) {
+            if (turn < before_.size()) found = before_[turn];
+        } else {
+            while (!saved_.empty() && saved_.back().slot != one.slot) saved_.pop_back();
+            if (saved_.size() > 1) found = saved_[saved_.size() - 2];
+        }
+        return found.number < rooms_.size() && rooms_[found.number] ? found : Snapshot{};
+    }
     void take(int64_t bytes) {
         if (cudaMallocHost(reinterpret_cast<void **>(&start_), size_t(bytes)) != cudaSuccess) {
             (void)cudaGetLastError();
@@ -68,7 +111,7 @@ private:
         if (side_) (void)cudaStreamDestroy(side_);
         for (const cudaEvent_t event : arrived_) (void)cudaEventDestroy(event);
         if (start_) (void)cudaFreeHost(start_);
-        arrived_.clear();
+        arrived_.clear(), before_.clear(), restored_.clear();
         start_ = nullptr, side_ = nullptr, ended_ = nullptr, size_ = 0, running_ = false;
     }
     char *start_ = nullptr;
@@ -78,6 +121,9 @@ private:
     cudaStream_t stream_ = nullptr, side_ = nullptr;
     cudaEvent_t ended_ = nullptr;
     std::vector<cudaEvent_t> arrived_;
+    std::vector<Snapshot> saved_, restored_, before_;
+    std::vector<void *> rooms_;
+    Snapshot coming_;
 };
 
 }  // namespace sg

@@ -18,8 +18,9 @@ def digits_apart(stmt: Map) -> Map:
     """
     for r in stmt.domain:
         sizes = {size for index in _indices(stmt) for i in index for size in _cuts(i, r.var)}
-        if len(sizes) == 1 and r.start == ix(0) and r.step == 1:
-            size, count = sizes.pop(), r.trips
+        size = max(sizes, default=0)
+        if sizes and all(size % other == 0 for other in sizes) and r.start == ix(0) and r.step == 1:
+            count = r.trips
             inner = any(r.var in (o.start.symbols | o.stop.symbols) for o in stmt.domain)
             if count and count % size == 0 and not inner:
                 return digits_apart(_apart(stmt, r, size, count // size))

@@ -1,11 +1,12 @@
-"""Compute a temporary where it is used, when that is one place."""
+"""Compute a temporary where it is used, when that is one place, or a few beside each other."""
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
 
+from sdfgad.analysis.cost import WEIGHTS
 from sdfgad.analysis.formula import inverse
-from sdfgad.ir.expr import Expr, Load, index_elems, loads, map_indices, rewrite
+from sdfgad.ir.expr import Call, Expr, Load, index_elems, loads, moved, rewrite, walk
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Block, Let, Map, Program, Stmt, Store
 from sdfgad.ir.walk import expr_reads, reads, rebuild_blocks, statements, writes
@@ -15,15 +16,18 @@ from sdfgad.thresholds import thresholds
 # as `select(a > b, a, b)` does.
 
 
-def fuse_pointwise(program: Program) -> Program:
+def fuse_pointwise(program: Program, operations: int = 0) -> Program:
     """map i: t[i] = f(i) ; map j: y[j] = g(t[j])   ->   map j: y[j] = g(f(j))
 
     For temporaries (not in `seen`) that one statement of the same block reads, each element once. What f reads must not
-    change in between.
+    change in between. operations: a statement may read an element more often, if computing it each time takes so many
+    operations at the most.
+
+    map i: t[i] = f(i) ; map j: y[j] = t[j + 1] - t[j]   ->   map j: y[j] = f(j + 1) - f(j)
     """
     while True:
         uses = _uses(program.body, program.live_out, program)
-        body = rebuild_blocks(program.body, partial(_fused, uses=uses))
+        body = rebuild_blocks(program.body, partial(_fused, uses=uses, operations=operations))
         if body == program.body:
             return program
         program = program.but(body=body)
@@ -42,11 +46,11 @@ def _uses(body: Block, seen: frozenset[str], program: Program) -> dict[str, int]
             if a.role == "transient" and n not in seen and writers.get(n) == 1 and readers.get(n) == 1}
 
 
-def _fused(work: list[Stmt], uses: Mapping[str, int]) -> Block:
+def _fused(work: list[Stmt], uses: Mapping[str, int], operations: int) -> Block:
     """The rule inside one block."""
     k = 0
     while k < len(work):
-        found = _consumer(work, k, uses)
+        found = _consumer(work, k, uses, operations)
         if found is None:
             k += 1
             continue
@@ -56,7 +60,7 @@ def _fused(work: list[Stmt], uses: Mapping[str, int]) -> Block:
     return tuple(work)
 
 
-def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, Map] | None:
+def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int], operations: int) -> tuple[int, Map] | None:
     """The statement the value made by `work[k]` can move into, after the move."""
     maker = work[k]
     if not isinstance(maker, Map) or len(maker.body) != 1 or not isinstance(maker.body[0], Store):
@@ -68,7 +72,7 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, M
     for position in range(k + 1, len(work)):
         stmt = work[position]
         if store.array in reads(stmt):
-            fused = _inlined(stmt, store, place) if place is not None and isinstance(stmt, Map) else None
+            fused = _inlined(stmt, store, place, operations) if place is not None and isinstance(stmt, Map) else None
             return None if fused is None else (position, fused)
         changed = {n for s in statements((stmt,)) for n in writes(s)}
         if not changed.isdisjoint(expr_reads(store.expr)) or any(store.array in reads(s) for s in statements((stmt,))):
@@ -76,25 +80,31 @@ def _consumer(work: list[Stmt], k: int, uses: Mapping[str, int]) -> tuple[int, M
     return None
 
 
-def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]]) -> Map | None:
+def _inlined(stmt: Map, store: Store, place: Mapping[str, tuple[int, Ix]], operations: int) -> Map | None:
     """The reading map with the maker's expression in place of the loads."""
     found = {n for part in stmt.body for n in loads(part.expr) if n.array == store.array}
-    if len(found) != 1 or in_indices(stmt, store.array):
+    often = len(found) > 1 and len(found) * _operations(store.expr) > operations
+    if not found or often or in_indices(stmt, store.array):
         return None
-    use = next(iter(found))
-    moved = {var: use.index[k] - offset for var, (k, offset) in place.items()}
-    e = map_indices(store.expr, lambda i: i.subs(moved))
-    if not _each_once(stmt, use) or not _undisturbed(stmt, e):
-        return None
+    table: dict[Expr, Expr] = {}
+    for use in found:
+        e = table[use] = moved(store.expr, {var: use.index[k] - offset for var, (k, offset) in place.items()})
+        if not _each_once(stmt, use) or not _undisturbed(stmt, e):
+            return None
 
     def put(expr: Expr) -> Expr:
-        return rewrite(expr, lambda n: e if n == use else None)
+        return rewrite(expr, table.get)
 
     body = tuple(Let(p.name, put(p.expr)) if isinstance(p, Let) else Store(p.array, p.index, put(p.expr), p.op)
                  for p in stmt.body)
     if any(_too_large(old.expr, new.expr, e) for old, new in zip(stmt.body, body, strict=True)):
         return None
     return Map(stmt.domain, body, stmt.source)
+
+
+def _operations(e: Expr) -> int:
+    """Elementary operations of a value."""
+    return sum(WEIGHTS.get(n.fn, 1) for n in set(walk(e)) if isinstance(n, Call))
 
 
 def _too_large(old: Expr, new: Expr, put: Expr) -> bool:

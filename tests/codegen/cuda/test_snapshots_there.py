@@ -1,12 +1,12 @@
 """Snapshots of a device in pinned memory of the host: the same gradient in fewer bytes, each wait in its place."""
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.codegen.build import RUNTIME
+from sdfgad.codegen.target import Target
 from sdfgad.errors import UnsupportedError, UsageError
 from tests.support.device_arrays import InterfaceArray, cuda, got, guarded
 from tests.support.on_cpu import on_cpu, running_here
@@ -44,16 +44,42 @@ def test_the_same_gradient_in_fewer_bytes() -> None:
         cuda().cudaDeviceSynchronize()
 
 
-def test_a_snapshot_that_nobody_waits_for() -> None:
-    """Memory of the host that is looked at before a copy is there."""
-    def changed(text: str) -> str:
-        text, times = re.subn(r"all\.restore\((.*)\);", r"cudaMemcpyAsync(\1, cudaMemcpyHostToDevice, "
-                              r"__state->gpu_context->stream);", text)
-        assert times
-        return text
+WAIT = "must(cudaStreamWaitEvent(stream_, arrived_[number], 0));  // it is there"
+"""Of who restores: for what comes back ahead of him."""
+COLD, AHEAD = "if (coming_.slot != slot) fetch(one);", "coming_ = next(one);"
+"""What is fetched by who restores it, and what is fetched for the next one."""
 
-    with running_here(on_cpu(changed)):
-        assert not np.isfinite(spilled()(X.copy(), STEPS)).all()
+
+def with_another(old: str, new: str) -> Target:
+    """Programs with a change in the runtime's snapshots."""
+    header = (RUNTIME / "sdfgad_gpu_snapshots.h").read_text()
+    assert header.count(old) == 1
+    faulty = header.replace(old, new).replace("SDFGAD_GPU_SNAPSHOTS_H", "FAULTY_SNAPSHOTS_H")
+
+    def changed(text: str) -> str:
+        head, found, rest = text.replace("sg::HostSnapshots", "sg::Faulty").partition('#include "sdfgad_gpu.h"\n')
+        assert found and "sg::Faulty" in rest
+        return head + found + faulty.replace("HostSnapshots", "Faulty") + rest
+
+    return on_cpu(changed)
+
+
+def test_a_snapshot_that_nobody_waits_for() -> None:
+    """The room on the device is looked at before a copy is there."""
+    with running_here(with_another(WAIT, "")):
+        found = spilled()(X.copy(), STEPS)
+    assert not np.allclose(found, EXPECTED, rtol=1e-3, atol=0.0)
+
+
+def test_snapshots_come_back_ahead() -> None:
+    """A call that knows the order fetches only the first one when it is wanted, and none in vain."""
+    with running_here(with_another(COLD, "if (coming_.slot != slot && restored_.empty()) fetch(one);")):
+        gradient = spilled()
+        gradient(X.copy(), STEPS)
+        np.testing.assert_allclose(gradient(X.copy(), STEPS), EXPECTED, rtol=1e-13)
+        copied = gradient.measure(X.copy(), STEPS).measured.copied_bytes
+    with running_here(with_another(AHEAD, "coming_ = {};")):
+        assert spilled().measure(X.copy(), STEPS).measured.copied_bytes == copied
 
 
 def test_limits() -> None:

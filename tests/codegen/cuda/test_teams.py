@@ -113,7 +113,7 @@ def test_what_goes_wrong_between_blocks(shared: Sound, change: Callable[[str], s
     ("gramschmidt", {"M": 240, "N": 200}, 20_000), ("durbin", {"N": 16_000}, 20_000),
     ("nbody", {"N": 100, "tEnd": 10.0, "dt": 0.01, "softening": 0.1, "G": 1.0}, 65),
     ("cavity_flow", {"ny": 101, "nx": 101, "nt": 700, "nit": 50, "rho": 1.0, "nu": 0.1}, 5),
-    ("trisolv", {"N": 2000}, 20), ("hdiff", {"I": 64, "J": 64, "K": 60}, 4),
+    ("trisolv", {"N": 2000}, 20), ("hdiff", {"I": 64, "J": 64, "K": 60}, 3),
 ])
 def test_kernels_of_a_call(name: str, sizes: Mapping[str, Any], most: int) -> None:
     """At paper size, but for the last two; of 1000 and 700 time steps of nbody and cavity_flow."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.ranks import RanksRun, needs_mpi, run_ranks
+from tests.support.ranks import RanksRun, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
@@ -324,7 +324,7 @@ def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
 
 
 FAST = 10
-"""Seconds from a fault to the end of all ranks."""
+"""Seconds from a fault to the end of all ranks, on a machine that does nothing else."""
 
 
 @pytest.mark.parametrize("check, text", [
@@ -336,13 +336,13 @@ def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) ->
     done = run(3, check, timeout=120, **{mark: "1"})
     ended = time.time()
     assert done.status != 0
-    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST, done.err[-3000:]
+    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST * slowness(3), done.err[-3000:]
     if text is not None:
         # Where the library finds it, it may do so on several ranks at once.
         most = 1 if check != "end-shape" else 3
         assert text in done.err and 1 <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
     while left := [p for p in Path("/proc").glob("[0-9]*/environ") if mark in _text(p)]:
-        assert time.time() - ended < FAST, left
+        assert time.time() - ended < FAST * slowness(3), left
         time.sleep(0.1)
 
 

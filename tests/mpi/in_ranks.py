@@ -19,6 +19,7 @@ from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.limited import LIMITED
+from tests.mpi.orders import CHECKS_OF_ORDERS
 from tests.mpi.programs import SAMPLES, Sample, rows
 from tests.mpi.random.check import check_random
 from tests.mpi.replicas import REPLICAS
@@ -76,6 +77,7 @@ def main(names: list[str]) -> None:
     build.FLAGS = program.FLAGS = QUICK
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
+        **CHECKS_OF_ORDERS,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited")
+          "distributed", "limited", "orders")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -74,6 +74,10 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
     check_rows(on_two, 12)
+
+
+def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
+    assert on_two["orders"]["wrong"] == [[], []] and [len(one) for one in on_two["orders"]["refused"]] == [10, 10]
 
 
 @pytest.mark.slow

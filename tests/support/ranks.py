@@ -49,7 +49,8 @@ class RanksRun:
 
 
 def run_ranks(count: int, *command: str, timeout: float = 100, threads: int = 1, **environment: str) -> RanksRun:
-    """`python command` on so many ranks; the test fails if that takes longer than `timeout` seconds of a quiet machine."""
+    """`python command` on so many ranks; the test fails if that takes longer than `timeout` seconds, or as much longer
+    as the machine is busy."""
     launcher = mpiexec()
     assert launcher is not None
     env = {**os.environ, **PATIENT, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT), **environment}

@@ -39,6 +39,18 @@ using Buffers = std::initializer_list<Buffer>;
 inline constexpr int64_t ANYBODY = -(int64_t(1) << 40);
 inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
+// The requests under way: those of one exchange at a time, as no other message is sent before they are waited for.
+struct Pending {
+    std::vector<uint64_t> room;
+    size_t count = 0;
+    template <class H> H *take(size_t wanted) {
+        room.assign(wanted, 0);
+        count = wanted;
+        return reinterpret_cast<H *>(room.data());
+    }
+};
+inline Pending pending;
+
 template <class H> class Calls {
   public:
     Calls(Place place, int64_t communicator) : table(place.table), sweep(place.sweep), communicator(H(communicator)) {}
@@ -77,9 +89,9 @@ template <class H> class Calls {
         return int(count);
     }
 
-    void exchange(const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) const {
-        std::vector<H> requests(out.size() + in.size());
-        std::vector<char> statuses(requests.size() * table->status_bytes + 16);
+    void start(const int64_t *to, const int64_t *from, Buffers out, Buffers in) const {
+        if (pending.count) stop("messages while %lld others are under way", pending.count);
+        H *requests = pending.take<H>(out.size() + in.size());
         size_t n = 0;
         for (const Buffer &b : in) {
             const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
@@ -96,7 +108,13 @@ template <class H> class Calls {
             note(ISEND, to[1 + 2 * k], to[2 + 2 * k], b.count * WIDTHS[b.type]);
             ++k;
         }
-        check(call(WAITALL, int(requests.size()), requests.data(), static_cast<void *>(statuses.data())), "MPI_Waitall");
+    }
+
+    void finish(const int64_t *from, int64_t *record, Buffers in) const {
+        std::vector<char> statuses(pending.count * table->status_bytes + 16);
+        check(call(WAITALL, int(pending.count), reinterpret_cast<H *>(pending.room.data()),
+                   static_cast<void *>(statuses.data())), "MPI_Waitall");
+        pending.count = 0;
         received(statuses.data(), from, record, in);
     }
 
@@ -184,11 +202,23 @@ template <class H> class Calls {
     H communicator;
 };
 
-inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+inline void start(Place place, const int64_t *to, const int64_t *from, Buffers out, Buffers in) {
     if (place.table->handle_bytes == 4)
-        Calls<int32_t>(place, to[0]).exchange(to, from, record, out, in);
+        Calls<int32_t>(place, to[0]).start(to, from, out, in);
     else
-        Calls<uint64_t>(place, to[0]).exchange(to, from, record, out, in);
+        Calls<uint64_t>(place, to[0]).start(to, from, out, in);
+}
+
+inline void finish(Place place, const int64_t *from, int64_t *record, Buffers in) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, from[0]).finish(from, record, in);
+    else
+        Calls<uint64_t>(place, from[0]).finish(from, record, in);
+}
+
+inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+    start(place, to, from, out, in);
+    finish(place, from, record, in);
 }
 
 template <Function F>

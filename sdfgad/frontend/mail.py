@@ -40,3 +40,8 @@ class Mail:
     gone: tuple[PostedMessage, ...] = ()
     made: tuple[object, ...] = ()
     shown: tuple[tuple[MessageStatus, View], ...] = ()
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The containers into which something is to come, whatever has become of their names."""
+        return frozenset(m.buffer.view.array for m in self.posted if m.incoming and m.buffer is not None)

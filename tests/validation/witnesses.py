@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions", "overlap_messages", "end_at_first_nan"))
+NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions", "overlap_messages",
+                     "end_at_first_nan"))
 """These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
 they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({

@@ -1,6 +1,7 @@
 """Requests of messages that are not waited for yet."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from sdfgad.ir.program import View
 
 @dataclass(frozen=True, eq=False)
 class PostedMessage:
-    """What `Isend` or `Irecv` gives: a message that goes when it is waited for. region: where it was posted.
+    """What `Isend`, `Irecv` or a collective that does not block gives: it goes when it is waited for. region: where it
+    was posted. run: the collective, of which `buffer` is the place it fills.
 
     peer, tag: integers known now, or at run time. None of what is sent or received may be touched in between, so the
     time at which it goes makes no difference.
@@ -24,6 +26,7 @@ class PostedMessage:
     tag: Any
     source: SourceLine | None
     region: tuple[int, ...]
+    run: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, eq=False)

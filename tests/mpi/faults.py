@@ -99,6 +99,18 @@ def too_short(comm, x):
     return comm.allreduce(np.sum(y * x[:3]))
 
 
+def end_raised() -> None:
+    gradient, x = sdfgad.grad(raised_inside), np.ones(4) * (1 + COMM.rank % 2)
+    gradient._ready((COMM, x), {}, False)
+    _say_when()
+    gradient(COMM, x)
+
+
+def end_refused() -> None:
+    _say_when()
+    sdfgad.grad(refused_on_one)(COMM, np.ones(4))
+
+
 def end_inside() -> None:
     sdfgad.grad(raised_inside)(COMM, np.ones(4) * (1 + COMM.rank))
 
@@ -175,5 +187,6 @@ def _say_when() -> None:
 
 
 FAULTS = MappingProxyType({"agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside,
+                           "end-raised": end_raised, "end-refused": end_refused,
                            "end-short": end_short, "end-memory": end_memory, "end-tape": end_tape,
                            "end-shape": end_shape, "end-killed": end_killed})

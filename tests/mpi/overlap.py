@@ -56,7 +56,23 @@ def bound_anew(comm, u, k):
     return total
 
 
-PROGRAMS = (inside_first, parts_in_turn, bound_anew)
+def posted_sums(comm, u, k):
+    """Collectives that do not block: what is sent is what there was when they were posted."""
+    total, every, a = np.zeros(WIDTH), np.zeros((comm.size, WIDTH)), np.sin(u[0])
+    for step in range(STEPS):
+        asked = [comm.Iallreduce(a * (step + 1.0), total), comm.Iallgather(a, every)]
+        a = a * k + u[step]
+        MPI.Request.Waitall(asked)
+        a = a + 0.1 * total * every[0]
+    root = np.zeros(WIDTH)
+    one = comm.Ireduce(a, root, root=0)
+    one.Wait()
+    two = comm.Ibcast(root, root=0)
+    two.Wait()
+    return np.sum(root * a)
+
+
+PROGRAMS = (inside_first, parts_in_turn, bound_anew, posted_sums)
 
 
 def overlap() -> None:

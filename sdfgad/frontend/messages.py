@@ -108,7 +108,7 @@ def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
 
 
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
-               passive: bool = False, counts: Sequence[int] = ()) -> None:
+               passive: bool = False, counts: Sequence[Value] = ()) -> None:
     """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
     elements of each rank where those differ."""
     for one in (*buffers.sent, *buffers.received):

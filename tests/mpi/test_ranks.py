@@ -49,7 +49,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 5)
+    check_rows(done.found, 6)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -73,7 +73,7 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 12)
+    check_rows(on_two, 14)
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 11)
+    check_rows(done.found, 13)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:
@@ -328,12 +328,15 @@ def test_ranks_agree_on_what_is_distributed(on_two: dict[str, Any], name: str, f
         assert found == form and text in message
 
 
-@pytest.mark.parametrize("check, text", [("end-inside", "the sum of this block is too large"),
-                                         ("end-short", "a message of 2 elements arrived where 3 were expected")])
+@pytest.mark.parametrize("check, text", [
+    ("end-inside", "the sum of this block is too large"),
+    ("end-short", "a message of 2 elements arrived where 3 were expected"),
+    pytest.param("end-counts", "counts of 7 elements for a buffer of 8", marks=pytest.mark.slow)])
 def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
     done = run(2, check, timeout=60)
     assert done.status != 0
-    assert done.err.count(text) == 1 and "all ranks are ended" in done.err, done.err[-3000:]
+    most = 2 if check == "end-counts" else 1  # all ranks have those
+    assert 1 <= done.err.count(text) <= most and "all ranks are ended" in done.err, done.err[-3000:]
 
 
 FAST = 10

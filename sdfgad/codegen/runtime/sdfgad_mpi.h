@@ -175,6 +175,11 @@ template <class H> class Calls {
         }
     };
 
+    // Counts that are known in the call alone may be any numbers.
+    void divided(int64_t counted, int64_t there) const {
+        if (counted != there) stop("counts of %lld elements for a buffer of %lld", counted, there);
+    }
+
     template <Function F> void vectors(const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) const {
         int ranks = 0, root = int(numbers[1]), code = 0;
         check(call(COMM_SIZE, communicator, &ranks), "MPI_Comm_size");
@@ -182,6 +187,15 @@ template <class H> class Calls {
         const Parts parts(*this, numbers + 2 + (back ? ranks : 0), ranks);
         const Parts come(*this, numbers + 2 + (all && !back ? ranks : 0), ranks);
         const int n = number(each), *counts = parts.counts.data(), *first = parts.first.data();
+        const int64_t sent = out.size() ? out.begin()->count : 0, taken_in = in.size() ? in.begin()->count : 0;
+        int rank = 0;
+        call(COMM_RANK, communicator, &rank);
+        if (all || (F != SCATTERV && F != GATHERV) || rank == root) {
+            constexpr bool spread = all || F == SCATTERV || F == REDUCE_SCATTERV;
+            divided(parts.total, spread ? sent : taken_in);
+            if constexpr (all) divided(come.total, taken_in);
+            if constexpr (!all) divided(counts[rank], each);
+        }
         const H t = type(kind);
         char nothing[16];  // libraries want an address for parts of no elements
         const void *given = out.size() ? out.begin()->at : nothing;

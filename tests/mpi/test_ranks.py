@@ -49,7 +49,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 6)
+    check_rows(done.found, 7)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -73,7 +73,7 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 14)
+    check_rows(on_two, 16)
 
 
 def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 13)
+    check_rows(done.found, 15)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:

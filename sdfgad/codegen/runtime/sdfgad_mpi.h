@@ -137,11 +137,18 @@ template <class H> class Calls {
         }
     }
 
+    // Libraries want an address for parts of no elements, another one for what is received than for what is sent: empty
+    // arrays may all lie at one.
+    static void *place(Buffers buffers, char *nothing) {
+        return buffers.size() && buffers.begin()->count ? buffers.begin()->at : nothing;
+    }
+
     template <Function F> void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how) const {
         const int n = number(each);
         const H t = type(kind), op = operation(how);
-        const void *given = out.size() ? out.begin()->at : nullptr;
-        void *taken = in.size() ? in.begin()->at : nullptr;
+        char nothing[2][16];
+        const void *given = out.size() ? place(out, nothing[0]) : nullptr;
+        void *taken = in.size() ? place(in, nothing[1]) : nullptr;
         std::vector<char> zeros;
         if constexpr (F == REDUCE) {
             if (!given) zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = zeros.data();
@@ -197,9 +204,9 @@ template <class H> class Calls {
             if constexpr (!all) divided(counts[rank], each);
         }
         const H t = type(kind);
-        char nothing[16];  // libraries want an address for parts of no elements
-        const void *given = out.size() ? out.begin()->at : nothing;
-        void *taken = in.size() ? in.begin()->at : nothing;
+        char nothing[2][16];
+        const void *given = place(out, nothing[0]);
+        void *taken = place(in, nothing[1]);
         if constexpr (F == SCATTERV) code = call(F, given, counts, first, t, taken, n, t, root, communicator);
         if constexpr (F == GATHERV) code = call(F, given, n, t, taken, counts, first, t, root, communicator);
         if constexpr (F == ALLGATHERV) code = call(F, given, n, t, taken, counts, first, t, communicator);

@@ -60,7 +60,8 @@ def posted_sums(comm, u, k):
     """Collectives that do not block: what is sent is what there was when they were posted."""
     total, every, a = np.zeros(WIDTH), np.zeros((comm.size, WIDTH)), np.sin(u[0])
     for step in range(STEPS):
-        asked = [comm.Iallreduce(a * (step + 1.0), total), comm.Iallgather(a, every)]
+        b = a * (step + 1.0)  # with a name: Open MPI does not see a temporary array that is gone before the wait
+        asked = [comm.Iallreduce(b, total), comm.Iallgather(a, every)]
         a = a * k + u[step]
         MPI.Request.Waitall(asked)
         a = a + 0.1 * total * every[0]

@@ -142,6 +142,16 @@ def in_any_order(ctx: Context, result: Value, before: Set[str]) -> None:
             ctx.builder.any_order.add(view.view.array)
 
 
+def contracted(ctx: Context, result: Value, names: Sequence[str], output: str, optimized: bool,
+               before: Set[str]) -> Value:
+    """What `np.einsum` gives: turned where an operand has letters in another order than the result, or where products
+    of pairs are asked for."""
+    places = [[output.index(c) for c in n if c in output] for n in names]
+    if optimized or any(p != sorted(p) for p in places):
+        in_any_order(ctx, result, before)
+    return result
+
+
 def _in_c_order(ctx: Context, result: Value, before: Set[str]) -> None:
     """Note that a result is an array in C order, whatever it has been made of."""
     if isinstance(result, Lazy) and result.stored is None:

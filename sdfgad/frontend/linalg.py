@@ -15,7 +15,7 @@ from sdfgad.frontend.builder import reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
-from sdfgad.frontend.layout import in_any_order
+from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.places import rows_times
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
@@ -174,18 +174,14 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
     if not arrow:
         joined = "".join(names)
         output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
-    places = [[output.index(c) for c in n if c in output] for n in names]
-    before, turns = reads_of(*values), bool(optimize) or any(p != sorted(p) for p in places)
+    before, given = reads_of(*values), tuple(names)
     while len(values) > 2:
         pair = "".join(dict.fromkeys(names[0] + names[1]))
         needed = set(output).union(*names[2:])
         between = "".join(c for c in pair if c in needed)
         values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
         names[:2] = [between]
-    result = contract(ctx, values, names, output)
-    if turns:
-        in_any_order(ctx, result, before)
-    return result
+    return contracted(ctx, contract(ctx, values, names, output), given, output, bool(optimize), before)
 
 
 def _lettered(ctx: Context, items: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:

@@ -15,6 +15,7 @@ from sdfgad.analysis.chances import chance
 from sdfgad.analysis.sectors import atomic_sums, sector_bytes
 from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.ir.expr import Call, Expr, Load, walk
+from sdfgad.ir.messages import is_finish
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import children, reads, writes
@@ -129,7 +130,7 @@ def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...],
         count = _size(stmt.ins[0])
         size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
         return Work(vector=2 * count, statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
-    if isinstance(stmt, Lib):
+    if isinstance(stmt, Lib) and not is_finish(stmt):  # its start has been counted
         size = _operands(stmt)
         return Work(shared=_library(stmt), statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
     return Work()

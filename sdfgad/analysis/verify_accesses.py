@@ -16,6 +16,7 @@ import numpy as np
 
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, certain, walk
 from sdfgad.ir.index import Ix
+from sdfgad.ir.messages import is_finish
 from sdfgad.ir.primal import PRIMALS
 from sdfgad.ir.program import (
     FAILED,
@@ -302,7 +303,10 @@ class _Look:
         yield from (Fault("independent", what, stmt) for what in _meetings(points, mine))
 
     def apart(self, stmt: Lib, env: Env) -> Iterator[Fault]:
-        """Results lie where no operand does, but for what keeps messages and calls of Python in turn."""
+        """Results lie where no operand does, but for what keeps messages and calls of Python in turn, and for what is
+        under way."""
+        if is_finish(stmt):
+            return
         inputs = {v.array for v in stmt.ins}
         for out in stmt.outs:
             if out.array not in inputs or out.array in (FAILED, ORDER):

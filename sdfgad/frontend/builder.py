@@ -126,6 +126,8 @@ class Builder:
         """Data known while translating, as a container of role "constant"."""
         array = self.declare(tuple(ix(n) for n in value.shape), native(value.dtype), label, "constant")
         self.constants[array.name] = np.ascontiguousarray(value, dtype=array.dtype).reshape(value.shape)
+        if not value.flags.c_contiguous:
+            self.any_order.add(array.name)
         if value.dtype.kind in "iu" and value.size:
             self.know(array.name, (int(value.min()), int(value.max())))
         return self.view(array)
@@ -251,8 +253,7 @@ class Builder:
         array = self.declare(value.shape, dtype or value.dtype, label)
         if not value.shape:
             self.made_from[array.name] = reads
-        order = getattr(value, "any_order", None)
-        if order or order is None and turned(self.arrays, self.any_order, e, value.shape, position):
+        if turned(self.arrays, self.any_order, value, e, position):
             self.any_order.add(array.name)
         self.store(array.name, position, cast(e, array.dtype), domain)
         return self.view(array, value.shape, value.weak, scalar=not value.shape)

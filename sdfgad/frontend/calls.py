@@ -23,6 +23,7 @@ from sdfgad.frontend.exits import result_of
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
+from sdfgad.frontend.layout import laid_out
 from sdfgad.frontend.liveness import Liveness, analyse
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
@@ -87,7 +88,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if is_of_sizes(callee, arguments, keywords):
         known = callee(plain_list(arguments[0]))
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
-    return _of_library(ctx, callee, arguments, keywords)
+    return laid_out(ctx, callee, arguments, keywords, _of_library)
 
 
 def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequence[Value], Mapping[str, Value]]:

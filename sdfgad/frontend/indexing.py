@@ -18,6 +18,7 @@ from sdfgad.frontend.elementwise import (
     project,
     to_ix,
 )
+from sdfgad.frontend.layout import is_turned
 from sdfgad.frontend.masking import (
     as_masked,
     beside_mask,
@@ -177,8 +178,13 @@ def gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Lazy:
     if isinstance(base, Lazy) and base.costly:
         base = ctx.builder.materialise(base, "tmp")
     source = base
-    return ctx.builder.lazy(plan.shape, base.dtype, lambda p: source.at(plan.index(p)), base.reads | plan.sources,
+    made = ctx.builder.lazy(plan.shape, base.dtype, lambda p: source.at(plan.index(p)), base.reads | plan.sources,
                             parts=(source,))
+    # Rows of what is in C order are; other parts come in the order of their steps, as NumPy has it.
+    known = (base, *(p for p in parts if isinstance(p, ArrayValue)))
+    if plan.arrays.start == 0 and not any(is_turned(ctx, v) for v in known):
+        made.any_order = False
+    return made
 
 
 def plan_gather(ctx: Context, base: ArrayValue, parts: Sequence[Value]) -> Gather:

@@ -11,9 +11,11 @@ from sdfgad.frontend.bodies import matrix as matrix_bodies
 from sdfgad.frontend.bodies import order as order_bodies
 from sdfgad.frontend.bodies import shape as shape_bodies
 from sdfgad.frontend.bodies import signal as signal_bodies
+from sdfgad.frontend.builder import reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import copyto
 from sdfgad.frontend.elementwise import apply, as_array, convert, describe, expand, promote, same_size, shape_text
+from sdfgad.frontend.layout import contracted
 from sdfgad.frontend.places import rows_times
 from sdfgad.frontend.reductions import constant_start, reduce_map, sum_
 from sdfgad.frontend.shaping import axis_numbers, permuted, reshaped
@@ -172,13 +174,14 @@ def einsum(ctx: Context, subscripts: Value, *operands: Value, optimize: Value = 
     if not arrow:
         joined = "".join(names)
         output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    before, given = reads_of(*values), tuple(names)
     while len(values) > 2:
         pair = "".join(dict.fromkeys(names[0] + names[1]))
         needed = set(output).union(*names[2:])
         between = "".join(c for c in pair if c in needed)
         values[:2] = [as_array(ctx, contract(ctx, values[:2], names[:2], between))]
         names[:2] = [between]
-    return contract(ctx, values, names, output)
+    return contracted(ctx, contract(ctx, values, names, output), given, output, bool(optimize), before)
 
 
 def _lettered(ctx: Context, items: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:

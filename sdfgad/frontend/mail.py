@@ -1,6 +1,7 @@
 """Requests of messages that are not waited for yet."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from sdfgad.ir.program import View
 
 @dataclass(frozen=True, eq=False)
 class PostedMessage:
-    """What `Isend` or `Irecv` gives: a message that goes when it is waited for. region: where it was posted.
+    """What `Isend`, `Irecv` or a collective that does not block gives: it goes when it is waited for. region: where it
+    was posted. run: the collective, of which `buffer` is the place it fills.
 
     peer, tag: integers known now, or at run time. None of what is sent or received may be touched in between, so the
     time at which it goes makes no difference.
@@ -24,6 +26,7 @@ class PostedMessage:
     tag: Any
     source: SourceLine | None
     region: tuple[int, ...]
+    run: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +43,8 @@ class Mail:
     gone: tuple[PostedMessage, ...] = ()
     made: tuple[object, ...] = ()
     shown: tuple[tuple[MessageStatus, View], ...] = ()
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The containers into which something is to come, whatever has become of their names."""
+        return frozenset(m.buffer.view.array for m in self.posted if m.incoming and m.buffer is not None)

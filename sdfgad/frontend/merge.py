@@ -88,7 +88,7 @@ def holder(ctx: Context, value: Value) -> str | None:
 def private(ctx: Context, frame: CallFrame, name: str, others: Iterable[Mapping[str, Value]] = ()) -> str | None:
     """The container of `name` when nothing else refers to it, so that it may be overwritten with a new value."""
     container = holder(ctx, frame.names.get(name))
-    if container is None or container in ctx.builder.frozen:
+    if container is None or container in ctx.builder.frozen or container in ctx.builder.mail.awaited:
         return None
     if any(e.array == container for r in ctx.builder.scope.ranges for i in (r.start, r.stop) for e in i.elems):
         return None

@@ -108,7 +108,7 @@ def of_status(ctx: Context, status: MessageStatus, place: int) -> Value:
 
 
 def collective(ctx: Context, communicator: Any, kind: str, buffers: MessageBuffers, root: int = 0, how: str = "sum",
-               passive: bool = False, counts: Sequence[int] = ()) -> None:
+               passive: bool = False, counts: Sequence[Value] = ()) -> None:
     """One operation of all ranks. passive: its result is a constant to derivatives; extremes always are. counts: of the
     elements of each rank where those differ."""
     for one in (*buffers.sent, *buffers.received):
@@ -168,7 +168,16 @@ def wait_for(ctx: Context, requests: Sequence[Value]) -> None:
 
 
 def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
-    """The messages of all requests, one exchange for each communicator and type."""
+    """The messages of all requests, one exchange for each communicator and type; or their collectives, in turn."""
+    collectives = [r.run for r in posted if r.run is not None]
+    if collectives and len(collectives) < len(posted):
+        # One after the other they would wait for ranks that wait for the other ones.
+        raise ctx.refuse("requests of collectives and of messages at the same time", "wait for those of one kind first",
+                         "SG107")
+    for run in collectives:
+        run()
+    if collectives:
+        return
     if len({handle_of(r.communicator) for r in posted}) > 1:
         raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
     given = [(r.incoming, (r.buffer, r.peer, r.tag)) for r in posted if r.buffer is not None]

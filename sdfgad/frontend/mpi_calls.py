@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -192,6 +192,25 @@ def _posted(ctx: Context, comm: Any, buffer: ViewValue, incoming: bool, peer: Va
 
 # collectives
 
+def _nonblocking(rule: Callable[..., Value]) -> Callable[..., Value]:
+    """The same, done by the wait for it, with what is sent as it is now."""
+    form = inspect.signature(rule)
+
+    @wraps(rule)
+    def posted(ctx: Context, comm: Any, *buffers: Value, **more: Value) -> PostedMessage:
+        given = form.bind(ctx, comm, *buffers, **more)
+        own = given.arguments.get("sendbuf")
+        if own is not None and not is_in_place(own):
+            given.arguments["sendbuf"] = ctx.builder.fresh_copy(outgoing_buffer(ctx, own), "message")
+        place = given.arguments.get("recvbuf", given.arguments.get("buf"))
+        into = None if place is None else incoming_buffer(ctx, place)
+        where = tuple(ctx.builder.regions)
+        return post(ctx, PostedMessage(comm, into, True, None, None, ctx.builder.source, where,
+                                       lambda: rule(*given.args, **given.kwargs)))
+
+    return posted
+
+
 def _bcast_into(ctx: Context, comm: Any, buf: Value, root: Value = 0) -> None:
     into = incoming_buffer(ctx, buf)
     sent, got = ((into,), ()) if comm.Get_rank() == root else ((), (into,))
@@ -277,4 +296,7 @@ _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "Exscan": exscan_into, "scan": scan, "exscan": exscan, "Scatterv": scatterv, "Gatherv": gatherv,
     "Allgatherv": allgatherv, "Alltoallv": alltoallv, "Alltoall": _alltoall, "allgather": _allgather_list,
     "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
-    "Free": _free})
+    "Free": _free,
+    **{f"I{one}": _nonblocking(rule) for one, rule in (
+        ("allreduce", allreduce_into), ("reduce", reduce_into), ("bcast", _bcast_into), ("gather", _gather),
+        ("allgather", _allgather), ("barrier", _barrier))}})

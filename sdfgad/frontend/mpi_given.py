@@ -12,7 +12,8 @@ from sdfgad.frontend.elementwise import as_array, describe
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.known import plain_list
 from sdfgad.frontend.messages import size_of
-from sdfgad.frontend.values import ArrayValue, Value, ViewValue, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_number
+from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import ix
 from sdfgad.ranks import library
 
@@ -31,6 +32,17 @@ def integers(ctx: Context, value: Value, count: int) -> tuple[int, ...]:
         raise ctx.refuse(f"{describe(value)} as counts of the {count} ranks", "give a list or tuple of integers that "
                          "are known before the call: arguments, shapes, what is computed from rank and size", "SG109")
     return tuple(int(n) for n in items)
+
+
+def told_integers(ctx: Context, value: Value, count: int) -> tuple[Value, ...] | None:
+    """So many counts that are known in the call alone: integers of an array or a list; None if they are known now."""
+    if isinstance(value, ArrayValue) and value.ndim == 1 and value.dtype.kind in "iu" and value.shape[0].const == count:
+        whole = ctx.builder.materialise(value, "counts")
+        return tuple(to_int(ctx, subscript(ctx, whole, k)) for k in range(count))
+    items = list(value.items) if isinstance(value, ListValue) else []
+    if len(items) == count and any(isinstance(n, (ArrayValue, IntValue)) for n in items):
+        return tuple(to_int(ctx, n) for n in items)
+    return None
 
 
 def same_size(ctx: Context, own: ArrayValue, into: ArrayValue) -> None:

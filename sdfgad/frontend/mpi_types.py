@@ -220,7 +220,7 @@ def _in_a_row(ctx: Context, buffer: ViewValue, kind: DerivedType) -> ViewValue |
 
 
 def _steps(ctx: Context, buffer: ViewValue) -> list[int] | None:
-    return steps_of(ctx.builder.arrays[buffer.view.array], buffer.view.index, axes(buffer.ndim))
+    return steps_of(ctx.builder.arrays[buffer.view.array].shape, buffer.view.index, axes(buffer.ndim))
 
 
 def _rows(sizes: Sequence[int | None]) -> list[int]:

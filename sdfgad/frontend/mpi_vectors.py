@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeGuard
 
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
@@ -17,30 +17,41 @@ from sdfgad.frontend.messages import (
     outgoing_buffer,
     size_of,
 )
-from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of
+from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of, told_integers
 from sdfgad.frontend.values import ListValue, Value, ViewValue
 from sdfgad.ir.index import ix
 
 
 @dataclass(frozen=True)
 class RankParts:
-    """A buffer with a part for each rank. counts: their elements; first: where each of them begins."""
+    """A buffer with a part for each rank. counts: their elements; first: where each of them begins. Counts that are
+    known in the call alone say how the whole buffer is divided; that they do is looked at when the message is sent."""
 
     buffer: ViewValue
-    counts: tuple[int, ...]
-    first: tuple[int, ...]
+    counts: tuple[int, ...] | tuple[Value, ...]
+    first: tuple[int, ...] | None
 
     @property
     def packed(self) -> bool:
         """Whether the parts are the buffer, one behind the other."""
-        return self.first == _places(self.counts) and sum(self.counts) == size_of(self.buffer)
+        return self.first is None or self.first == _places(self.counts) and self.total == size_of(self.buffer)
+
+    @property
+    def total(self) -> int:
+        """The elements of all parts."""
+        return size_of(self.buffer) if self.first is None else sum(self.counts)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The first element and the number of them of each part."""
+        return list(zip(self.first or (), self.counts, strict=True))
 
 
 def scatterv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value, root: Value = 0) -> None:
     here, rank = comm.Get_rank() == root, comm.Get_rank()
     parts = _parts_of(ctx, comm, sendbuf, outgoing=True) if here else None
-    into = _room(ctx, parts.counts[rank], parts.buffer) if is_in_place(recvbuf) and parts else incoming_buffer(
-        ctx, recvbuf)
+    into = _room(ctx, parts.places[rank][1], parts.buffer) if is_in_place(recvbuf) and _known(parts, ctx) else (
+        incoming_buffer(ctx, recvbuf))
     if parts:
         _check_own(ctx, parts, rank, into)
     sent = (_joined(ctx, parts),) if parts else ()
@@ -52,7 +63,7 @@ def gatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root
     here = comm.Get_rank() == root
     parts = _parts_of(ctx, comm, recvbuf, outgoing=False) if here else None
     own = _given(ctx, comm, sendbuf, parts)
-    got = _room(ctx, sum(parts.counts), parts.buffer) if parts else None
+    got = _room(ctx, parts.total, parts.buffer) if parts else None
     collective(ctx, comm, "gatherv", MessageBuffers((own,), () if got is None else (got,), size_of(own), own.dtype),
                root_of(ctx, root), counts=_counts(comm, parts))
     if parts and got is not None:
@@ -61,14 +72,14 @@ def gatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value = None, root
 
 def allgatherv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
     parts = _parts_of(ctx, comm, recvbuf, outgoing=False)
-    own, got = _given(ctx, comm, sendbuf, parts), _room(ctx, sum(parts.counts), parts.buffer)
+    own, got = _given(ctx, comm, sendbuf, parts), _room(ctx, parts.total, parts.buffer)
     collective(ctx, comm, "allgatherv", MessageBuffers((own,), (got,), size_of(own), own.dtype), counts=parts.counts)
     _spread(ctx, parts, got)
 
 
 def alltoallv(ctx: Context, comm: Any, sendbuf: Value, recvbuf: Value) -> None:
     sent, parts = (_parts_of(ctx, comm, v, outgoing=o) for v, o in ((sendbuf, True), (recvbuf, False)))
-    own, got = _joined(ctx, sent), _room(ctx, sum(parts.counts), parts.buffer)
+    own, got = _joined(ctx, sent), _room(ctx, parts.total, parts.buffer)
     collective(ctx, comm, "alltoallv", MessageBuffers((own,), (got,), size_of(own), own.dtype),
                counts=(*sent.counts, *parts.counts))
     _spread(ctx, parts, got)
@@ -83,6 +94,11 @@ def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankPart
     if len(rest) > 2:
         raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
     size = size_of(buffer)
+    if rest and (told := told_integers(ctx, rest[0], ranks)) is not None:
+        if len(rest) == 2 and rest[1] is not None:
+            raise ctx.refuse("places beside counts that are known in the call alone", "leave the places out: parts lie "
+                             "one behind the other, and are the whole buffer", "SG109")
+        return RankParts(buffer, told, None)
     counts = integers(ctx, rest[0], ranks) if rest else tuple(size // ranks + (r < size % ranks) for r in range(ranks))
     first = integers(ctx, rest[1], ranks) if len(rest) == 2 and rest[1] is not None else _places(counts)
     if any(f < 0 or n < 0 or f + n > size for f, n in zip(first, counts, strict=True)):
@@ -99,11 +115,18 @@ def _is_pair(ctx: Context, value: Value) -> bool:
     return len(items) == 2 and isinstance(items[0], (ListValue, list, tuple))
 
 
+def _known(parts: RankParts | None, ctx: Context) -> TypeGuard[RankParts]:
+    """Whether the places of the parts are known here; IN_PLACE asks for them."""
+    if parts is not None and parts.first is None:
+        raise ctx.refuse("IN_PLACE beside counts that are known in the call alone", "give a buffer of its own", "SG109")
+    return parts is not None
+
+
 def _places(counts: Sequence[int]) -> tuple[int, ...]:
     return tuple(accumulate(counts, initial=0))[:-1]
 
 
-def _counts(comm: Any, parts: RankParts | None) -> tuple[int, ...]:
+def _counts(comm: Any, parts: RankParts | None) -> Sequence[Value]:
     """The root alone knows what the others have, and needs it."""
     return (0,) * comm.Get_size() if parts is None else parts.counts
 
@@ -111,8 +134,8 @@ def _counts(comm: Any, parts: RankParts | None) -> tuple[int, ...]:
 def _given(ctx: Context, comm: Any, sendbuf: Value, parts: RankParts | None) -> ViewValue:
     """What this rank gives: what it says, or what lies in its part already."""
     rank = comm.Get_rank()
-    if is_in_place(sendbuf) and parts:
-        part = part_of_flat(ctx, flat_of(ctx, parts.buffer), parts.first[rank], parts.counts[rank])
+    if is_in_place(sendbuf) and _known(parts, ctx):
+        part = part_of_flat(ctx, flat_of(ctx, parts.buffer), *parts.places[rank])
         return ctx.builder.fresh_copy(part, "message")
     own = outgoing_buffer(ctx, sendbuf)
     if parts:
@@ -121,7 +144,7 @@ def _given(ctx: Context, comm: Any, sendbuf: Value, parts: RankParts | None) -> 
 
 
 def _check_own(ctx: Context, parts: RankParts, rank: int, own: ViewValue) -> None:
-    if size_of(own) != parts.counts[rank]:
+    if parts.first is not None and size_of(own) != parts.counts[rank]:
         raise ctx.refuse(f"a part of {size_of(own)} elements, of which the counts say {parts.counts[rank]}",
                          "give counts of what each rank sends and receives", "SG103")
 
@@ -134,8 +157,8 @@ def _joined(ctx: Context, parts: RankParts) -> ViewValue:
     """The parts one behind the other."""
     if parts.packed:
         return parts.buffer
-    flat, out, place = flat_of(ctx, parts.buffer), _room(ctx, sum(parts.counts), parts.buffer), 0
-    for first, count in zip(parts.first, parts.counts, strict=True):
+    flat, out, place = flat_of(ctx, parts.buffer), _room(ctx, parts.total, parts.buffer), 0
+    for first, count in parts.places:
         if count:
             ctx.builder.assign(part_of_flat(ctx, out, place, count), part_of_flat(ctx, flat, first, count))
         place += count
@@ -148,7 +171,7 @@ def _spread(ctx: Context, parts: RankParts, got: ViewValue) -> None:
         assigned(ctx, parts.buffer, got)
         return
     flat, place = ctx.builder.fresh_copy(flat_of(ctx, parts.buffer), "spread"), 0
-    for first, count in zip(parts.first, parts.counts, strict=True):
+    for first, count in parts.places:
         if count:
             ctx.builder.assign(part_of_flat(ctx, flat, first, count), part_of_flat(ctx, got, place, count))
         place += count

@@ -3,16 +3,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from sdfgad.frontend.values import ArrayValue, Lazy, Shape, ViewValue
 from sdfgad.ir.expr import Expr, loads
 from sdfgad.ir.index import FloorDiv, Ix, Mod, floordiv, ix, mod
+from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Array
 
+_MANY = 2**20
+"""Stands for a size that is no number, where only the order of steps is asked for."""
 
-def steps_of(array: Array, index: Sequence[Ix], position: Sequence[Ix]) -> list[int] | None:
-    """Elements of the array passed with each symbol of a position; None where that is no constant."""
-    weights = [1] * len(array.shape)
+
+def steps_of(sizes: Sequence[int], index: Sequence[Ix], position: Sequence[Ix]) -> list[int] | None:
+    """Elements of an array of these sizes passed with each symbol of a position; None where that is no constant."""
+    weights = [1] * len(sizes)
     for k in range(len(weights) - 2, -1, -1):
-        weights[k] = weights[k + 1] * max(array.shape[k + 1], 1)
+        weights[k] = weights[k + 1] * max(sizes[k + 1], 1)
     flat = ix(0)
     for i, weight in zip(index, weights, strict=True):
         flat = flat + i * weight
@@ -69,15 +74,47 @@ def regroups(sizes: Sequence[int], steps: Sequence[int], target: Sequence[int]) 
     return True
 
 
-def turned(arrays: Mapping[str, Array], any_order: Set[str], e: Expr, shape: Sequence[Ix],
+def turned(arrays: Mapping[str, Array], any_order: Set[str], value: ArrayValue, e: Expr,
            position: Sequence[Ix]) -> bool:
-    """Whether an elementwise result has an operand that is not, or may not be, in C order: NumPy keeps such orders."""
-    places = [p for p, n in zip(position, shape, strict=True) if n.const != 1]
-    for load in loads(e) if len(places) > 1 else ():
-        steps = steps_of(arrays[load.array], load.index, places)
-        if load.array in any_order or steps is None:
-            return True
-        moving = [abs(s) for s in steps if s]
-        if moving != sorted(moving, reverse=True):
-            return True
+    """Whether what is stored of a value, with the element `e`, may lie in another order than C. NumPy keeps the orders
+    of the operands of an elementwise result, where they agree; loads tell them, and what has become of its parts."""
+    if (known := getattr(value, "any_order", None)) is not None:
+        return bool(known)
+    places = [p for p, n in zip(position, value.shape, strict=True) if n.const != 1]
+    if len(places) < 2:
+        return False
+    read = any(n.array in any_order or not _falling(steps_of(arrays[n.array].shape, n.index, places)) for n in loads(e))
+    return read or made_of_turned(arrays, any_order, value)
+
+
+def made_of_turned(arrays: Mapping[str, Array], any_order: Set[str], value: ArrayValue) -> bool:
+    """Whether a value is, or has a part that is, an array of several dimensions in another order than C, or in any."""
+    todo, seen = [value], set()
+    while todo:
+        one = todo.pop()
+        one = one.stored if isinstance(one, Lazy) and one.stored is not None else one
+        places = [axis(k) for k, n in enumerate(one.shape) if n.const != 1]
+        if id(one) in seen or len(places) < 2:
+            continue
+        seen.add(id(one))
+        if isinstance(one, ViewValue):
+            steps = steps_of(arrays[one.view.array].shape, one.view.index, [ix(p) for p in places])
+            if one.view.array in any_order or not _falling(steps):
+                return True
+        elif isinstance(one, Lazy):
+            if one.any_order:
+                return True
+            todo += one.parts if one.any_order is None else ()
     return False
+
+
+def keeps_order(old: Shape, index: Sequence[Ix], shape: Shape) -> bool:
+    """Whether an array in C order of the shape `old`, seen in another shape by an index, is in C order still."""
+    places = [ix(axis(k)) for k, n in enumerate(shape) if n.const != 1]
+    return len(places) < 2 or _falling(steps_of([n.const or _MANY for n in old], index, places))
+
+
+def _falling(steps: list[int] | None) -> bool:
+    """Whether no step is longer than the ones before it. Dimensions in which nothing moves have no say."""
+    moving = [abs(s) for s in steps or () if s]
+    return steps is not None and moving == sorted(moving, reverse=True)

@@ -11,8 +11,10 @@ from types import FunctionType
 import numpy as np
 
 from sdfgad.frontend.bodies import mapping as mapping_bodies
+from sdfgad.frontend.builder import reads_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import FLOAT, as_array
+from sdfgad.frontend.layout import in_any_order, is_turned
 from sdfgad.frontend.source import SourceText, code_of
 from sdfgad.frontend.values import Applied, Function, Value
 
@@ -50,7 +52,11 @@ def call(ctx: Context, function: Value, known: bool, *arguments: Value) -> Value
                          "convert the arrays: x.astype(float)", "SG104")
     if not known and not _returns_floats(code):
         raise ctx.refuse("a function made by np.vectorize that may return something other than a float", _HELP, "SG104")
-    return ctx.invoke(ctx, mapping_bodies.each_element, [function, *arrays], {})
+    before, turns = reads_of(*arrays), any(is_turned(ctx, a) for a in arrays)
+    result = ctx.invoke(ctx, mapping_bodies.each_element, [function, *arrays], {})
+    if turns:
+        in_any_order(ctx, result, before)
+    return result
 
 
 def _returns_floats(code: SourceText) -> bool:

@@ -17,6 +17,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.sharing import READ_ONLY_HELP, refuse_stale
 from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.strides import keeps_order
 from sdfgad.frontend.values import (
     ArrayValue,
     IntValue,
@@ -51,6 +52,8 @@ def remap(ctx: Context, value: ArrayValue, shape: Shape, index: Sequence[Ix], sc
     sources = value.reads | {e.array for i in (*index, *shape) for e in i.elems}
     made = ctx.builder.lazy(shape, value.dtype, element, sources, value.weak, getattr(value, "costly", False), (value,))
     made.origins, made.readonly = origins_of(value), value.readonly
+    if isinstance(value, Lazy) and not keeps_order(value.shape, index, shape):
+        made.any_order = True
     return made
 
 

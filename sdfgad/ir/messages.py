@@ -40,6 +40,9 @@ FORWARD, REVERSE, TANGENTS, CONSTANTS = SWEEPS = ("forward", "reverse", "tangent
 messages of the function to which no derivative belongs."""
 VECTORS = frozenset(("scatterv", "gatherv", "allgatherv", "reduce_scatterv", "alltoallv", "alltoallv_back"))
 """Collectives of parts that differ in size. `alltoallv_back` sends what its numbers say is received."""
+PART, START, FINISH = "part", "start", "finish"
+"""An exchange in two halves, for the code alone: START has its operands and results; FINISH has the results as
+operands, too, ahead of them."""
 ANYBODY = -2**40
 """In numbers: any source, any tag."""
 FLAG = np.dtype(np.int64)
@@ -56,6 +59,11 @@ def order_view() -> View:
 
 def is_message(stmt: Stmt) -> TypeGuard[Lib]:
     return isinstance(stmt, Lib) and stmt.op == OP
+
+
+def is_finish(stmt: Stmt) -> bool:
+    """Whether this is the wait for messages that have started before."""
+    return isinstance(stmt, Lib) and stmt.attrs.get(PART) == FINISH
 
 
 def messages(block: Block) -> Iterator[Lib]:

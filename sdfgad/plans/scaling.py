@@ -18,7 +18,7 @@ import numpy as np
 from sdfgad.analysis.cost import Clock, seconds_of
 from sdfgad.checkpoint.roofline import MESSAGE_BYTES_PER_SECOND, MESSAGE_SECONDS, Machine
 from sdfgad.errors import InvariantError
-from sdfgad.ir.messages import EXCHANGE, communicates, is_message, received, sent
+from sdfgad.ir.messages import EXCHANGE, communicates, is_finish, is_message, received, sent
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, View
 
 NOMINAL = Machine(1e10, 2e9, 1, False)
@@ -85,6 +85,8 @@ def _of_block(block: Block, arrays: Mapping[str, Array], constants: Mapping[str,
             quiet.clear()
 
     for stmt in block:
+        if is_finish(stmt):  # the model waits where messages start
+            continue
         if not communicates((stmt,)):
             quiet.append(stmt)
             continue

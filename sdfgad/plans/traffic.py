@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sdfgad.checkpoint.outlook import LoopTraffic, Traffic
-from sdfgad.ir.messages import EXCHANGE, OP, sent
+from sdfgad.ir.messages import EXCHANGE, OP, is_finish, sent
 from sdfgad.ir.program import Array, Block, Lib, Loop, Program, View
 from sdfgad.ir.walk import children
 from sdfgad.names import loop_name
@@ -54,6 +54,8 @@ def _times(counts: Counts, by: int) -> Counts:
 
 
 def _of(stmt: Lib) -> Counts:
+    if is_finish(stmt):
+        return 0, 0, 0
     if stmt.attrs["kind"] == EXCHANGE:
         return len(sent(stmt)), sum(map(_bytes, sent(stmt))), 0
     return 0, 0, 1

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sdfgad.frontend import parse
 from sdfgad.frontend.strides import regroups
 from sdfgad.ir.interpret import run
 from tests.frontend.checking import check
+from tests.programs.running import load
 
 Z = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 6)) + 1j * np.random.default_rng(1).uniform(-1.0, 1.0, (4, 6))
 X = Z.real.copy()
@@ -325,3 +327,55 @@ def far_from_its_memory(x):
 def test_what_may_be_a_view_is_not_taken_for_a_copy():
     with pytest.raises(UnsupportedError, match="shares memory"):
         parse(far_from_its_memory, (X[:, :5].repeat(2, axis=0)[:5].copy(),))
+
+
+TURNED = """
+x.T * 1.0; np.outer(a, b).T; np.outer(a, b).T * 1.0; (a[:, None] * b).T * 2.0; np.outer(a, b).T[::2] + 1.0
+(x.T * np.outer(b, a)).T; (a[None, :] * b[:, None]).T + 0.0; np.where(np.outer(a, b).T > 0.1, 1.0, 2.0) * a[0]
+np.rot90(np.outer(a, b)) * 1.0; np.flip(np.outer(a, b).T) * 1.0; np.swapaxes(np.outer(a, b), 0, 1) * 1.0
+np.sum(q.T, axis=0); np.sum(np.transpose(q, (1, 0, 2)), axis=2); np.max(q.T, axis=1); np.cumsum(x.T, axis=0)
+np.roll(x.T, 1, axis=0); np.roll(np.outer(a, b).T, 1, axis=0); np.concatenate([x.T, x.T]); np.pad(x.T, 1)
+np.einsum('ij,j->ji', x, b); np.einsum('ijk->kj', q); np.einsum('ij,jk->ik', x, x.T @ x, optimize=True)
+np.gradient(x.T, axis=0); np.diff(np.outer(a, b).T, axis=0); np.outer(a, b).T.astype(complex); G * 1.0; G
+np.zeros_like(x.T) + a; np.meshgrid(a, b)[0].T * np.meshgrid(a, b)[1].T; np.vectorize(lambda v: v * 2.0)(x.T)
+special.expit(np.outer(a, b).T); special.gammaln(np.outer(a, b).T); special.logsumexp(q.T, axis=0)
+linalg.solve_triangular(np.tri(3) + np.diag(a), x, lower=True)
+"""
+STRAIGHT = """
+np.outer(a, b) * 2.0; (x.T @ x).T.copy(); np.flip(x) * 1.0; x[:, ::-1] + 1.0; np.sum(q, axis=1); a[:, None] * b
+np.einsum('i,j->ji', a, b); np.cumsum(x, axis=0)
+np.matmul(x.T, x); np.take(x.T, [0, 2], axis=0); np.ascontiguousarray(np.outer(a, b).T) * 2.0; x[[0, 2]]
+np.outer(a, b)[:, 1:] * 1.0; np.kron(np.outer(a, b), x); np.concatenate([x, x]); x - np.mean(x, axis=0)
+"""
+G = np.asfortranarray(np.random.default_rng(2).random((3, 4)))
+
+
+def expressions(text: str) -> list[str]:
+    return [one.strip() for line in text.strip().splitlines() for one in line.split(";")]
+
+
+@pytest.mark.parametrize("text, taken", [(TURNED, REFUSED), (STRAIGHT, RIGHT)], ids=["turned", "straight"])
+def test_orders_of_results(text: str, taken: bool, tmp_path: Path) -> None:
+    """What is shown in another shape is a view or a copy of it, which the order in memory decides."""
+    rng = np.random.default_rng(0)
+    given = rng.random((3, 4)), rng.random(3), rng.random(4), rng.random((2, 3, 2))
+    for k, one in enumerate(expressions(text)):
+        program = load(SHOWN.format(one), tmp_path, k)
+        program.__globals__["G"] = G
+        if taken:
+            check(program, *given)
+            continue
+        with pytest.raises(UnsupportedError, match="updated|update of|shares memory"):
+            parse(program, given)
+
+
+SHOWN = """import numpy as np
+from scipy import linalg, special
+
+
+def program(x, a, b, q):
+    y = {}
+    v = y.reshape(-1)
+    v[1:3] *= 0.5
+    return np.sum(np.abs(y) * np.abs(y))
+"""

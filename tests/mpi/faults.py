@@ -99,6 +99,28 @@ def too_short(comm, x):
     return comm.allreduce(np.sum(y * x[:3]))
 
 
+def end_raised() -> None:
+    gradient, x = sdfgad.grad(raised_inside), np.ones(4) * (1 + COMM.rank % 2)
+    gradient._ready((COMM, x), {}, False)
+    _say_when()
+    gradient(COMM, x)
+
+
+def end_refused() -> None:
+    _say_when()
+    sdfgad.grad(refused_on_one)(COMM, np.ones(4))
+
+
+def told_too_few(comm, x):
+    every = np.zeros(4 * comm.size)
+    comm.Allgatherv(x, [every, comm.allgather(4 - comm.rank)])
+    return comm.allreduce(np.sum(every))
+
+
+def end_counts() -> None:
+    sdfgad.grad(told_too_few)(COMM, np.ones(4))
+
+
 def end_inside() -> None:
     sdfgad.grad(raised_inside)(COMM, np.ones(4) * (1 + COMM.rank))
 
@@ -174,6 +196,7 @@ def _say_when() -> None:
         print(f"fault at {time.time()}", file=sys.stderr, flush=True)
 
 
-FAULTS = MappingProxyType({"agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside,
-                           "end-short": end_short, "end-memory": end_memory, "end-tape": end_tape,
-                           "end-shape": end_shape, "end-killed": end_killed})
+FAULTS = MappingProxyType({
+    "agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside, "end-counts": end_counts,
+    "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short, "end-memory": end_memory,
+    "end-tape": end_tape, "end-shape": end_shape, "end-killed": end_killed})

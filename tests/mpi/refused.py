@@ -43,7 +43,7 @@ def small_types(comm, x):
 
 def told_counts(comm, x):
     got = np.zeros(comm.size)
-    comm.Allgatherv(x[:1], [got, comm.allgather(1)])  # as counts of the
+    comm.Allgatherv(x[:1], [got, (comm.allgather(1), [0, 1])])  # places beside counts
     return np.sum(got)
 
 
@@ -105,6 +105,13 @@ def turned_order(comm, x):
     return np.sum(y)
 
 
+def of_two_kinds(comm, x):
+    total, got = np.zeros(4), np.zeros(4)
+    asked = [comm.Iallreduce(x, total), comm.Irecv(got, comm.rank), comm.Isend(x, comm.rank)]
+    MPI.Request.Waitall(asked)  # requests of collectives and of messages
+    return np.sum(total * got)
+
+
 ALL = (pickled, one_sided, where_largest, not_waited, between, beyond, small_types, told_counts, in_pieces,
        made_by_data, scattered_in_place, largest_complex, beyond_the_rows, typed_twice, typed_counts,
-       structures, turned_order)
+       structures, turned_order, of_two_kinds)

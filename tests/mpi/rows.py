@@ -39,6 +39,43 @@ def parts(comm, x):
     return x * np.sum(got * got) + np.sum(back) * np.sum(even * even) + s
 
 
+def told(comm, x):
+    """Counts that ranks tell each other, or that come out of numbers."""
+    rank, size = comm.rank, comm.size
+    mine, total = rank % 2 + 1, size + size // 2
+    counts = comm.allgather(mine)
+    every = np.empty(total, x.dtype)
+    comm.Allgatherv(np.sin(x[:mine]), [every, counts])
+    again = np.array(counts) + 0
+    root = np.zeros(total, x.dtype)
+    comm.Gatherv(x[:mine] * every[0], [root, again] if rank == size - 1 else None, root=size - 1)
+    back = np.empty(mine, x.dtype)
+    comm.Scatterv([root * root, again] if rank == size - 1 else None, back, root=size - 1)
+    got = np.empty(total, x.dtype)
+    for k in range(2):
+        there = np.full(size, mine, dtype=np.int64)
+        comm.Alltoallv([np.concatenate([back * (r + k + 1.0) for r in range(size)]), there], [got, again])
+        back = back + 0.1 * got[total - 1] * x[:mine]
+    return x * np.sum(got * got) + np.sum(back)
+
+
+def empties(comm, x):
+    """Nothing goes, by every collective: libraries look at addresses all the same."""
+    e, f = np.empty(0, x.dtype), np.empty(0, x.dtype)
+    g, h = np.empty((comm.size, 0), x.dtype), np.empty((comm.size, 0), x.dtype)
+    comm.Allreduce(x[:0], e)
+    comm.Allgather(e, g)
+    comm.Bcast(f, root=0)
+    comm.Reduce(e, f, root=0)
+    comm.Alltoall(g, h)
+    comm.Reduce_scatter_block(h, e)
+    comm.Scatter(g, f, root=0)
+    comm.Gather(f, g, root=0)
+    comm.Allgatherv(e, [f, [0] * comm.size])
+    comm.Reduce_scatter(h, e, [0] * comm.size)
+    return x * x + np.sum(e) + np.sum(g) + np.sum(f)
+
+
 def prefixes(comm, x):
     y, z = np.zeros_like(x), x * x
     comm.Scan(np.sin(x), y)
@@ -144,7 +181,7 @@ def typed(comm, x):
 
 
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    f.__name__: f for f in (parts, prefixes, products, in_place, extremes, typed)})
+    f.__name__: f for f in (parts, told, empties, prefixes, products, in_place, extremes, typed)})
 
 
 def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:

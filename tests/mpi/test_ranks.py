@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.ranks import RanksRun, needs_mpi, run_ranks
+from tests.support.ranks import RanksRun, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited")
+          "distributed", "limited", "orders", "overlap", "overlap-native")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -49,7 +49,7 @@ def test_three_ranks() -> None:
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
-    check_rows(done.found, 5)
+    check_rows(done.found, 7)
     check_random(done.found, 12)
     check_distributed(done.found, 2)
 
@@ -73,7 +73,20 @@ def check_rows(found: dict[str, Any], count: int) -> None:
 
 
 def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
-    check_rows(on_two, 12)
+    check_rows(on_two, 16)
+
+
+def test_messages_are_under_way_while_something_is_computed(on_two: dict[str, Any]) -> None:
+    found = {n: f for n, f in on_two.items() if n.startswith("overlap ")}
+    assert len(found) == 8 and all(one["value"] < 1e-14 and one["dot"] < 1e-12 for one in found.values()), found
+    assert all(one["faults"] == [[], []] for name, one in found.items() if "native" in name)
+    # Three steps of the function in the gradient and beside the tangents, three steps back.
+    assert found["overlap inside_first"]["halves"] == [{"forward": 6, "reverse": 3}] * 2
+    assert found["overlap parts_in_turn"]["halves"] == [{"forward": 2, "tangents": 1}] * 2
+
+
+def test_messages_go_in_the_order_of_memory(on_two: dict[str, Any]) -> None:
+    assert on_two["orders"]["wrong"] == [[], []] and [len(one) for one in on_two["orders"]["refused"]] == [10, 10]
 
 
 @pytest.mark.slow
@@ -81,7 +94,7 @@ def test_parts_prefixes_products_and_places(on_two: dict[str, Any]) -> None:
 def test_compiled_parts_prefixes_products_and_places(count: int) -> None:
     done = run(count, "rows-native", "operations-complex128", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_rows(done.found, 11)
+    check_rows(done.found, 15)
 
 
 def check_random(found: dict[str, Any], count: int) -> None:
@@ -268,7 +281,7 @@ def test_refusals_have_lines(on_two: dict[str, Any]) -> None:
     lines = (Path(__file__).parent / "refused.py").read_text().splitlines()
     marked = {name: (k, text) for k, line in enumerate(lines, 1) if (text := line.partition("  # ")[2])
               for name in [_function_above(lines, k)]}
-    assert len(marked) == 17
+    assert len(marked) == 18
     for name, (line, text) in marked.items():
         errors = on_two[f"refused {name}"]["error"]
         assert {form for form, _ in errors} == {"UnsupportedError"}, name
@@ -315,34 +328,40 @@ def test_ranks_agree_on_what_is_distributed(on_two: dict[str, Any], name: str, f
         assert found == form and text in message
 
 
-@pytest.mark.parametrize("check, text", [("end-inside", "the sum of this block is too large"),
-                                         ("end-short", "a message of 2 elements arrived where 3 were expected")])
+@pytest.mark.parametrize("check, text", [
+    ("end-inside", "the sum of this block is too large"),
+    ("end-short", "a message of 2 elements arrived where 3 were expected"),
+    pytest.param("end-counts", "counts of 7 elements for a buffer of 8", marks=pytest.mark.slow)])
 def test_an_error_in_the_middle_ends_all_ranks(check: str, text: str) -> None:
     done = run(2, check, timeout=60)
     assert done.status != 0
-    assert done.err.count(text) == 1 and "all ranks are ended" in done.err, done.err[-3000:]
+    most = 2 if check == "end-counts" else 1  # all ranks have those
+    assert 1 <= done.err.count(text) <= most and "all ranks are ended" in done.err, done.err[-3000:]
 
 
 FAST = 10
-"""Seconds from a fault to the end of all ranks."""
+"""Seconds from a fault to the end of all ranks, on a machine that does nothing else."""
 
 
 @pytest.mark.parametrize("check, text", [
     ("end-killed", None), pytest.param("end-memory", "not available", marks=pytest.mark.slow),
     pytest.param("end-tape", "no memory left", marks=pytest.mark.slow),
-    pytest.param("end-shape", "MPI", marks=pytest.mark.slow)])
+    pytest.param("end-shape", "MPI", marks=pytest.mark.slow),
+    pytest.param("end-raised", "the sum of this block", marks=pytest.mark.slow),
+    pytest.param("end-refused", "matrix_rank", marks=pytest.mark.slow)])
 def test_a_fault_of_one_of_three_ranks_ends_all(check: str, text: str | None) -> None:
     mark = f"SDFGAD_TEST_FAULT_{os.getpid()}_{check.replace('-', '_').upper()}"
     done = run(3, check, timeout=120, **{mark: "1"})
     ended = time.time()
     assert done.status != 0
-    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST, done.err[-3000:]
+    assert ended - float(re.search(r"fault at (\S+)", done.err)[1]) < FAST * slowness(3), done.err[-3000:]
     if text is not None:
         # Where the library finds it, it may do so on several ranks at once.
-        most = 1 if check != "end-shape" else 3
-        assert text in done.err and 1 <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
+        # Of a refusal the other ranks say whose it is, if they still come to it.
+        least, most = {"end-shape": (1, 3), "end-refused": (0, 0)}.get(check, (1, 1))
+        assert text in done.err and least <= done.err.count("all ranks are ended") <= most, done.err[-3000:]
     while left := [p for p in Path("/proc").glob("[0-9]*/environ") if mark in _text(p)]:
-        assert time.time() - ended < FAST, left
+        assert time.time() - ended < FAST * slowness(3), left
         time.sleep(0.1)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions", "end_at_first_nan"))
-"""These need more than a program of a few elements, the last one `debug_nans`; their own tests compare what they are
-given and what they make."""
+NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions", "overlap_messages",
+                     "end_at_first_nan"))
+"""These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
+they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
     "azimint_hist-0": ("normalise", "share_values", "fuse_pointwise", "remove_unread_stores", "propagate_broadcasts",

@@ -39,6 +39,18 @@ using Buffers = std::initializer_list<Buffer>;
 inline constexpr int64_t ANYBODY = -(int64_t(1) << 40);
 inline constexpr int WIDTHS[] = {8, 4, 16, 8, 8, 8, 4, 1};
 
+// The requests under way: those of one exchange at a time, as no other message is sent before they are waited for.
+struct Pending {
+    std::vector<uint64_t> room;
+    size_t count = 0;
+    template <class H> H *take(size_t wanted) {
+        room.assign(wanted, 0);
+        count = wanted;
+        return reinterpret_cast<H *>(room.data());
+    }
+};
+inline Pending pending;
+
 template <class H> class Calls {
   public:
     Calls(Place place, int64_t communicator) : table(place.table), sweep(place.sweep), communicator(H(communicator)) {}
@@ -77,9 +89,9 @@ template <class H> class Calls {
         return int(count);
     }
 
-    void exchange(const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) const {
-        std::vector<H> requests(out.size() + in.size());
-        std::vector<char> statuses(requests.size() * table->status_bytes + 16);
+    void start(const int64_t *to, const int64_t *from, Buffers out, Buffers in) const {
+        if (pending.count) stop("messages while %lld others are under way", pending.count);
+        H *requests = pending.take<H>(out.size() + in.size());
         size_t n = 0;
         for (const Buffer &b : in) {
             const int64_t source = from[1 + 2 * n], tag = from[2 + 2 * n];
@@ -96,7 +108,13 @@ template <class H> class Calls {
             note(ISEND, to[1 + 2 * k], to[2 + 2 * k], b.count * WIDTHS[b.type]);
             ++k;
         }
-        check(call(WAITALL, int(requests.size()), requests.data(), static_cast<void *>(statuses.data())), "MPI_Waitall");
+    }
+
+    void finish(const int64_t *from, int64_t *record, Buffers in) const {
+        std::vector<char> statuses(pending.count * table->status_bytes + 16);
+        check(call(WAITALL, int(pending.count), reinterpret_cast<H *>(pending.room.data()),
+                   static_cast<void *>(statuses.data())), "MPI_Waitall");
+        pending.count = 0;
         received(statuses.data(), from, record, in);
     }
 
@@ -119,11 +137,18 @@ template <class H> class Calls {
         }
     }
 
+    // Libraries want an address for parts of no elements, another one for what is received than for what is sent: empty
+    // arrays may all lie at one.
+    static void *place(Buffers buffers, char *nothing) {
+        return buffers.size() && buffers.begin()->count ? buffers.begin()->at : nothing;
+    }
+
     template <Function F> void collective(int root, Buffers out, Buffers in, int64_t each, int kind, int how) const {
         const int n = number(each);
         const H t = type(kind), op = operation(how);
-        const void *given = out.size() ? out.begin()->at : nullptr;
-        void *taken = in.size() ? in.begin()->at : nullptr;
+        char nothing[2][16];
+        const void *given = out.size() ? place(out, nothing[0]) : nullptr;
+        void *taken = in.size() ? place(in, nothing[1]) : nullptr;
         std::vector<char> zeros;
         if constexpr (F == REDUCE) {
             if (!given) zeros.assign(size_t(each) * WIDTHS[kind] + 16, 0), given = zeros.data();
@@ -157,6 +182,11 @@ template <class H> class Calls {
         }
     };
 
+    // Counts that are known in the call alone may be any numbers.
+    void divided(int64_t counted, int64_t there) const {
+        if (counted != there) stop("counts of %lld elements for a buffer of %lld", counted, there);
+    }
+
     template <Function F> void vectors(const int64_t *numbers, Buffers out, Buffers in, int64_t each, int kind) const {
         int ranks = 0, root = int(numbers[1]), code = 0;
         check(call(COMM_SIZE, communicator, &ranks), "MPI_Comm_size");
@@ -164,10 +194,19 @@ template <class H> class Calls {
         const Parts parts(*this, numbers + 2 + (back ? ranks : 0), ranks);
         const Parts come(*this, numbers + 2 + (all && !back ? ranks : 0), ranks);
         const int n = number(each), *counts = parts.counts.data(), *first = parts.first.data();
+        const int64_t sent = out.size() ? out.begin()->count : 0, taken_in = in.size() ? in.begin()->count : 0;
+        int rank = 0;
+        call(COMM_RANK, communicator, &rank);
+        if (all || (F != SCATTERV && F != GATHERV) || rank == root) {
+            constexpr bool spread = all || F == SCATTERV || F == REDUCE_SCATTERV;
+            divided(parts.total, spread ? sent : taken_in);
+            if constexpr (all) divided(come.total, taken_in);
+            if constexpr (!all) divided(counts[rank], each);
+        }
         const H t = type(kind);
-        char nothing[16];  // libraries want an address for parts of no elements
-        const void *given = out.size() ? out.begin()->at : nothing;
-        void *taken = in.size() ? in.begin()->at : nothing;
+        char nothing[2][16];
+        const void *given = place(out, nothing[0]);
+        void *taken = place(in, nothing[1]);
         if constexpr (F == SCATTERV) code = call(F, given, counts, first, t, taken, n, t, root, communicator);
         if constexpr (F == GATHERV) code = call(F, given, n, t, taken, counts, first, t, root, communicator);
         if constexpr (F == ALLGATHERV) code = call(F, given, n, t, taken, counts, first, t, communicator);
@@ -184,11 +223,23 @@ template <class H> class Calls {
     H communicator;
 };
 
-inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+inline void start(Place place, const int64_t *to, const int64_t *from, Buffers out, Buffers in) {
     if (place.table->handle_bytes == 4)
-        Calls<int32_t>(place, to[0]).exchange(to, from, record, out, in);
+        Calls<int32_t>(place, to[0]).start(to, from, out, in);
     else
-        Calls<uint64_t>(place, to[0]).exchange(to, from, record, out, in);
+        Calls<uint64_t>(place, to[0]).start(to, from, out, in);
+}
+
+inline void finish(Place place, const int64_t *from, int64_t *record, Buffers in) {
+    if (place.table->handle_bytes == 4)
+        Calls<int32_t>(place, from[0]).finish(from, record, in);
+    else
+        Calls<uint64_t>(place, from[0]).finish(from, record, in);
+}
+
+inline void exchange(Place place, const int64_t *to, const int64_t *from, int64_t *record, Buffers out, Buffers in) {
+    start(place, to, from, out, in);
+    finish(place, from, record, in);
 }
 
 template <Function F>

@@ -1,9 +1,11 @@
 """One rank by the reference semantics, whose messages go through mpi4py: nothing is compiled."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from mpi4py import MPI
@@ -11,7 +13,7 @@ from mpi4py import MPI
 from sdfgad.calls.arguments import bind
 from sdfgad.ir import interpret
 from sdfgad.ir.interpret import returned
-from sdfgad.ir.messages import ANYBODY, EXCHANGE, OP, VECTORS, received, sent
+from sdfgad.ir.messages import ANYBODY, EXCHANGE, FINISH, OP, PART, START, VECTORS, received, sent, sweep_of
 from sdfgad.ir.program import Lib, Program
 from sdfgad.pipeline import derive
 from sdfgad.plans.request import Request
@@ -50,7 +52,11 @@ def by_reference(fn: Callable[..., Any], arguments: Mapping[str, Any], along: Ma
 
 
 class MpiMachine(Whole):
-    """One rank."""
+    """One rank. under_way: what the buffers of an exchange in two halves held when it began. halves: how many there
+    have been in all, by sweep."""
+
+    under_way: list[np.ndarray]
+    halves: ClassVar[Counter[str]] = Counter()
 
     def block(self, block: Any) -> None:
         for stmt in block:
@@ -64,7 +70,26 @@ class MpiMachine(Whole):
         handle, *rest = (int(n) for n in self.read(stmt.ins[at]))
         return MPI.Comm.fromhandle(handle & (2 ** (8 * MPI._sizeof(MPI.COMM_WORLD)) - 1)), rest
 
+    def start(self, stmt: Lib) -> None:
+        """Nothing goes yet; what is under way is marked, to find who touches it."""
+        for view in received(stmt):
+            self.write(view, np.full(self.read(view).shape, interpret._poison(view.dtype), view.dtype))
+        self.under_way = [self.read(v).copy() for v in (*received(stmt), *sent(stmt))]
+
+    def check(self, stmt: Lib) -> Lib:
+        """The whole exchange, if nobody has touched what was under way."""
+        now = [self.read(v) for v in stmt.ins[:-3]]
+        kept = [np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+                for a, b in zip(now, self.under_way, strict=True)]
+        assert all(kept), "a buffer was touched while its message was under way"
+        self.halves[sweep_of(stmt)] += 1
+        return replace(stmt, ins=stmt.ins[len(received(stmt)):])
+
     def exchange(self, stmt: Lib) -> None:
+        if stmt.attrs.get(PART) == START:
+            self.start(stmt)
+            return
+        stmt = self.check(stmt) if stmt.attrs.get(PART) == FINISH else stmt
         (_, to), (comm, came) = self.numbers(stmt, -3), self.numbers(stmt, -2)
         places = [np.empty(self.read(v).shape, v.dtype) for v in received(stmt)]
         wild = {ANYBODY: MPI.ANY_SOURCE}

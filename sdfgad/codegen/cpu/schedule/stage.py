@@ -17,6 +17,7 @@ from sdfgad.codegen.cpu.schedule.layout.decision_words import widen_decisions
 from sdfgad.codegen.cpu.schedule.layout.orient import orient_temporaries
 from sdfgad.codegen.cpu.schedule.layout.pack import pack
 from sdfgad.codegen.cpu.schedule.layout.thin_tapes import thin_tapes
+from sdfgad.codegen.cpu.schedule.messages.overlap import overlap_messages
 from sdfgad.codegen.cpu.schedule.quotients.kept_powers import divide_kept_powers
 from sdfgad.codegen.cpu.schedule.quotients.shared_quotients import share_quotients
 from sdfgad.codegen.cpu.schedule.recurrences.replace_by_scalars import replace_by_scalars
@@ -137,6 +138,9 @@ SHARE_ADDITIONS = Pass(
 JOIN_SMALL_ROWS = Pass(
     join_small_rows,
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
+OVERLAP_MESSAGES = Pass(
+    overlap_messages, "Messages are under way while something else is computed.",
+    {"join_small_rows": "statements that are joined are together on one side of a wait"})
 TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOUBLE_BUFFER)
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
@@ -145,5 +149,5 @@ SCHEDULE = Stage("schedule", (
     TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS,
     DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES,
-    WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS))
+    WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS, OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

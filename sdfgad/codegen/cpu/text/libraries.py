@@ -13,7 +13,7 @@ from sdfgad.codegen.view_text import lead_of, operand_of, sizes_of, start_of
 from sdfgad.errors import InvariantError
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.index import ix
-from sdfgad.ir.messages import EXCHANGE, OP, SWEEPS, VECTORS, received, sent, sweep_of
+from sdfgad.ir.messages import EXCHANGE, OP, PART, START, SWEEPS, VECTORS, is_finish, received, sent, sweep_of
 from sdfgad.ir.program import Lib, View
 
 BLAS_OPS = frozenset(("matmul", "getrf", "getrs", "getri", "potrf", "potrf_adjoint", "trsolve"))
@@ -164,8 +164,14 @@ def _message(frame: Frame, stmt: Lib) -> str:
     """A call of `sdfgad_mpi.h`: numbers, record, what is sent and what is received."""
     kind, sweep = stmt.attrs["kind"], SWEEPS.index(sweep_of(stmt))
     table = f"sg::mpi::Place{{static_cast<const sg::mpi::Table *>(__state->sg_mpi), {sweep}}}"
+    if is_finish(stmt):
+        record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
+        into = ", ".join(_buffer(frame, v) for v in received(stmt))
+        return f"sg::mpi::finish({table}, {_block(frame, stmt.ins[-2])}, {record}, {{{into}}})"
     numbers = [_block(frame, v) for v in stmt.ins[len(sent(stmt)):-1]]
     buffers = ["{" + ", ".join(_buffer(frame, v) for v in views) + "}" for views in (sent(stmt), received(stmt))]
+    if stmt.attrs.get(PART) == START:
+        return f"sg::mpi::start({table}, {', '.join((*numbers, *buffers))})"
     if kind == EXCHANGE:
         record = _block(frame, stmt.outs[-2]) if stmt.attrs.get("record") else "nullptr"
         return f"sg::mpi::exchange({table}, {', '.join(numbers)}, {record}, {', '.join(buffers)})"

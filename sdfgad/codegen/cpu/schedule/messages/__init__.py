@@ -1,0 +1,1 @@
+"""What is done while messages are under way."""

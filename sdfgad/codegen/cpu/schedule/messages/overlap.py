@@ -1,0 +1,125 @@
+"""Messages that are under way while something else is computed.
+
+An exchange becomes a start, which posts all of its messages, and a finish, which waits for them. What depends on
+neither, by the elements it touches, goes in between: from the statements ahead those that nothing sent depends on, from
+those behind what needs nothing received. Forward and reverse sweep are statements alike, so both are treated alike.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from types import MappingProxyType
+from typing import TypeGuard
+
+from sdfgad.analysis.elements.access import Access, Site, overlap_in, reads_of, run_range, writes_of
+from sdfgad.ir.called import PYTHON
+from sdfgad.ir.messages import EXCHANGE, FINISH, OP, PART, START, communicates, is_finish, received
+from sdfgad.ir.own import OWN, OWN_LINEAR
+from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, While
+from sdfgad.ir.walk import children, conflicts, statements, with_children
+
+_ENOUGH = 64
+"""Points of a map that is worth a wait."""
+_MOST = 100
+"""Statements ahead or behind that are looked at: pairs of them are compared."""
+_FIXED = frozenset(("fail", OWN, OWN_LINEAR, PYTHON))
+"""Operations that may end the call or call something that communicates."""
+Path = tuple[Range, ...]
+
+
+def overlap_messages(program: Program) -> Program:
+    """Exchanges in two halves, with what they do not touch between them.
+
+    a ; exchange ; b ; c(received)    ->   start ; a ; b ; finish ; c(received)
+    """
+    return program.but(body=_block(program.body, ())) if communicates(program.body) else program
+
+
+def _block(block: Block, path: Path) -> Block:
+    work: list[Stmt] = []
+    for stmt in block:
+        inside = (*path, run_range(stmt)) if isinstance(stmt, (Loop, While)) else path
+        work.append(with_children(stmt, [_block(b, inside) for b in children(stmt)]))
+    at = 0
+    while at < len(work):
+        one = work[at]
+        if _is_exchange(one):
+            first = max((k + 1 for k in range(at) if _stays(work[k])), default=0)
+            behind = next((k for k in range(at + 1, len(work)) if _stays(work[k])), len(work))
+            first, behind = max(first, at - _MOST), min(behind, at + 1 + _MOST)
+            found = _spread(work[first:at], one, work[at + 1:behind], path)
+            work[first:behind] = found
+            at = first + next((k for k, s in enumerate(found) if s is one or is_finish(s)), 0)
+        at += 1
+    return tuple(work)
+
+
+def _spread(before: list[Stmt], one: Lib, after: list[Stmt], path: Path) -> list[Stmt]:
+    """The statements around an exchange, with as many as can between its halves; as they are if none is worth it."""
+    needed, ahead = _apart(before[::-1], one, path)
+    rest, beside = _apart(after, one, path)
+    between = [*ahead[::-1], *beside]
+    if not any(map(_takes_time, between)):
+        return [*before, one, *after]
+    start, finish = _halves(one)
+    return [*needed[::-1], start, *between, finish, *rest]
+
+
+def _apart(block: Iterable[Stmt], one: Lib, path: Path) -> tuple[list[Stmt], list[Stmt]]:
+    """Statements that have to stay on their side of an exchange, and those that may change places with it and them."""
+    staying: list[Stmt] = []
+    free: list[Stmt] = []
+    for stmt in block:
+        (staying if any(_meet(stmt, other, path) for other in (one, *staying)) else free).append(stmt)
+    return staying, free
+
+
+def _halves(one: Lib) -> tuple[Lib, Lib]:
+    """The finish takes what is under way as operands, so that nobody else takes its place in memory."""
+    attrs = dict(one.attrs)
+    start = Lib(OP, (*received(one), one.outs[-1]), one.ins, MappingProxyType({**attrs, "record": False, PART: START}),
+                one.source)
+    finish = Lib(OP, one.outs, (*received(one), *one.ins), MappingProxyType({**attrs, PART: FINISH}), one.source)
+    return start, finish
+
+
+def _is_exchange(stmt: Stmt) -> TypeGuard[Lib]:
+    return isinstance(stmt, Lib) and stmt.op == OP and stmt.attrs["kind"] == EXCHANGE and PART not in stmt.attrs
+
+
+def _stays(stmt: Stmt) -> bool:
+    """Whether nothing may change places with a statement: messages stay in turn, and an end of the call is one for all
+    that stands before it."""
+    inside = list(statements((stmt,)))
+    return communicates((stmt,)) or any(
+        isinstance(s, While) or isinstance(s, Loop) and s.until is not None or isinstance(s, Lib) and s.op in _FIXED
+        for s in inside)
+
+
+def _takes_time(stmt: Stmt) -> bool:
+    if isinstance(stmt, Map):
+        trips = [r.trips for r in stmt.domain]
+        return bool(trips) and (None in trips or prod(t or 0 for t in trips) >= _ENOUGH)
+    return isinstance(stmt, (Loop, Lib)) or isinstance(stmt, If) and any(map(_takes_time, (*stmt.then, *stmt.orelse)))
+
+
+def _meet(first: Stmt, other: Stmt, path: Path) -> bool:
+    """Whether one of two statements writes an element that the other one touches, in one iteration of their loops."""
+    names = conflicts(first, other)
+    if not names:
+        return False
+    (mine_read, mine), (others_read, others) = (_accesses(s, path, names) for s in (first, other))
+    return any(a.array == b.array and overlap_in(a, b, len(path)) for some, more in (
+        (mine, others), (mine, others_read), (others, mine_read)) for a in some for b in more)
+
+
+def _accesses(stmt: Stmt, path: Path, names: frozenset[str]) -> tuple[Sequence[Access], Sequence[Access]]:
+    """What a statement and those inside it read of some arrays, and what they write of them."""
+    site = Site(path, 0, 1)
+    read, written = ([a for a in found if a.array in names] for found in (reads_of(stmt, site), writes_of(stmt, site)))
+    below = (*path, run_range(stmt)) if isinstance(stmt, Loop) else path
+    for block in children(stmt):
+        for inner in block:
+            more, others = _accesses(inner, below, names)
+            read, written = [*read, *more], [*written, *others]
+    return read, written

@@ -156,11 +156,11 @@ class _Call:
 
     def missing(self, frame: GraphFrame) -> None:
         """UsageError for arguments and symbols that nobody gives."""
-        known = {*self.values, *self.symbols}
+        known = {*self.values, *self.symbols, *self.sdfg.constants}
         arrays = [n for n, d in self.sdfg.arrays.items() if not d.transient and n not in known
                   and not n.startswith(RETURN)]
-        symbols = sorted(str(s) for s in self.sdfg.free_symbols if str(s) not in known | set(self.sdfg.arrays)
-                         and str(s) not in self.sdfg.constants)
+        # Graphs of programs that call each other also name symbols that nobody uses.
+        symbols = sorted(self.sdfg.used_symbols(all_symbols=False) - known - self.sdfg.arrays.keys())
         if arrays or symbols:
             raise UsageError(f"{self.name}: nobody says what {', '.join([*arrays, *symbols])} is", code="SG205",
                              help="pass it by name, as in gradient(A, N=10); of a @dace.program take "
@@ -195,7 +195,8 @@ def nested(frame: GraphFrame, state: Any, node: Any) -> None:
     """A graph inside a state, on the containers that its connectors name."""
     inner = GraphFrame(frame.reading, node.sdfg, (*frame.key, node.guid))
     for name, value in node.symbol_mapping.items():
-        inner.symbols[str(name)] = _symbol_value(frame, value, node)
+        if not _is_missing(frame, value):
+            inner.symbols[str(name)] = _symbol_value(frame, value, node)
     for name, desc in node.sdfg.arrays.items():
         edges = [e for e in state.edges_by_connector(node, name) if not e.data.is_empty()]
         if edges:
@@ -204,6 +205,13 @@ def nested(frame: GraphFrame, state: Any, node: Any) -> None:
             raise frame.refuse(f"the connector {name!r}, to which nothing leads", "", node=node)
     open_frame(inner)
     RegionReader(inner, nested).read()
+
+
+def _is_missing(frame: GraphFrame, value: Any) -> bool:
+    """Whether a symbol is handed on that has no value, as nobody uses it."""
+    name = str(value)
+    return getattr(value, "is_Symbol", False) and frame.symbol(name) is None and name not in frame.known and \
+        name not in frame.sdfg.arrays and not frame.assigned_somewhere(name)
 
 
 def _symbol_value(frame: GraphFrame, value: Any, node: Any) -> Expr:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import gcd
 from typing import Any
 
@@ -12,6 +13,9 @@ from sdfgad.ir.index import Ix, Max, Min
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Let, Lib, Map, Range, Stmt, Store
 from sdfgad.ir.walk import own_ranges, statements
+
+MOST_POINTS = 4096
+"""Iterations that are tried one by one."""
 
 # iterations of maps
 
@@ -94,9 +98,9 @@ def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[
         if array in private or any(i.elems for t in touched for i in t.index):
             continue
         for store in (t for t in touched if t.write):
-            wrong = store.op is None and _repeats(store, variables, (*around, *inner)) or any(
-                _meet(frame, store, t, variables, (*around, *inner)) for t in touched if t is not store)
-            if wrong:
+            ranges = (*around, *inner)
+            again = store.op is None and (_repeats(store, variables, ranges) or _twice(store, around))
+            if again or any(_meet(frame, store, t, variables, ranges) for t in touched if t is not store):
                 raise frame.refuse("a map whose iterations share elements of " + frame.builder.label(array) +
                                    ", or are not seen to leave them alone", "accumulate with wcr, or write a loop",
                                    "SG111", node=node)
@@ -136,6 +140,29 @@ def _repeats(store: _ElementUse, variables: frozenset[str], ranges: Sequence[Ran
     if not missing or store.value is None:
         return bool(missing)
     return not missing.isdisjoint(symbols_of(store.value)) or bool(loads(store.value))
+
+
+def _twice(store: _ElementUse, around: Sequence[Range]) -> bool:
+    """Whether two iterations of a small map are found that store in one element."""
+    own = {r.var for r in around}
+    if injective(around, store.index) or not {s for i in store.index for s in i.symbols} <= own:
+        return False
+    points = list(islice(_points(around, {}), MOST_POINTS + 1))
+    if len(points) > MOST_POINTS or store.value is None or not (loads(store.value) or symbols_of(store.value)):
+        return False
+    return len({tuple(i.evaluate(p) for i in store.index) for p in points}) < len(points)
+
+
+def _points(domain: Sequence[Range], env: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The iterations of a map, none where its ranges depend on anything else."""
+    if not domain:
+        yield dict(env)
+        return
+    first, *rest = domain
+    ends = (first.start, first.stop)
+    if all(e.symbols <= env.keys() and not e.elems for e in ends):
+        for k in range(ends[0].evaluate(env), ends[1].evaluate(env), first.step):
+            yield from _points(rest, {**env, first.var: k})
 
 
 def _meet(frame: GraphFrame, store: _ElementUse, other: _ElementUse, variables: frozenset[str],

@@ -191,6 +191,8 @@ class GraphFrame:
         kind, storage = type(desc).__name__, desc.storage.name
         if kind not in ("Array", "Scalar", "ArrayView"):
             raise self.refuse(f"{name!r}, a {kind}", "use arrays and scalars", node=node)
+        if type(desc.dtype).__name__ != "typeclass":
+            raise self.refuse(f"{name!r}, of elements of type {desc.dtype}", "use numbers", node=node)
         if storage.startswith(("GPU", "FPGA", "SVE", "Snitch")):
             raise self.refuse(f"{name!r}, which lies in {storage}", "let sdfgad place arrays: device='gpu'", node=node)
         if getattr(desc, "may_alias", False) and not desc.transient and not self.key[1:]:

@@ -59,6 +59,7 @@ class _Call:
     def check(self) -> None:
         """UsageError or DtypeError for arguments that are none of the graph's."""
         free = {str(s) for s in self.sdfg.free_symbols}
+        frame = GraphFrame(GraphReading(Builder()), self.sdfg, (0,))
         for name, value in self.values.items():
             desc = self.sdfg.arrays.get(name)
             if desc is None:
@@ -71,6 +72,7 @@ class _Call:
                 raise UsageError(f"{self.name}: {name} is {type(value).__name__}", code="SG205",
                                  help="graphs take arrays and numbers")
             else:
+                frame.check_kind(name, desc, None)
                 self.check_kind(name, desc, value)
 
     def check_kind(self, name: str, desc: Any, value: Any) -> None:
@@ -124,7 +126,6 @@ class _Call:
             if desc is None:
                 continue
             dtype = np.dtype(desc.dtype.type)
-            frame.check_kind(name, desc, None)
             if isinstance(value, (bool, int, np.integer, np.bool_)):
                 frame.known[name] = cast(const(value if isinstance(value, bool) else int(value), np.asarray(
                     value).dtype), dtype)

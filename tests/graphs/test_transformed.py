@@ -8,6 +8,7 @@ import dace
 import pytest
 from dace.transformation import dataflow, interstate
 
+import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.graphs.function import from_sdfg
 from sdfgad.frontend.graphs.reading import read
@@ -57,13 +58,19 @@ def test_a_transformed_program_and_its_twin(change: Change, pair: Pair) -> None:
     check_twin(from_sdfg(sdfg), pair)
 
 
-@pytest.mark.parametrize("wide, right", [(2, True), (3, False)])
-def test_tiles_that_meet_are_refused(wide: int, right: bool) -> None:
-    """Ranges `2 t <= i < 2 t + wide` of iterations t."""
-    sdfg = made.in_tiles(wide)
+@pytest.mark.parametrize("stop, right", [("Min(t + 2, N)", True), ("Min(t + 3, N)", False)])
+def test_tiles_that_meet_are_refused(stop: str, right: bool) -> None:
+    """Two neighbours of three elements each that begin two elements apart."""
+    sdfg = made.in_tiles(stop)
     given = {"x": numbers(6), "y": numbers(6, seed=1)}
     if right:
         read(from_sdfg(sdfg), (), given)
         return
     with pytest.raises(UnsupportedError, match="share elements of 'y'"):
         read(from_sdfg(sdfg), (), given)
+
+
+def test_extremes_in_tiles_are_refused() -> None:
+    sdfg = made.in_tiles("t + 2", "lambda a, b: max(a, b)")
+    with pytest.raises(UnsupportedError, match="SG134"):
+        sdfgad.grad(from_sdfg(sdfg), wrt="x", output="y", reduce="sum")(numbers(6), numbers(6, seed=1))

@@ -18,8 +18,9 @@ def custom_vjp(fn: Callable[..., Any], *, python: bool = False,
     A cotangent has the shape of its argument and a dtype that casts to the argument's.
 
     Where f is called in a program that is differentiated, forward runs in its place, and backward in the reverse sweep.
-    From Python, and where no derivative is asked for, f is f. None of the three may update an argument. Forward mode
-    through f is an UnsupportedError; second derivatives differentiate backward.
+    From Python, and where no derivative is asked for, f is f. None of the three may update an argument. Second
+    derivatives differentiate backward. Forward mode through f is an UnsupportedError unless `f.defjvp(rule)` has set a
+    rule for it, which is one of `custom_jvp` and may stay Python like the others.
 
     python: f, forward and backward stay Python and may call anything. The compiled program calls them back with copies
     of their arguments, and copies what they return, which costs some microseconds beside the work itself; an exception

@@ -282,6 +282,44 @@ def test_a_backward_function_that_looks_at_the_loop_around_it():
         assert sdfgad.grad(over_loop)(X, n)[0] == n * (n - 1) / 2
 
 
+def with_both(python):
+    """A function with a rule for each mode, of which none is its derivative."""
+    own = sdfgad.custom_vjp(lambda x, s: (x * s * s, x[0]), python=python)
+    own.defvjp(lambda x, s: ((x * s * s, x[0]), s), lambda s, g: (5.0 * s**2 * g[0], None))
+    own.defjvp(lambda p, t: ((p[0] * p[1] ** 2, p[0][0]), (7.0 * t[0] * p[1] ** 2 + p[0] * t[1], 3.0 * t[0][0])))
+    return own
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_a_rule_for_each_mode(python):
+    own = with_both(python)
+
+    def twice(x, s):
+        for _ in range(2):
+            a, b = own(np.sin(x), s)
+            x = a + b
+        return np.sum(x)
+
+    def pushed(x, s, dx, ds):
+        for _ in range(2):
+            y, dy = np.sin(x), np.cos(x) * dx
+            x, dx = y * s * s + y[0], 7.0 * dy * s * s + y * ds + 3.0 * dy[0]
+        return np.sum(x), np.sum(dx)
+
+    found = sdfgad.jvp(twice, (X, 1.5), (W[0, 0] * X, 0.7))
+    np.testing.assert_allclose(found, pushed(X, 1.5, W[0, 0] * X, 0.7), rtol=1e-13)
+    inner = np.sin(X) * 1.5**2 + np.sin(X[0])
+    expected = (5.0 * 1.5**2) ** 2 * np.cos(inner) * np.cos(X)
+    np.testing.assert_allclose(sdfgad.grad(twice, wrt="x")(X, 1.5), expected, rtol=1e-13)
+
+
+def test_a_tangent_that_does_not_fit_is_refused():
+    own = with_both(False)
+    own.defjvp(lambda p, t: (p[0], t[0]))
+    with pytest.raises(UnsupportedError, match="built in another way"):
+        sdfgad.jvp(lambda x: np.sum(own(x, 2.0)[0]), (X,), (X,))
+
+
 weighted = sdfgad.custom_vjp(lambda x, k: x * k)
 weighted.defvjp(lambda x, k: (x * k, k), lambda k, g: (g * k, None))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.callbacks import called, filled, tried, zeros_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, lift
-from sdfgad.frontend.routines import Traced, Translated, held, routine, stored
+from sdfgad.frontend.routines import Traced, Translated, both_read, held, routine, stored
 from sdfgad.frontend.structures import form_of, leaves_of, rebuilt
 from sdfgad.frontend.values import ArrayValue, Lazy, ListValue, Value, ViewValue, is_number
-from sdfgad.ir.expr import call
+from sdfgad.ir.expr import call, const
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.own import OWN, DerivativeRule
 from sdfgad.ir.program import View
@@ -129,6 +129,7 @@ class CustomVjp(OwnRule):
     """What `custom_vjp` makes."""
 
     backward: Callable[..., Any] | None = None
+    tangents: Callable[..., Any] | None = None
     residuals: Callable[..., Any] | None = None
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any],
@@ -140,6 +141,13 @@ class CustomVjp(OwnRule):
         or without `result` of `custom_vjp`, forward itself is tried.
         """
         self.rule, self.backward, self.residuals = forward, backward, residuals
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set a rule for forward mode besides, as that of `custom_jvp`. Its tangent has the form of the value; reverse
+        mode does not ask it. Returns the rule, so that this is a decorator.
+        """
+        self.tangents = rule
+        return rule
 
     def forwards(self, ctx: Context, passive: Sequence[Value]) -> Value:
         """What the forward function gives."""
@@ -171,8 +179,31 @@ class CustomVjp(OwnRule):
         if not inputs or not made.places:
             return value
         traced = _reverse(ctx, self, arguments, residuals, made)
-        rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, reverse=traced.routine)
-        return made.with_rule(rule, inputs, traced)
+        if self.tangents is None:
+            rule = DerivativeRule(_name(self), len(inputs), traced.routine.read, reverse=traced.routine)
+            return made.with_rule(rule, inputs, traced)
+        with held(ctx, *passive):
+            other = routine(ctx, _name(self), inputs, partial(self.pushed, ctx, passive, made))
+        both = both_read(traced, other)
+        rule = DerivativeRule(_name(self), len(inputs), both.routine.read, traced.routine, other.routine)
+        return made.with_rule(rule, inputs, both)
+
+    def pushed(self, ctx: Context, arguments: Sequence[Value], made: _Valued, *tangents: Value) -> list[Value]:
+        """The tangent that the rule for forward mode gives, of all numbers in the value."""
+        rest = iter(tangents)
+        along = tuple(_changed(ctx, a, lambda v: next(rest), None) for a in arguments)
+        if self.python:
+            zero = zeros_of(ctx, made.value)
+            found = called(ctx, lambda p, t: filled(zero, self.tangents(p, t)[1]),  # type: ignore[misc]
+                           [tuple(arguments), along], zero, _name(self))
+        else:
+            found = _pair(ctx, ctx.invoke(ctx, self.tangents, [tuple(arguments), along], {}), self,
+                          "(value, tangent)")[1]
+        if form_of(found) != form_of(made.value):
+            raise ctx.refuse(f"a rule of {_name(self)} whose tangent is built in another way than its value",
+                             "return two arrays, or two containers of the same form", "SG135")
+        return [_Packed(ctx, [_slope(ctx, self, v, t) for (_, v), (_, t) in zip(
+            leaves_of(made.value), leaves_of(found), strict=True) if _is_float(v)]).stored()]
 
 
 class _Valued:
@@ -258,12 +289,18 @@ def _attached(ctx: Context, own: OwnRule, value: Value, tangent: Value) -> Value
         return value
     if tangent is None or is_number(tangent) and tangent == 0:
         return _passive(ctx, value)
-    slope = as_array(ctx, tangent)
+    slope = _slope(ctx, own, value, tangent)
+    return lift(ctx, (value, slope), value.dtype, lambda v, t: call("attached", v, t), value.weak)
+
+
+def _slope(ctx: Context, own: OwnRule, value: ArrayValue, tangent: Value) -> ArrayValue:
+    """A tangent with the shape and dtype of its value."""
+    zero = tangent is None or is_number(tangent) and tangent == 0
+    slope = lift(ctx, (value,), value.dtype, lambda e: const(0, value.dtype)) if zero else as_array(ctx, tangent)
     if slope.shape != value.shape or not np.can_cast(slope.dtype, value.dtype, "same_kind"):
         raise ctx.refuse(f"a tangent of {_name(own)} that is {describe(slope)}, for a value that is {describe(value)}",
                          "a tangent has the shape and dtype of the value", "SG135")
-    slope = convert(ctx, slope, value.dtype) if slope.dtype != value.dtype else slope
-    return lift(ctx, (value, slope), value.dtype, lambda v, t: call("attached", v, t), value.weak)
+    return convert(ctx, slope, value.dtype) if slope.dtype != value.dtype else slope
 
 
 class _Packed:

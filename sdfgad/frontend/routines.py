@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,12 @@ class Traced:
     def part(self, name: str) -> View:
         """What it reads by this name."""
         return self.read[self.routine.read.index(name)]
+
+
+def both_read(one: Traced, other: Traced) -> Traced:
+    """The first routine, with what either reads."""
+    parts = dict(zip((*one.routine.read, *other.routine.read), (*one.read, *other.read), strict=True))
+    return Traced(replace(one.routine, read=tuple(parts)), tuple(parts.values()))
 
 
 def routine(ctx: Context, name: str, takes: Sequence[ArrayValue], run: Callable[..., Sequence[Value]],

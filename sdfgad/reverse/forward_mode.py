@@ -156,7 +156,7 @@ def _written_out(stmt: Stmt, names: Names) -> Block:
     rule: DerivativeRule = stmt.attrs["rule"]
     if rule.forward is None:
         raise unsupported(stmt.source, f"forward mode through {rule.name}, which has a reverse rule",
-                          "use grad or vjp, or give it a forward rule with sdfgad.custom_jvp", "SG135")
+                          "use grad or vjp, or give it a forward rule, too: f.defjvp(rule)", "SG135")
     tangents = dict(zip(stmt.attrs["inputs"], stmt.ins, strict=False))
     given, copies = operands((*rule.read, *((rule.answer,) if rule.answer else ())), stmt.ins[len(tangents):],
                              names.fresh, stmt.source)

@@ -37,7 +37,7 @@ class Winners:
 def winners(stmt: Map, store: Store, fresh: Fresh) -> Winners:
     """Compare `array[index] op= expr` with its result, for op "min" or "max"."""
     kept = tuple(r for r in stmt.domain if any(r.var in i.symbols for i in store.index))
-    shape, at = tuple(_extent(stmt, r) for r in kept), tuple(_offset(r) for r in kept)
+    shape, at = tuple(_extent(stmt, r, kept) for r in kept), tuple(_offset(r) for r in kept)
     best = Load(store.array, store.index, store.expr.dtype)
     zero, one = algebra.zero(best.dtype), algebra.number(1, best.dtype)
     prep: list[Stmt] = []
@@ -78,8 +78,10 @@ def _beats(old: Load, result: Load, largest: bool) -> Expr:
     return Call("gt", (gap, algebra.mul(margin, sizes)), _BOOL)
 
 
-def _extent(stmt: Map, r: Range) -> int:
-    if r.trips is None:
+def _extent(stmt: Map, r: Range, kept: tuple[Range, ...]) -> int:
+    # A range that begins where one of no result says has no places of its own.
+    loose = {other.var for other in stmt.domain if other not in kept}
+    if r.trips is None or not loose.isdisjoint(r.start.symbols):
         raise unsupported(stmt.source, "a minimum or maximum whose result has a size known only at run time", "",
                           "SG134")
     return r.trips

@@ -81,3 +81,17 @@ def rearranged() -> dace.SDFG:
     later.add_mapped_tasklet("scale", {"i": "0:6:2"}, {"a": Memlet("y[i]")}, "b = a * factor", {"b": Memlet("y[i]")},
                              external_edges=True)
     return sdfg
+
+
+def in_tiles(stop: str, wcr: str | None = None) -> dace.SDFG:
+    """`y[i] = x[i] ** 2` for t = 0, 2, ... and `t <= i < stop`."""
+    sdfg = dace.SDFG("in_tiles")
+    sdfg.add_array("x", [N], dace.float64)
+    sdfg.add_array("y", [N], dace.float64)
+    state = sdfg.add_state("only")
+    outer, behind = state.add_map("tiles", {"t": "0:N:2"})
+    inner, after = state.add_map("inside", {"i": f"t:{stop}"})
+    tasklet = state.add_tasklet("square", {"a": None}, {"b": None}, "b = a * a")
+    state.add_memlet_path(state.add_read("x"), outer, inner, tasklet, dst_conn="a", memlet=Memlet("x[i]"))
+    state.add_memlet_path(tasklet, after, behind, state.add_write("y"), src_conn="b", memlet=Memlet("y[i]", wcr=wcr))
+    return sdfg

@@ -181,6 +181,8 @@ def _streaming(sdfg: dace.SDFG) -> None:
 REFUSED = (
     (made.racing(), "share elements of 'y'"),
     (made.racing("x[i]", "x[N - 1 - i]"), "share elements of 'x'"),
+    (made.racing("y[int_floor(i, 2)]"), "share elements of 'y'"),
+    (made.racing("y[Min(i, 2)]"), "share elements of 'y'"),
     (made.unordered(), "whose order nothing says"),
     (made.of_tasklet("b = foo(a)"), "a call of `foo`"),
     (made.of_tasklet("if a > 1:\n  b = a"), "only one branch"),
@@ -210,6 +212,46 @@ def test_what_is_refused_says_where(sdfg: dace.SDFG, what: str) -> None:
 def test_arguments_that_are_none(given: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         results(made.of_tasklet("b = a"), **given)
+
+
+def _irreducible() -> dace.SDFG:
+    """Two states that jump to each other, both of which may come first."""
+    sdfg = dace.SDFG("irreducible")
+    sdfg.add_array("x", [N], dace.float64)
+    first, one, other = (sdfg.add_state(n) for n in ("first", "one", "other"))
+    for source, target, condition in ((first, one, "x[0] > 1"), (first, other, "x[0] <= 1"), (one, other, "i < 3"),
+                                      (other, one, "i < 4")):
+        sdfg.add_edge(source, target, dace.InterstateEdge(condition, {"i": "0" if source is first else "i + 1"}))
+    return sdfg
+
+
+def _of_vectors() -> dace.SDFG:
+    sdfg = dace.SDFG("of_vectors")
+    sdfg.add_array("x", [N], dace.vector(dace.float64, 4))
+    sdfg.add_state("only")
+    return sdfg
+
+
+def _of_members() -> dace.SDFG:
+    sdfg = dace.SDFG("of_members")
+    sdfg.add_datadesc("x", dace.data.Structure({"v": dace.float64[5]}, name="Pair"))
+    sdfg.add_state("only")
+    return sdfg
+
+
+def _without_states() -> dace.SDFG:
+    sdfg = dace.SDFG("without_states")
+    sdfg.add_array("x", [N], dace.float64)
+    return sdfg
+
+
+@pytest.mark.parametrize("make, what", [
+    (_irreducible, "of which DaCe makes no loops"), (_of_vectors, "elements of type"), (_of_members, "a Structure"),
+    (_without_states, "which has no state")])
+def test_odd_graphs_are_refused(make: Callable[[], dace.SDFG], what: str) -> None:
+    with pytest.raises(UnsupportedError, match="SG110") as error:
+        read(from_sdfg(make()), (numbers(5),), {})
+    assert what in str(error.value)
 
 
 def test_an_index_outside_is_found() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sdfgad.analysis.verify import verify
 from sdfgad.frontend import Parsed, parse
-from sdfgad.frontend.graphs.function import as_function
+from sdfgad.frontend.graphs.function import GraphFunction, as_function
 from sdfgad.frontend.graphs.reading import read
 from sdfgad.ir.interpret import run
 from sdfgad.ir.verify import SOURCE
@@ -30,7 +30,12 @@ def _results(parsed: Parsed, pair: Pair) -> tuple[Any, dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("pair", of_elements.PAIRS + of_arrays.PAIRS, ids=lambda p: p.name)
 def test_a_program_and_its_twin(pair: Pair) -> None:
-    found = read(as_function(pair.program), pair.arguments, {})
+    check_twin(as_function(pair.program), pair)
+
+
+def check_twin(function: GraphFunction, pair: Pair) -> None:
+    """AssertionError unless a graph and the program in NumPy have the same values and gradients."""
+    found = read(function, pair.arguments, {})
     verify(found.program, "read", SOURCE, thorough=True)
     (value, grads), (expected, others) = _results(found, pair), _results(parse(pair.twin, pair.arguments), pair)
     close = 1e-5 if any(np.asarray(a).dtype == np.float32 for a in pair.arguments) else 1e-12

@@ -3,14 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from math import gcd
 from typing import Any
 
 from sdfgad.frontend.graphs.frames import GraphFrame
 from sdfgad.ir.expr import Expr, index_elems, loads, symbols_of
-from sdfgad.ir.index import Ix
+from sdfgad.ir.index import Ix, Max, Min
 from sdfgad.ir.layout import axis
 from sdfgad.ir.program import Let, Lib, Map, Range, Stmt, Store
 from sdfgad.ir.walk import own_ranges, statements
+
+MOST_POINTS = 4096
+"""Iterations that are tried one by one."""
 
 # iterations of maps
 
@@ -41,15 +46,42 @@ def _apart(frame: GraphFrame, domain: Sequence[Range], body: Sequence[Let | Stor
 
 
 def injective(domain: Sequence[Range], index: Sequence[Ix]) -> bool:
-    """Whether an index is another one at each point of a domain, as its parts fix one variable after the other."""
-    left = {r.var for r in domain if r.trips != 1}
+    """Whether an index is another one at each point of a domain."""
+    return not _left_open(domain, index)
+
+
+def _left_open(domain: Sequence[Range], index: Sequence[Ix]) -> set[str]:
+    """Variables that an index does not tell: its parts fix one after the other; what lies in a tile tells the tile."""
+    own = {r.var for r in domain}
+    left = {r.var for r in domain if r.trips != 1 or not own.isdisjoint(r.start.symbols)}
     parts = [i for i in index if i.affine is not None]
     while left:
-        found = next((open_ for i in parts if len(open_ := i.symbols & left) == 1), None)
+        found = next((open_ for i in (*parts, *_tiles(domain, left)) if len(open_ := i.symbols & left) == 1), None)
         if found is None:
-            return False
+            break
         left -= found
-    return True
+    return left
+
+
+def _tiles(domain: Sequence[Range], left: set[str]) -> Iterator[Ix]:
+    """Starts of ranges with known variables which are so far apart that no two of these ranges share a number."""
+    for r in domain:
+        if r.var not in left and r.start.affine is not None and not left.isdisjoint(r.start.symbols):
+            apart = gcd(*(c for n, c in r.start.affine[0].items() if n in left))
+            if _at_most(r.stop - r.start, apart):
+                yield r.start
+
+
+def _at_most(count: Ix, limit: int) -> bool:
+    """Whether an index with smaller and larger of numbers in it is seen to be no larger than a number."""
+    if count.const is not None:
+        return count.const <= limit
+    for monomial, factor in count.terms:
+        if factor == 1 and len(monomial) == 1 and isinstance(monomial[0], (Min, Max)):
+            rest = count - Ix(((monomial, 1),))
+            inner = (_at_most(rest + p, limit) for p in monomial[0].parts)
+            return any(inner) if isinstance(monomial[0], Min) else all(inner)
+    return False
 
 
 def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[Range], node: Any,
@@ -66,9 +98,9 @@ def refuse_conflicts(frame: GraphFrame, block: Iterable[Stmt], around: Sequence[
         if array in private or any(i.elems for t in touched for i in t.index):
             continue
         for store in (t for t in touched if t.write):
-            wrong = store.op is None and _repeats(store, variables) or any(
-                _meet(frame, store, t, variables, (*around, *inner)) for t in touched if t is not store)
-            if wrong:
+            ranges = (*around, *inner)
+            again = store.op is None and (_repeats(store, variables, ranges) or _twice(store, around))
+            if again or any(_meet(frame, store, t, variables, ranges) for t in touched if t is not store):
                 raise frame.refuse("a map whose iterations share elements of " + frame.builder.label(array) +
                                    ", or are not seen to leave them alone", "accumulate with wcr, or write a loop",
                                    "SG111", node=node)
@@ -102,12 +134,35 @@ def _touched(frame: GraphFrame, body: Sequence[Stmt]) -> dict[str, list[_Element
     return {n: list(dict.fromkeys(found[n])) for n in written}
 
 
-def _repeats(store: _ElementUse, variables: frozenset[str]) -> bool:
+def _repeats(store: _ElementUse, variables: frozenset[str], ranges: Sequence[Range]) -> bool:
     """Whether iterations store different values in one element."""
-    missing = variables - {s for i in store.index for s in i.symbols}
+    missing = (variables - {s for i in store.index for s in i.symbols}) & _left_open(ranges, store.index)
     if not missing or store.value is None:
         return bool(missing)
     return not missing.isdisjoint(symbols_of(store.value)) or bool(loads(store.value))
+
+
+def _twice(store: _ElementUse, around: Sequence[Range]) -> bool:
+    """Whether two iterations of a small map are found that store in one element."""
+    own = {r.var for r in around}
+    if injective(around, store.index) or not {s for i in store.index for s in i.symbols} <= own:
+        return False
+    points = list(islice(_points(around, {}), MOST_POINTS + 1))
+    if len(points) > MOST_POINTS or store.value is None or not (loads(store.value) or symbols_of(store.value)):
+        return False
+    return len({tuple(i.evaluate(p) for i in store.index) for p in points}) < len(points)
+
+
+def _points(domain: Sequence[Range], env: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The iterations of a map, none where its ranges depend on anything else."""
+    if not domain:
+        yield dict(env)
+        return
+    first, *rest = domain
+    ends = (first.start, first.stop)
+    if all(e.symbols <= env.keys() and not e.elems for e in ends):
+        for k in range(ends[0].evaluate(env), ends[1].evaluate(env), first.step):
+            yield from _points(rest, {**env, first.var: k})
 
 
 def _meet(frame: GraphFrame, store: _ElementUse, other: _ElementUse, variables: frozenset[str],
@@ -115,10 +170,11 @@ def _meet(frame: GraphFrame, store: _ElementUse, other: _ElementUse, variables: 
     """Whether one iteration may touch what another one stores."""
     if store.op is not None and store.op == other.op:
         return False
+    several = {r.var for r in ranges if len({one for one in ranges if one.var == r.var}) > 1}
     same = [a for a, b in zip(store.index, other.index, strict=True) if a == b and a.symbols]
-    around = [r for r in ranges if r.var in variables]
-    own = [i for i in same if not i.symbols & ({r.var for r in ranges} - variables | {axis(k) for k in range(16)})]
-    return not injective(around, own) and not frame.builder.scope.disjoint(store.index, other.index, ranges)
+    own = [i for i in same if not i.symbols & (several - variables | {axis(k) for k in range(16)})]
+    left = _left_open([r for r in ranges if r.var in variables or r.var not in several], own)
+    return not left.isdisjoint(variables) and not frame.builder.scope.disjoint(store.index, other.index, ranges)
 
 
 # nodes of a state

@@ -68,8 +68,8 @@ def access(reader: StateReader, node: Any) -> None:
     seen = view_edge(reader, node) if is_view_of(reader.frame.sdfg.arrays[node.data]) else None
     for edge in reader.state.in_edges(node):
         source = reader.state.memlet_path(edge)[0].src
-        if edge is not seen and not edge.data.is_empty() and kind_of(source) == "AccessNode" and not is_view(reader,
-                source, edge):
+        if edge is not seen and not edge.data.is_empty() and kind_of(source) == "AccessNode" and kind_of(
+                edge.src) != "MapExit" and not is_view(reader, source, edge):
             copy(reader, edge, source, node)
     for edge in reader.state.out_edges(node):
         if edge is not seen and not edge.data.is_empty() and kind_of(edge.dst) == "MapExit":

@@ -73,17 +73,12 @@ class GraphFrame:
         where = [f"node {node!s}"] if node is not None else []
         where += [f"state {self.state.label}"] if self.state is not None else []
         where.append(f"graph {self.sdfg.name}")
-        return unsupported(self.line_of(node) or self.builder.source, f"{what} ({', '.join(where)})", help, code)
-
-    def line_of(self, node: Any) -> SourceLine | None:
-        place = getattr(node, "debuginfo", None)
-        if place is None or not place.filename or not place.start_line or place.filename.startswith(_DACE):
-            return None
-        return SourceLine(place.filename, place.start_line, max(place.start_column, 0), 0, self.sdfg.name)
+        source = line_of(node, self.sdfg.name) or self.builder.source
+        return unsupported(source, f"{what} ({', '.join(where)})", help, code)
 
     def point(self, node: Any) -> None:
         """What is emitted next comes from this node."""
-        self.builder.source = self.line_of(node) or self.builder.source
+        self.builder.source = line_of(node, self.sdfg.name) or self.builder.source
 
     # symbols
 
@@ -155,7 +150,7 @@ class GraphFrame:
         if any(t != 1 for t in subset.tile_sizes):
             raise self.refuse(f"the tiles {subset}", "use ranges", node=node)
         first, counts, steps = [], [], []
-        for low, high, stride in subset.ranges:
+        for low, high, stride in (map(symbols.exact, r) for r in subset.ranges):
             step = self.index(stride, node).const
             if not step:
                 raise self.refuse(f"the range {subset} with a step of {stride}", "use a number", node=node)
@@ -189,13 +184,15 @@ class GraphFrame:
 
     def declared(self, name: str, desc: Any, shape: tuple[Ix, ...]) -> str:
         if name in self.sdfg.constants and not isinstance(self.sdfg.constants[name], (int, float, complex)):
-            return self.builder.constant(np.asarray(self.sdfg.constants[name]), name).view.array
+            return self.builder.constant(np.asarray(self.sdfg.constants[name]), name.removeprefix("__g_")).view.array
         return self.builder.declare(() if is_scalar(desc) else shape, np.dtype(desc.dtype.type), name).name
 
     def check_kind(self, name: str, desc: Any, node: Any) -> None:
         kind, storage = type(desc).__name__, desc.storage.name
         if kind not in ("Array", "Scalar", "ArrayView"):
             raise self.refuse(f"{name!r}, a {kind}", "use arrays and scalars", node=node)
+        if type(desc.dtype).__name__ != "typeclass":
+            raise self.refuse(f"{name!r}, of elements of type {desc.dtype}", "use numbers", node=node)
         if storage.startswith(("GPU", "FPGA", "SVE", "Snitch")):
             raise self.refuse(f"{name!r}, which lies in {storage}", "let sdfgad place arrays: device='gpu'", node=node)
         if getattr(desc, "may_alias", False) and not desc.transient and not self.key[1:]:
@@ -318,6 +315,14 @@ class GraphFrame:
         return Range(self.builder.symbol(loop_variable(label)), first, first + count * step, step)
 
 
+def line_of(node: Any, graph: str) -> SourceLine | None:
+    """The user's line that a node comes from; None where DaCe made it up."""
+    place = getattr(node, "debuginfo", None)
+    if place is None or not place.filename or not place.start_line or place.filename.startswith(_DACE):
+        return None
+    return SourceLine(place.filename, place.start_line, max(place.start_column, 0), 0, graph)
+
+
 def is_scalar(desc: Any) -> bool:
     return type(desc).__name__ == "Scalar"
 
@@ -345,4 +350,4 @@ def _assigned(sdfg: Any) -> Mapping[str, Any]:
     return found
 
 
-__all__ = ("GraphFrame", "ReadAgain", "GraphReading", "is_scalar")
+__all__ = ("GraphFrame", "ReadAgain", "GraphReading", "is_scalar", "line_of")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, reduce
 from importlib import import_module
 from keyword import iskeyword
@@ -15,6 +15,7 @@ import numpy as np
 from sdfgad.arrays import Spec
 from sdfgad.errors import UsageError
 from sdfgad.frontend.graphs.preparing import structured
+from sdfgad.frontend.graphs.programs import graph_of, is_dace, parameters_of
 from sdfgad.frontend.surroundings import Surroundings
 
 RETURN = "__return"
@@ -45,6 +46,8 @@ class GraphFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A program is found again by its name, as functions are."""
+        if self._program and self._origin.methodobj is not None:
+            return _method, (self._origin.methodobj, self.__name__)
         if self._program:
             return _named, (self._origin.f.__module__, self._origin.f.__qualname__)
         return from_sdfg, (self._origin,)
@@ -56,23 +59,9 @@ class GraphFunction:
         key = None if _annotated(self._origin) else tuple((n, _kind(v)) for n, v in values.items())
         found = self._graphs.get(key)
         if found is None or not found[1].unchanged():
-            found = self._graphs[key] = self._parsed(values if key is not None else {})
+            examples = {} if key is None else {n: _example(v) for n, v in values.items()}
+            found = self._graphs[key] = graph_of(self._origin, self.__name__, examples)
         return found
-
-    def _parsed(self, values: Mapping[str, Any]) -> tuple[Any, Surroundings]:
-        """What DaCe's front end makes of a program. Its `simplify` is not run: it merges states in which an element is
-        read and then written."""
-        from dace.frontend.python import parser
-
-        program = self._origin
-        program.global_vars = parser._get_locals_and_globals(program.f)
-        examples = {n: _example(v) for n, v in values.items()}
-        made = structured(program.to_sdfg(simplify=False, **examples))
-        closure = [n for n in program.__sdfg_closure__() if n in made.arrays or n in made.symbols]
-        if closure:
-            raise UsageError(f"{self.__name__} uses {', '.join(sorted(closure))} from around it", code="SG205",
-                             help="pass arrays as arguments, and leave out calls that DaCe hands to Python")
-        return made, _around(program.f)
 
 
 def from_sdfg(sdfg: Any) -> GraphFunction:
@@ -90,7 +79,7 @@ def from_sdfg(sdfg: Any) -> GraphFunction:
 
     >>> gradient = sdfgad.grad(sdfgad.from_sdfg(sdfg), wrt="A")
     """
-    if not _is_a(sdfg, "SDFG"):
+    if not is_dace(sdfg, "SDFG"):
         raise UsageError(f"from_sdfg of {type(sdfg).__name__}", code="SG205",
                          help="pass a dace.SDFG; a @dace.program goes straight to sdfgad.grad")
     kept = structured(copy.deepcopy(sdfg))
@@ -102,25 +91,29 @@ def _named(module: str, name: str) -> Any:
     return as_function(reduce(getattr, name.split("."), import_module(module)))
 
 
+def _method(owner: Any, name: str) -> Any:
+    return as_function(getattr(owner, name))
+
+
 def as_function(fn: Any) -> Any:
     """The function itself, or what a program or graph of DaCe is as a function."""
     if isinstance(fn, GraphFunction) or "dace" not in sys.modules:
         return fn
-    if _is_a(fn, "SDFG"):
+    if is_dace(fn, "SDFG"):
         raise UsageError(f"{fn.name} is a graph", code="SG205", help="pass sdfgad.from_sdfg(graph)")
-    return _of_program(fn) if _is_a(fn, "DaceProgram") else fn
+    return _of_program(fn) if is_dace(fn, "DaceProgram") else fn
 
 
 @lru_cache(maxsize=64)
 def _of_program(program: Any) -> GraphFunction:
-    if program.methodobj is not None or program.objname is not None:
+    if program.methodobj is None and program.objname is not None:
         raise UsageError(f"{program.f.__name__} is a method", code="SG205",
-                         help="decorate a function, and pass it what it needs of the object")
-    starred = [p.name for p in program.signature.parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+                         help="take it from an object: sdfgad.grad(thing.method)")
+    starred = [p.name for p in parameters_of(program) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if starred:
         raise UsageError(f"{program.f.__name__} has the parameter *{starred[0]}", code="SG205",
                          help="name every argument of a @dace.program")
-    plain = [p.replace(annotation=inspect.Parameter.empty) for p in program.signature.parameters.values()]
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters_of(program)]
     return GraphFunction(program, True, program.f.__name__, inspect.Signature(plain))
 
 
@@ -139,18 +132,12 @@ def _parameters(sdfg: Any) -> dict[str, inspect.Parameter]:
                    for n in order if n not in made}
 
 
-def _is_a(thing: Any, name: str) -> bool:
-    """Whether its class is one of DaCe's, which is not imported to find that out."""
-    return any(c.__name__ == name and c.__module__.split(".")[0] == "dace" for c in type(thing).__mro__)
-
-
 def _annotated(program: Any) -> bool:
     """Whether every parameter says what it is, so that one graph is all there is."""
-    parameters = program.signature.parameters.values()
     # DaCe takes the default of an argument that is not given for a part of the program.
     return not program.constant_args and all(
         p.default is p.empty and p.annotation is not p.empty and _descriptor(program, p.annotation)
-        for p in parameters)
+        for p in parameters_of(program))
 
 
 def _descriptor(program: Any, annotation: Any) -> bool:
@@ -172,20 +159,3 @@ def _kind(value: Any) -> Any:
 def _example(value: Any) -> Any:
     """An array that nobody fills, of the shape and dtype of the argument."""
     return np.empty(value.shape, value.dtype) if isinstance(value, (np.ndarray, Spec)) else value
-
-
-def _around(fn: Callable[..., Any]) -> Surroundings:
-    """What the code of a function names around it, functions that it calls included."""
-    found, waiting, seen = Surroundings(), [fn], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        cells = inspect.getclosurevars(one)
-        for name in (*cells.globals, *cells.nonlocals):
-            value = cells.globals.get(name, cells.nonlocals.get(name))
-            found.note(cells.nonlocals if name in cells.nonlocals else one.__globals__, name, value)
-            plain = getattr(value, "f", value)
-            waiting += [plain] if inspect.isfunction(plain) and not _is_a(value, "symbol") else []
-    return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.graphs.conflicts import independent, refuse_conflicts
 from sdfgad.frontend.graphs.numbers import WIDE
+from sdfgad.frontend.graphs.symbols import exact
 from sdfgad.ir.expr import Index
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Let, Loop, Map, Range, Stmt, Store
@@ -90,7 +91,7 @@ def spans(reader: StateReader, entry: Any, variables: Sequence[str] | None) -> I
     frame = reader.frame
     taken = len([r for r in frame.builder.scope.ranges if variables and r.var in variables])
     for k, parameter in enumerate(entry.map.params):
-        low, high, stride = entry.map.range.ranges[k]
+        low, high, stride = map(exact, entry.map.range.ranges[k])
         start, step = frame.index(low, entry), frame.index(stride, entry).const
         gap = frame.index(high - low, entry)
         if not step:

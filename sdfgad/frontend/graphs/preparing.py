@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from sdfgad.errors import unsupported
 from sdfgad.frontend.graphs.operations import OPERATIONS
 
 _PLAIN = ("pure", "MappedTasklet", "Tasklet")
@@ -22,7 +23,11 @@ def structured(sdfg: Any) -> Any:
 
         for part in sdfg.all_sdfgs_recursive():
             part.using_explicit_control_flow = True
-        ControlFlowRaising().apply_pass(sdfg, {})
+        try:
+            ControlFlowRaising().apply_pass(sdfg, {})
+        except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, IndexError) as reason:
+            raise unsupported(None, f"jumps of the graph {sdfg.name}, of which DaCe makes no loops and branches",
+                              "use loop regions and conditional blocks", "SG110") from reason
     for _ in range(_ROUNDS):
         done = [_expanded(node, state) for node, state in list(_unknown(sdfg))]
         if not any(done):

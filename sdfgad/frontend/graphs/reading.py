@@ -59,6 +59,7 @@ class _Call:
     def check(self) -> None:
         """UsageError or DtypeError for arguments that are none of the graph's."""
         free = {str(s) for s in self.sdfg.free_symbols}
+        frame = GraphFrame(GraphReading(Builder()), self.sdfg, (0,))
         for name, value in self.values.items():
             desc = self.sdfg.arrays.get(name)
             if desc is None:
@@ -71,6 +72,7 @@ class _Call:
                 raise UsageError(f"{self.name}: {name} is {type(value).__name__}", code="SG205",
                                  help="graphs take arrays and numbers")
             else:
+                frame.check_kind(name, desc, None)
                 self.check_kind(name, desc, value)
 
     def check_kind(self, name: str, desc: Any, value: Any) -> None:
@@ -124,7 +126,6 @@ class _Call:
             if desc is None:
                 continue
             dtype = np.dtype(desc.dtype.type)
-            frame.check_kind(name, desc, None)
             if isinstance(value, (bool, int, np.integer, np.bool_)):
                 frame.known[name] = cast(const(value if isinstance(value, bool) else int(value), np.asarray(
                     value).dtype), dtype)
@@ -156,11 +157,11 @@ class _Call:
 
     def missing(self, frame: GraphFrame) -> None:
         """UsageError for arguments and symbols that nobody gives."""
-        known = {*self.values, *self.symbols}
+        known = {*self.values, *self.symbols, *self.sdfg.constants}
         arrays = [n for n, d in self.sdfg.arrays.items() if not d.transient and n not in known
                   and not n.startswith(RETURN)]
-        symbols = sorted(str(s) for s in self.sdfg.free_symbols if str(s) not in known | set(self.sdfg.arrays)
-                         and str(s) not in self.sdfg.constants)
+        # Graphs of programs that call each other also name symbols that nobody uses.
+        symbols = sorted(self.sdfg.used_symbols(all_symbols=False) - known - self.sdfg.arrays.keys())
         if arrays or symbols:
             raise UsageError(f"{self.name}: nobody says what {', '.join([*arrays, *symbols])} is", code="SG205",
                              help="pass it by name, as in gradient(A, N=10); of a @dace.program take "
@@ -195,7 +196,8 @@ def nested(frame: GraphFrame, state: Any, node: Any) -> None:
     """A graph inside a state, on the containers that its connectors name."""
     inner = GraphFrame(frame.reading, node.sdfg, (*frame.key, node.guid))
     for name, value in node.symbol_mapping.items():
-        inner.symbols[str(name)] = _symbol_value(frame, value, node)
+        if not _is_missing(frame, value):
+            inner.symbols[str(name)] = _symbol_value(frame, value, node)
     for name, desc in node.sdfg.arrays.items():
         edges = [e for e in state.edges_by_connector(node, name) if not e.data.is_empty()]
         if edges:
@@ -204,6 +206,13 @@ def nested(frame: GraphFrame, state: Any, node: Any) -> None:
             raise frame.refuse(f"the connector {name!r}, to which nothing leads", "", node=node)
     open_frame(inner)
     RegionReader(inner, nested).read()
+
+
+def _is_missing(frame: GraphFrame, value: Any) -> bool:
+    """Whether a symbol is handed on that has no value, as nobody uses it."""
+    name = str(value)
+    return getattr(value, "is_Symbol", False) and frame.symbol(name) is None and name not in frame.known and \
+        name not in frame.sdfg.arrays and not frame.assigned_somewhere(name)
 
 
 def _symbol_value(frame: GraphFrame, value: Any, node: Any) -> Expr:

@@ -31,6 +31,9 @@ class RegionReader:
 
     def read(self) -> None:
         """The whole graph."""
+        empty = [r.label for r in self.frame.sdfg.all_control_flow_regions() if not r.nodes()]
+        if empty:
+            raise self.frame.refuse(f"{empty[0]!r}, which has no state", "add one")
         returns = _has(self.frame.sdfg, "ReturnBlock")
         if returns:
             self.flags["ReturnBlock"].append(self.flag("returned"))

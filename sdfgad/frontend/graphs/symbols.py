@@ -21,8 +21,14 @@ class Unreadable(Exception):
         self.what = what
 
 
+def exact(value: Any) -> Any:
+    """An expression as code has it, where a transformation also keeps a bound of it (`SymExpr`)."""
+    return value.expr if type(value).__name__ == "SymExpr" else value
+
+
 def index(value: Any, lookup: Lookup) -> Ix:
     """A symbolic expression of DaCe as an index."""
+    value = exact(value)
     if isinstance(value, int):
         return ix(value)
     if not hasattr(value, "func"):

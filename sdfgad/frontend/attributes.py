@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -227,6 +227,19 @@ def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
         return getattr(owner.items, method.name)(*arguments)
     except (IndexError, TypeError, ValueError) as error:
         raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A method of a string, which is known while translating, as are its arguments."""
+    given = [tuple(a.items) if isinstance(a, ListValue) else a for a in arguments]
+    parts = [p for a in (*given, *keywords.values()) for p in (a if isinstance(a, tuple) else (a,))]
+    if not all(isinstance(p, str) or is_number(p) or p is None for p in parts):
+        raise ctx.refuse("text made from values only known at run time", code="SG102")
+    try:
+        found = callee(*given, **keywords)
+    except (TypeError, ValueError, IndexError, KeyError) as error:
+        raise ctx.refuse(f"a text operation that fails: {error}", code="SG102") from error
+    return ListValue(list(found), len(ctx.builder.regions)) if isinstance(found, list) else found
 
 
 def index_trick(ctx: Context, base: Any, items: Value) -> Value:

@@ -84,7 +84,7 @@ def ndindex(ctx: Context, *shape: Value) -> Value:
 
 def sorted_(ctx: Context, iterable: Value, *, reverse: Value = False) -> Value:
     items = items_of(ctx, iterable)
-    if not all(is_number(i) for i in items):
+    if not all(is_number(i) for i in items) and not all(isinstance(i, str) for i in items):
         raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
     return ListValue(sorted(items, reverse=bool(reverse)), len(ctx.builder.regions))
 

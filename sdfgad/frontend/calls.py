@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
-from sdfgad.frontend.attributes import list_method
+from sdfgad.frontend.attributes import list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
@@ -31,7 +31,7 @@ from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
-from sdfgad.frontend.signatures import by_name
+from sdfgad.frontend.signatures import by_name, call_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
     Applied,
@@ -76,6 +76,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, (MethodType, Applied, partial)):
         inner, first, known = _applied(callee)
         return invoke(ctx, inner, [*first, *arguments], {**known, **keywords})
+    if isinstance(getattr(callee, "__self__", None), str):
+        return of_text(ctx, callee, arguments, keywords)
     if of_readings(callee, (*arguments, *keywords.values())):
         return Reading()
     if (made := _made_outside(callee)) is not None:
@@ -175,11 +177,7 @@ def _bind(ctx: Context, callee: Value, rule: Callable[..., Value], arguments: Se
     try:
         return inspect.signature(rule).bind(*arguments, **keywords)
     except TypeError as error:
-        raise ctx.refuse(f"this call of {_call_name(callee)}: {error}", code="SG101") from error
-
-
-def _call_name(callee: Value) -> str:
-    return getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or str(callee)
+        raise ctx.refuse(f"this call of {call_name(callee)}: {error}", code="SG101") from error
 
 
 def _ufunc(ctx: Context, ufunc: np.ufunc, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

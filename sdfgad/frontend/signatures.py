@@ -53,3 +53,8 @@ def _difference(callee: Any, rule: Callable[..., Value], skipped: int) -> tuple[
 def _by_place(function: Any) -> tuple[inspect.Parameter, ...]:
     found = inspect.signature(function).parameters.values()
     return tuple(p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def call_name(callee: Value) -> str:
+    """What a message calls a function."""
+    return getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or str(callee)

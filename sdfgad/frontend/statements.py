@@ -36,6 +36,8 @@ from sdfgad.frontend.values import (
     Function,
     Grown,
     ListValue,
+    Method,
+    Record,
     Value,
     ViewValue,
     contained,
@@ -308,8 +310,14 @@ def _for(ctx: Context, stmt: ast.For) -> None:
 
 def _delete(ctx: Context, stmt: ast.Delete) -> None:
     for target in stmt.targets:
+        if isinstance(target, ast.Subscript):
+            owner, key = evaluate(ctx, target.value), evaluate(ctx, target.slice)
+            if not isinstance(owner, (ListValue, Grown, Record)) or isinstance(key, slice):
+                raise ctx.refuse(f"a deletion of an item of {describe(owner)}", "make another one without it", "SG102")
+            ctx.invoke(ctx, Method(owner, "pop"), [key], {})
+            continue
         if not isinstance(target, ast.Name) or target.id not in ctx.frame.names:
-            raise ctx.refuse("a deletion of something other than a local name", code="SG102")
+            raise ctx.refuse("a deletion of something other than a local name or an item", code="SG102")
         del ctx.frame.names[target.id]
 
 

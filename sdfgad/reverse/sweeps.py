@@ -311,7 +311,8 @@ class _Sweeps:
     def backward(self, block: Block) -> Block:
         again = [replace(s) for s in self.rebuilt.get(id(block[0]), ())] if block else []
         undone = [s for stmt in reversed(block) for s in self.undo(stmt)]
-        return (*(e.pop for e in self.entries(block)), *again, *undone) if again or undone else ()
+        # What has been pushed comes off again, also where nobody looks at it in the end.
+        return (*(e.pop for e in self.entries(block)), *again, *undone)
 
     def undo(self, stmt: Stmt) -> Block:
         if isinstance(stmt, If):

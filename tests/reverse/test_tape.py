@@ -1,4 +1,4 @@
-"""Tapes lie in memory as the arrays they keep."""
+"""Tapes lie in memory as the arrays they keep, and are empty in the end."""
 from __future__ import annotations
 
 import numpy as np
@@ -6,9 +6,10 @@ import pytest
 
 import sdfgad
 from sdfgad.calls.arguments import bind
+from sdfgad.frontend import parse
 from sdfgad.pipeline import Request, derive
 from sdfgad.transform.passes import leaving_out
-from tests.support.oracle import numerical_gradient
+from tests.support.oracle import numerical_gradient, program_gradient
 
 ROWS, COLUMNS, STEPS = 6, 5, 3
 
@@ -69,3 +70,23 @@ def test_a_tape_of_rows_whose_bounds_move_has_room_for_what_they_reach(f):
 def _program(f):
     a, y = np.ones((ROWS, ROWS)), np.ones(ROWS)
     return derive(f, bind(f, (a, y), {}), Request(("a", "y"))).program
+
+
+def test_what_nobody_looks_at_comes_off_again():
+    """A branch without a derivative, in a loop of unknown length: its condition is pushed, and has to come off."""
+    def copied(x, c):
+        if x[-1] > 0.1:
+            n = 0
+            while np.sqrt(x[2] * x[2] + 0.3) < 0.95 and n < 2:
+                n += 1
+                if c <= 0.5:
+                    x = x.copy()
+        else:
+            x[2] *= x[1]
+        return np.sum(x * x) + c
+
+    arguments = np.array([0.1, 0.2, 0.3, 0.4]), 0.3
+    parsed = parse(copied, arguments)
+    data = {k: np.asarray(v) for k, v in parsed.collect(arguments, {}).items()}
+    _, found = program_gradient(parsed.program, data, ["x", "c"], [])
+    assert np.array_equal(found["x"], 2 * arguments[0]) and found["c"] == 1

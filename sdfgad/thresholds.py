@@ -308,6 +308,8 @@ class Thresholds:
     """Of a system in which variables are eliminated."""
     looks: int = 1000
     """Iterations in which a condition is looked at."""
+    points_beside_messages: int = _from(64, least=1)
+    """Points of a map that is worth a message under way beside it."""
     loop_cuts: int = 4
     """More pieces of a loop than this and one are not worth their code."""
     split_statements: int = 96

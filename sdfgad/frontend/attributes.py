@@ -113,7 +113,9 @@ def sample_of(ctx: Context, value: Value) -> Any:
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
     elif isinstance(value, (ListValue, Grown)):
         sample = []
-    elif not isinstance(value, Function) and type(value).__module__ == Function.__module__:
+    elif isinstance(value, Function):
+        sample = transposed  # any function
+    elif type(value).__module__ == Function.__module__:
         raise ctx.refuse(f"the class of {describe(value)}", code="SG102")
     return sample
 

@@ -55,7 +55,7 @@ Rule: TypeAlias = Callable[[Position, Position], Ix]
 
 def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = False) -> Value:
     """`base[items]`; `any_order`: what a mask chooses may come in an order that is not NumPy's."""
-    if any(_is_selected(base, k, i) for k, i in enumerate(_items(items))):
+    if any(_is_selected(base, _items(items), k) for k in range(len(_items(items)))):
         return _gather_selected(ctx, base, items)
     parts = expand_items(ctx, base, items)
     if any(is_mask(p) for p in parts):
@@ -68,13 +68,17 @@ def subscript(ctx: Context, base: ArrayValue, items: Value, any_order: bool = Fa
     return view
 
 
-def _is_selected(base: ArrayValue, k: int, item: Value) -> bool:
-    """Whether an index was computed from places of a mask, or is places that are not a mask for that dimension."""
+def _is_selected(base: ArrayValue, items: tuple, k: int) -> bool:
+    """Whether an index was computed from places of a mask, or is places that are not a mask for its dimensions."""
+    item = items[k]
     if not isinstance(item, MaskPlaces):
         return isinstance(item, Masked)
     if item.part is not None and item.mask.ndim > 1:
         return True
-    return base.shape[k:k + item.mask.ndim] != item.mask.shape
+    widths = [i.mask.ndim if isinstance(i, MaskPlaces) else _width(i) for i in items]
+    behind = any(i is Ellipsis for i in items[:k])
+    first = base.ndim - sum(widths[k:]) if behind else sum(widths[:k])
+    return base.shape[first:first + item.mask.ndim] != item.mask.shape
 
 
 def _gather_selected(ctx: Context, base: ArrayValue, items: Value) -> Masked:

@@ -77,9 +77,11 @@ def _first(at: Callable[[tuple[Ix, ...]], Expr], first: tuple[Ix, ...]) -> Expr:
     return at(first)
 
 
-def _restored(ctx: Context, result: ViewValue, over: tuple[int, ...], keepdims: Value) -> Value:
+def _restored(ctx: Context, a: Value, result: ViewValue, over: tuple[int, ...], keepdims: Value) -> Value:
     if keepdims is not True:
         return result
+    if isinstance(a, Masked):  # what a mask selects lies along one dimension, however many the mask has
+        over = tuple(sorted({max(k - a.mask.ndim + 1, 0) for k in over}))
     return expand_dims(ctx, result, tuple(over)) if over else result
 
 
@@ -125,7 +127,7 @@ def sum_(ctx: Context, a: Value, axis: Value = None, dtype: Value = None, keepdi
     axes = _reduced(ctx, a, axis, value)
     kind = _sum_dtype(value.dtype) if dtype is None else dtype_of(ctx, dtype)
     result = reduce_map(ctx, value, axes, "+", kind, constant_start(0, kind))
-    total = _restored(ctx, result, axes, keepdims)
+    total = _restored(ctx, a, result, axes, keepdims)
     return total if is_number(initial) and initial == 0 else apply(ctx, np.add, total, initial)
 
 
@@ -157,7 +159,7 @@ def extremum(op: str, ufunc: np.ufunc) -> Callable[..., Value]:
             raise ctx.refuse("the extremum of no elements", code="SG103")
         if initial is not None:
             start = constant_start(initial, value.dtype)
-        return _restored(ctx, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
+        return _restored(ctx, a, reduce_map(ctx, value, axes, op, value.dtype, start), axes, keepdims)
 
     return rule
 
@@ -180,7 +182,8 @@ def truths(op: str) -> Callable[..., Value]:
         neutral = op == "min"
         value = _operand(ctx, data, np.bool_(neutral))
         axes = _reduced(ctx, a, axis, value)
-        return _restored(ctx, reduce_map(ctx, value, axes, op, BOOL, constant_start(neutral, BOOL)), axes, keepdims)
+        found = reduce_map(ctx, value, axes, op, BOOL, constant_start(neutral, BOOL))
+        return _restored(ctx, a, found, axes, keepdims)
 
     return rule
 

@@ -1,5 +1,6 @@
 """`isinstance`, `type` and `hasattr` say of a value what they say of it in Python, wherever it comes from."""
 from collections import namedtuple
+from types import FunctionType
 
 import numpy as np
 
@@ -29,9 +30,14 @@ def made_inside(x):
     grown = []
     for k in range(70):
         grown.append(x[0] * k)
+    def twice(v):
+        return 2 * v
+
+    named = [hasattr(f, "__name__") + 2 * hasattr(f, "shape") + 4 * isinstance(f, FunctionType) for f in (
+        twice, lambda v: v)]
     parts = [[x, x], (x, 1), {"a": x}, x, x[0], float(x[0]), int(x[0]), len(x), grown, x.tolist(), Pair(x, 1),
              np.float64(2.0), x > 0]
-    return [np.sum(x) * digits(p) for p in parts]
+    return [named, [np.sum(x) * digits(p) for p in parts]]
 
 
 def given(arrays, pair, nested):

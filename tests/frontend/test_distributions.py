@@ -78,3 +78,10 @@ def test_frozen_and_refused():
                     lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True)):
         with pytest.raises(UnsupportedError):
             parse(program, (X.copy(),))
+
+
+def test_shares_that_are_none():
+    """SciPy raises an exception, compiled programs give NaN as for scales that are none."""
+    density = sdfgad.forward(lambda x, a: stats.dirichlet.logpdf(x, a))
+    assert np.isnan(density(np.array([0.4, 0.7]), np.array([1.0, 2.0])))
+    assert np.isfinite(density(np.array([0.4, 0.6]), np.array([1.0, 2.0])))

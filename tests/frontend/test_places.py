@@ -150,3 +150,12 @@ def a_number_for_each_row(A):
 def test_refused(fn, argument, what):
     with pytest.raises(UnsupportedError, match=what):
         parse(fn, (argument.copy(),))
+
+
+def test_masks_of_several_dimensions_select_along_one():
+    def kept(A, B):
+        q = np.stack([A, B], axis=-1)[A > 0]
+        whole = (q.sum(axis=0, keepdims=True), np.sum(q, keepdims=True), np.any(q > 0, axis=0, keepdims=True))
+        return [*whole, q.max(axis=0, keepdims=True), np.sum(q * whole[0]), [w.shape for w in whole]]
+
+    check(kept, A, A[::-1].copy())

@@ -241,7 +241,9 @@ def dirichlet_logpdf(x, alpha):
     if shares.shape[0] != shape.shape[0]:
         raise ValueError("a point of a Dirichlet distribution without its last share")
     height = gammaln(np.sum(shape)) - np.sum(gammaln(shape))
-    return height + np.sum(((shape - 1) * np.log(shares).T).T, axis=0)
+    found = height + np.sum(((shape - 1) * np.log(shares).T).T, axis=0)
+    # SciPy raises an exception for what does not add up to one.
+    return np.where(np.abs(np.sum(shares, axis=0) - 1.0) <= 1e-9, found, np.nan)[()]
 
 # densities
 

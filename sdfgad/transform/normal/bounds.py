@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from sdfgad.ir.expr import Call, Const, Expr, Index
+from sdfgad.ir.expr import Call, Expr
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.program import If, Loop, Program, Range, Stmt
 from sdfgad.ir.walk import rebuild
-from sdfgad.transform.normal.split_loops import split_loops
+from sdfgad.transform.normal.split_loops import integer_of, split_loops
 
 _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (1, -1), "le": (-1, 0), "lt": (-1, -1)})
 """`a op b` for integers is `sign * (a - b) + shift >= 0`."""
@@ -50,17 +50,11 @@ def _sides(cond: Expr) -> tuple[Ix, ...] | None:
         return None if any(p is None for p in parts) else tuple(i for p in parts for i in p or ())
     if not isinstance(cond, Call) or cond.fn not in _EXCESS:
         return None
-    left, right = (_integer(a) for a in cond.args)
+    left, right = (integer_of(a) for a in cond.args)
     if left is None or right is None:
         return None
     sign, shift = _EXCESS[cond.fn]
     return ((left - right) * sign + shift,)
-
-
-def _integer(e: Expr) -> Ix | None:
-    if isinstance(e, Const) and e.dtype.kind in "iu":
-        return ix(int(e.value.real))
-    return e.ix if isinstance(e, Index) and e.dtype.kind in "iu" and e.ix.affine is not None else None
 
 
 def _bounded(loop: Loop) -> Loop | None:

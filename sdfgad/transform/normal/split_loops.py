@@ -12,7 +12,7 @@ import numpy as np
 from sdfgad.analysis.afresh import looked_at_before_made
 from sdfgad.ir.expr import Call, Const, Expr, Index, const, walk
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
+from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt, While, views_of
 from sdfgad.ir.renamed import renamed
 from sdfgad.ir.walk import (
     all_variables,
@@ -43,7 +43,7 @@ def split_loops(program: Program) -> Program:
     """
     taken = {*program.arrays, *all_variables(program.body)}
     body = rebuild(program.body, lambda s: _split(s, taken) if isinstance(s, Loop) else (s,))
-    if body is program.body or all(map(is_, body, program.body)) and len(body) == len(program.body):
+    if len(body) == len(program.body) and all(map(is_, body, program.body)):
         return program
     pieces = _LoopScalars(program.but(body=body), taken)
     return program.but(body=pieces.apart(body), arrays=pieces.arrays)
@@ -66,7 +66,9 @@ class _LoopScalars:
 
     def __init__(self, program: Program, taken: set[str]) -> None:
         self.arrays, self.taken = dict(program.arrays), taken
-        seen = {*program.live_out, *program.watched}
+        loops = [s for s in statements(program.body) if isinstance(s, (Loop, While))]
+        flags = {n for s in loops for n in (s.flag if isinstance(s, While) else s.until, s.trips)}
+        seen = {*program.live_out, *program.watched, *(v.array for v in views_of(program.returns)), *flags}
         self.local = {a.name for a in program.arrays.values() if a.role == "transient" and not a.shape} - seen
         self.uses = _uses(program.body)
 
@@ -125,10 +127,10 @@ def _side(e: Expr, var: str) -> tuple[Ix, str] | None:
     """`(bound, op)` of a condition `var op bound` with a bound that is known."""
     if not isinstance(e, Call) or e.fn not in _CUTS:
         return None
-    parts = [_integer(a) for a in e.args]
-    if None in parts:
+    first, second = (integer_of(a) for a in e.args)
+    if first is None or second is None:
         return None
-    gap = parts[0] - parts[1]  # type: ignore[operator]
+    gap = first - second
     if gap.coefficient(var) not in (1, -1) or gap.symbols != {var} or gap.elems:
         return None
     turned = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -137,7 +139,8 @@ def _side(e: Expr, var: str) -> tuple[Ix, str] | None:
     return gap + ix(var), turned.get(e.fn, e.fn)
 
 
-def _integer(e: Expr) -> Ix | None:
+def integer_of(e: Expr) -> Ix | None:
+    """An operand of a condition as an affine index."""
     if isinstance(e, Const) and e.dtype.kind in "iu":
         return ix(int(e.value.real))
     return e.ix if isinstance(e, Index) and e.dtype.kind in "iu" and e.ix.affine is not None else None

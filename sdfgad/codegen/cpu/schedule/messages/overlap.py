@@ -17,9 +17,8 @@ from sdfgad.ir.messages import EXCHANGE, FINISH, OP, PART, START, communicates, 
 from sdfgad.ir.own import OWN, OWN_LINEAR
 from sdfgad.ir.program import Block, If, Lib, Loop, Map, Program, Range, Stmt, While
 from sdfgad.ir.walk import children, conflicts, statements, with_children
+from sdfgad.thresholds import thresholds
 
-_ENOUGH = 64
-"""Points of a map that is worth a wait."""
 _MOST = 100
 """Statements ahead or behind that are looked at: pairs of them are compared."""
 _FIXED = frozenset(("fail", OWN, OWN_LINEAR, PYTHON))
@@ -99,7 +98,7 @@ def _stays(stmt: Stmt) -> bool:
 def _takes_time(stmt: Stmt) -> bool:
     if isinstance(stmt, Map):
         trips = [r.trips for r in stmt.domain]
-        return bool(trips) and (None in trips or prod(t or 0 for t in trips) >= _ENOUGH)
+        return bool(trips) and (None in trips or prod(t or 0 for t in trips) >= thresholds().points_beside_messages)
     return isinstance(stmt, (Loop, Lib)) or isinstance(stmt, If) and any(map(_takes_time, (*stmt.then, *stmt.orelse)))
 
 

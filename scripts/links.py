@@ -1,7 +1,8 @@
 """Look whether links inside of built pages lead anywhere: `python scripts/links.py docs/_build/html`.
 
 Every `href` and `src` to a file has to be there, and so has the `id` behind a `#`. Links to other hosts are not
-followed, and what lies in `_static` is the theme's own. Prints what is missing, with the page; the exit status is 1 then.
+followed, and what lies in `_static` is the theme's own. Prints what is missing, with the page; then the exit status
+is 1.
 """
 from __future__ import annotations
 

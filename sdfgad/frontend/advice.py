@@ -28,7 +28,4 @@ def on_call(callee: Any, otherwise: str) -> str:
     places = (type(getattr(callee, "__self__", None)).__module__, str(getattr(callee, "__module__", "")))
     if any(p.startswith(("numpy.random", "random")) for p in places):
         return "draw the numbers before the call and pass them as an argument"
-    name = getattr(callee, "__name__", "")
-    if places[1].startswith("dace.") and name == "__call__":
-        return "call the function that @dace.program decorates, where that is plain NumPy: program.f(...)"
-    return _BY_NAME.get(name, otherwise)
+    return _BY_NAME.get(getattr(callee, "__name__", ""), otherwise)

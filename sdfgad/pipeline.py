@@ -32,6 +32,7 @@ from sdfgad.config import thread_count, verifying
 from sdfgad.errors import MemoryLimitError, UnusedArgumentWarning
 from sdfgad.foreign.device_array import DeviceArray
 from sdfgad.frontend import Parsed, parse
+from sdfgad.frontend.graphs.called import called_graph
 from sdfgad.frontend.graphs.function import GraphFunction
 from sdfgad.frontend.graphs.reading import read
 from sdfgad.garbage import collecting_rarely
@@ -282,7 +283,7 @@ def translation(fn: Callable[..., Any], bound: Bound, source: str = "", own_rule
     """A Python function, or a graph of DaCe, as a program."""
     if isinstance(fn, GraphFunction):
         return read(fn, *as_called(fn, bound))
-    return parse(fn, *as_called(fn, bound), source, own_rules)
+    return parse(fn, *as_called(fn, bound), source, own_rules, called_graph)
 
 
 def parsed_call(fn: Callable[..., Any], bound: Bound, source: str, own_rules: bool = True) -> Parsed:

@@ -88,6 +88,15 @@ def test_the_jacobian_of_a_gradient():
     assert sdfgad.jacobian(sdfgad.grad(cube))(2.0) == pytest.approx(12.0)
 
 
+def test_a_product_that_nothing_depends_on_adds_no_derivative_and_takes_none_away():
+    def squares(x):
+        none = np.zeros_like(x)
+        return np.sum(x @ none) + np.sum(x * x)
+
+    x = np.array([[0.3, 0.4], [-1.0, 2.0]])
+    np.testing.assert_array_equal(sdfgad.hvp(squares, (x,), {"x": x}), 2.0 * x)
+
+
 def test_complex_gradients_have_tangents_that_are_symmetric():
     def power(z):
         return np.sum(np.abs(z * z * z) ** 2)

@@ -69,6 +69,8 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
         return _inline(ctx, _code(each_of_batch, ctx.text), None, given, {}, (), {}, True)
     if isinstance(callee, Translated):
         return callee.apply(ctx, arguments, keywords)
+    if ctx.foreign is not None and (program := ctx.foreign(callee)) is not None:
+        return program.apply(ctx, arguments, keywords)
     if isinstance(callee, Method):
         return _method(ctx, callee, arguments, keywords)
     if isinstance(callee, MethodType) and (found := polyfills.of_distribution(callee)) is not None:

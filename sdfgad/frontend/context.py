@@ -60,6 +60,7 @@ class Context:
     outside: dict[int, tuple[Any, Value]] = field(default_factory=dict)
     own_rules: bool = True  # a derivative is asked for: functions with rules of their own are replaced by them
     rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
+    foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
 
     @property

@@ -121,18 +121,19 @@ class Parsed:
 
 
 def parse(fn: Callable[..., Any], arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None,
-          text: str = "", own_rules: bool = True) -> Parsed:
+          text: str = "", own_rules: bool = True, foreign: Callable[[Any], Any] | None = None) -> Parsed:
     """Translate `fn` for these arguments: arrays by shape and dtype, floats as scalars, anything else by value.
 
     text: Python that defines functions whose source is found nowhere else. own_rules: whether functions with derivative
-    rules of their own are replaced by these.
+    rules of their own are replaced by these. foreign: gives what translates calls of a program in another language,
+    None for anything else.
     """
     held = fn if isinstance(fn, partial) else None
     fn = fn.func if isinstance(fn, partial) else fn
     fn = fn if hasattr(fn, "__wrapped__") else method_of(fn) or fn
     code = code_of(_stood_for(fn), text)
     bound = _bind(fn if held is None else held, code, arguments, keywords or {})
-    called = _Called(fn, held, code, bound, text, own_rules)
+    called = _Called(fn, held, code, bound, text, own_rules, foreign)
     builder, refused = Builder(), None
     for _ in range(RESTARTS):
         try:
@@ -174,6 +175,7 @@ class _Called:
     bound: inspect.BoundArguments
     text: str
     own_rules: bool
+    foreign: Callable[[Any], Any] | None
 
     @property
     def owner(self) -> tuple[Any, ...]:
@@ -184,7 +186,7 @@ def _translate(called: _Called, builder: Builder) -> Parsed:
     code, bound = called.code, called.bound
     builder.source = code.at(code.node)
     ctx = Context(builder, evaluate, execute, invoke, methods=frozenset(METHODS), text=called.text,
-                  own_rules=called.own_rules)
+                  own_rules=called.own_rules, foreign=called.foreign)
     ctx.here = builder.source
     parameters = tuple(bound.signature.parameters)
     taken = _Taken()

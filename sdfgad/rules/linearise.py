@@ -156,7 +156,7 @@ def _linearise_lib(stmt: Lib, tangents: Tangents) -> Linearised:
         raise unsupported(stmt.source, f"no derivative rule for '{stmt.op}'", "see docs/writing_rules.md", "SG130")
     c = nodes.Linearisation(tangents.view, tangents.fresh, stmt.source)
     rule.linearise(c, stmt.outs[0], stmt.ins, stmt.attrs, target)
-    if not c.linear:
+    if not c.linear and not stmt.attrs.get("accumulate"):
         c.each(target, lambda p: algebra.zero(target.dtype))
     return Linearised((), tuple(c.linear), True)
 

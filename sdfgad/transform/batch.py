@@ -37,7 +37,9 @@ from sdfgad.ir.program import (
     While,
 )
 from sdfgad.ir.walk import (
+    all_reads,
     all_variables,
+    all_writes,
     children,
     expr_reads,
     map_accesses,
@@ -66,6 +68,37 @@ def with_axis(view: View, extent: int) -> View:
     """The view of an array that has an axis more."""
     later = {axis(k): ix(axis(k + 1)) for k in range(len(view.shape))}
     return View(view.array, (ix(extent), *view.shape), (ix(axis(0)), *(i.subs(later) for i in view.index)), view.dtype)
+
+
+def side_by_side(block: Block, many: frozenset[str]) -> Block:
+    """t[k, i] = f(x[i], d[k, i]) ; y[i] = h(x[i]) ; x[i] = g(x[i]) ; d[k, i] = t[k, i]
+    ->   y[i] = h(x[i]) ; t[k, i] = f(x[i], d[k, i]) ; d[k, i] = t[k, i] ; x[i] = g(x[i])
+
+    What writes `many` stands together as far as it does not wait for what is between, which goes before it or, where it
+    replaces what is still read, behind it. Then one direction can be done after the other, in a cache that holds the
+    temporaries of one, but hardly those of all.
+    """
+    out: list[Stmt] = []
+    together: list[Stmt] = []
+    behind: list[Stmt] = []
+    for stmt in block:
+        read, written = within(stmt)
+        if written and written <= many:
+            if not read.isdisjoint(all_writes(tuple(behind))):
+                out, together, behind = [*out, *together, *behind], [], []
+            together.append(stmt)
+        elif not written or not (read | written).isdisjoint(many):
+            out, together, behind = [*out, *together, *behind, stmt], [], []
+        elif _may_precede(stmt, (*together, *behind)):
+            out.append(stmt)
+        else:
+            behind.append(stmt)
+    return (*out, *together, *behind)
+
+
+def _may_precede(stmt: Stmt, others: Block) -> bool:
+    read, written = within(stmt)
+    return (read | written).isdisjoint(all_writes(others)) and written.isdisjoint(all_reads(others))
 
 
 def dependent(block: Block, given: frozenset[str]) -> frozenset[str]:
@@ -140,7 +173,7 @@ class _Spread:
                 out.append(self.one_by_one(stmt))
             else:
                 out += (with_children(stmt, [self.block(b) for b in inner]),) if inner else self.statement(stmt)
-        return tuple(out)
+        return side_by_side(tuple(out), self.many)
 
     def one_by_one(self, stmt: Stmt) -> Loop:
         """A loop or a branch for one direction after the other. What ends loops has no index: it is copied."""

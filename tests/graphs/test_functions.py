@@ -104,11 +104,6 @@ def test_a_function_is_pickled_and_copied() -> None:
     assert list(function.__signature__.parameters) == ["x", "N"]
 
 
-def test_a_call_inside_of_a_function_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="SG121"):
-        sdfgad.grad(lambda x: objective(x, 2, 1.5))(numbers(4))
-
-
 def test_a_default_is_an_argument_like_others() -> None:
     @dace.program
     def scaled(x: dace.float64[4], s: dace.float64 = 2.0):

@@ -1,7 +1,7 @@
 """The door: a graph and the arguments of one call become a program."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -28,8 +28,10 @@ MOST_READINGS = 200
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
-def read(fn: GraphFunction, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Parsed:
-    """Translate a graph for these arguments: arrays by shape, floats as scalars, integers by value."""
+def read(fn: GraphFunction, arguments: Sequence[Any], keywords: Mapping[str, Any],
+         taken: Set[str] = frozenset()) -> Parsed:
+    """Translate a graph for these arguments: arrays by shape, floats as scalars, integers by value. taken: names that
+    arrays and variables of loops may not have."""
     signature = fn.__signature__
     try:
         bound = signature.bind(*arguments, **keywords)
@@ -42,10 +44,16 @@ def read(fn: GraphFunction, arguments: Sequence[Any], keywords: Mapping[str, Any
     decisions: frozenset[tuple[Any, ...]] = frozenset()
     for _ in range(MOST_READINGS):
         try:
-            return call.translated(GraphReading(Builder(), decisions), surroundings)
+            return call.translated(GraphReading(_builder(taken), decisions), surroundings)
         except ReadAgain as again:
             decisions |= {again.choice}
     raise unsupported(None, f"the graph {fn.__name__}, whose symbols change too often", code="SG110")
+
+
+def _builder(taken: Set[str]) -> Builder:
+    builder = Builder()
+    builder.taken |= taken
+    return builder
 
 
 class _Call:

@@ -28,7 +28,7 @@ def example(folder: Path, name: str, language: str) -> list[str]:
     """The lines that the example prints, compiled and run where nothing of this process is known."""
     program = folder / "examples" / f"{name}_{language}"
     source = folder / "examples" / f"{name}_example.{language}"
-    strict = STRICT if language != "f90" else ()
+    strict = STRICT if language != "f90" else ("-J", str(source.parent))
     run(*COMPILERS[language], *strict, str(source), f"-I{folder}", f"-L{folder}", f"-l{name}",
         f"-Wl,-rpath,{folder}", "-o", str(program))
     return run(str(program), "all", environment=NOTHING).splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import EnumMeta
 
 from sdfgad import names
 from sdfgad.errors import UnsupportedError
@@ -60,6 +61,8 @@ class LoopForm:
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
     iterable = ctx.evaluate(ctx, stmt.iter)
+    if isinstance(iterable, EnumMeta):
+        iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
         _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
@@ -253,17 +256,21 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         if kept_trips:
             last = start + (elem(kept_trips, ()) - 1) * step
         after_loop(ctx, carry, after, {span.var: None if until and not kept_trips else last}, sure, kept_trips)
-        loop_else(ctx, stmt, until)
+        ended.append(until)
 
+    ended: list[str | None] = []
     body_live = ctx.frame.liveness.at_body[stmt]
     if rows.count.const is None and not ctx.builder.scope.nonnegative(rows.count - 1):
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
-    fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once, Trial(copies > 1, exchange))
+    short = rows.count.const is not None and rows.count.const <= UNROLL_TRIPS  # written out, lists are free to change
+    fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once,
+             Trial(copies > 1, exchange, not short))
     if copies > 1:
         for k in range((rows.count.const or 0) // copies * copies, rows.count.const or 0):
             bind(rows.item(ix(k)))
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False
+    loop_else(ctx, stmt, ended[-1])
 
 
 def _span(ctx: Context, rows: Rows, copies: int) -> tuple[Ix, Ix, int]:
@@ -343,9 +350,11 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
             flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
         endless = isinstance(stmt.test, ast.Constant) and bool(stmt.test.value)  # left from inside: the body has run
         after_loop(ctx, carry, after, {}, endless, kept_count(ctx, stmt, carry, after, trips))
-        loop_else(ctx, stmt, until)
+        ended.append(until)
 
+    ended: list[str | None] = []
     fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
+    loop_else(ctx, stmt, ended[-1])
 
 
 def _test(ctx: Context, stmt: ast.While) -> Value:

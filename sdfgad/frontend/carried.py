@@ -5,6 +5,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding
@@ -48,6 +49,10 @@ class Trial:
 
 class ExchangedNames(Exception):
     """Names exchange their arrays from one iteration to the next."""
+
+
+class ChangingRefusal(UnsupportedError):
+    """A refusal because a name is of another kind after an iteration than before it: perhaps before the first alone."""
 
 
 class CarryCorrected(Exception):
@@ -235,8 +240,10 @@ def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, 
     written = carry.fields.written(name)
     told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
     with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
-        return ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
-                          "use a fixed shape, or another name", "SG104")
+        found = ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
+                           "use a fixed shape, or another name", "SG104")
+        return ChangingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                               within=found.within)
 
 
 def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],

@@ -120,7 +120,8 @@ class Fields:
             self._spread(name)
         for k, record in enumerate(self.records):
             if len(record.items) != self.lengths.get(k, len(record.items)):
-                raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter", GROWS, "SG102")
+                raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter",
+                                      GROWS, "SG102")
             label = "list" if isinstance(record, ListValue) else record.form.__name__
             for key, value in items_in(record).items():  # type: ignore[union-attr]
                 name = f"{key}.{label}.{k}"

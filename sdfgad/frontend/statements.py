@@ -26,7 +26,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
-from sdfgad.frontend.loops import run_for, run_while
+from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
@@ -44,6 +44,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     contained,
 )
+from sdfgad.frontend.whiles import run_while
 from sdfgad.ir.expr import Expr
 
 MAX_SPLITS = 4

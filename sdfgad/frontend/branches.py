@@ -199,7 +199,7 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
     key = ("trees", ctx.builder.source, ctx.here, len(ctx.frames))
     unlike: frozenset[str] = frozenset()
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike, ctx.hints.get(("lists", *key), False))
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike, ctx.hints.get(("lists", *key)))
         try:
             return _run_branches(ctx, condition, then, orelse, live, fields, unlike)
         except Rebound as found:
@@ -208,9 +208,9 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
         except Unlike as found:
             unlike |= {found.name}
         except ListChanged as found:
-            if found.changed.depth != fields.depth or fields.lists:
+            if found.changed.depth != fields.depth or fields.changed:
                 raise
-            ctx.hints["lists", *key] = True
+            ctx.hints["lists", *key] = found
         back()
 
 

@@ -65,7 +65,7 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
     frame, key = ctx.frame, ("trees", stmt, len(ctx.frames))
     snapshot, names, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()), ctx.hints.get(("lists", *key), False))
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()), ctx.hints.get(("lists", *key)))
         try:
             with fields.inside():
                 fields.name()
@@ -77,11 +77,11 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                                  "keep the same items in every iteration", "SG104") from None
             ctx.hints[key] = fields.bound | {found.name}
         except ListChanged as found:
-            if found.changed.depth != fields.depth or fields.lists:
+            if found.changed.depth != fields.depth or fields.changed:
                 raise
             if not trial.lists:
                 raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102") from None
-            ctx.hints["lists", *key] = True
+            ctx.hints["lists", *key] = found
         except Unlike as found:
             with ctx.at(binding(stmt, found.name)):
                 raise ctx.refuse(f"{found.name!r}, which changes its structure from one iteration to the next: "

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from sdfgad.errors import SourceLine
 from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.context import Context, restore_contents
 from sdfgad.frontend.structures import (
@@ -44,11 +45,11 @@ class Unlike(Exception):
 
 
 class ListChanged(Exception):
-    """A loop or branch changes items of a list that is older than it: the items have to be names."""
+    """A loop or branch changes, at `place`, items of a list that is older than it: the items have to be names."""
 
-    def __init__(self, changed: ListValue) -> None:
+    def __init__(self, changed: ListValue, place: SourceLine | None) -> None:
         super().__init__()
-        self.changed = changed
+        self.changed, self.place = changed, place
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,21 @@ class Tree:
 
 
 class Fields:
-    """The fields of every dict and object that may change at this point, of lists too if `lists`, and the leaves of the
-    containers that `bound` stand for. A list keeps its length.
+    """The fields of every dict and object that may change at this point, and the leaves of the containers that `bound`
+    stand for. changed: where a list was seen to change, whose items are fields then, too; its length is kept.
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
     after names; it is never in both places, as that would be a second reference to its array.
     """
 
-    def __init__(self, ctx: Context, bound: Set[str] = frozenset(), lists: bool = False) -> None:
+    def __init__(self, ctx: Context, bound: Set[str] = frozenset(),
+                 changed: ListChanged | None = None) -> None:
         names = ctx.frame.names
         self.ctx, self.bound = ctx, frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
-        self.depth, self.lists = len(ctx.builder.regions), lists
+        self.depth, self.changed = len(ctx.builder.regions), changed
         found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
                  for v in contained(value)
-                 if isinstance(v, (Record, ListValue) if lists else Record) and v.depth == self.depth}
+                 if isinstance(v, (Record, ListValue) if changed else Record) and v.depth == self.depth}
         self.records = list(found.values())
         self.lengths = {k: len(r.items) for k, r in enumerate(self.records) if isinstance(r, ListValue)}
         self.places: dict[str, tuple[Record | ListValue, Any]] = {}
@@ -120,6 +122,7 @@ class Fields:
             self._spread(name)
         for k, record in enumerate(self.records):
             if len(record.items) != self.lengths.get(k, len(record.items)):
+                self.ctx.here = self.changed.place if self.changed is not None else self.ctx.here
                 raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter",
                                       GROWS, "SG102")
             label = "list" if isinstance(record, ListValue) else record.form.__name__
@@ -189,7 +192,7 @@ def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
     if changed.depth == len(ctx.builder.regions):
         return
     if changed.depth in ctx.changing:
-        raise ListChanged(changed)
+        raise ListChanged(changed, ctx.here)
     raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
 
 

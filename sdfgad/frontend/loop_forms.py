@@ -63,6 +63,19 @@ def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[LoopForm]) ->
                                                          "copy the data with name[:] = other", "SG107")
 
 
+def changing_form(ctx: Context, run: Callable[[], None]) -> LoopForm:
+    """A form for names of another kind in the first iterations; where it is refused, the refusal before it says more.
+    """
+
+    def tried() -> None:
+        try:
+            run()
+        except UnsupportedError as error:
+            raise ctx.refuse("a loop whose first iterations are of another kind", code=PASSED_OVER) from error
+
+    return LoopForm(tried, ("changing",))
+
+
 def exchanging_form(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> LoopForm:
     return LoopForm(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
 

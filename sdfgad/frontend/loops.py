@@ -23,7 +23,15 @@ from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
-from sdfgad.frontend.loop_forms import UNROLL_TRIPS, LoopForm, emit, exchanging_form, first_iteration, first_that_works
+from sdfgad.frontend.loop_forms import (
+    UNROLL_TRIPS,
+    LoopForm,
+    changing_form,
+    emit,
+    exchanging_form,
+    first_iteration,
+    first_that_works,
+)
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
@@ -115,7 +123,9 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     forms.append(LoopForm(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
     short = written_out is not None or count is not None and count <= UNROLL_TRIPS
     if count is not None:
-        forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing", *(() if short else ("changing",)))))
+        forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
+    if count is not None and not short:
+        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:
         forms.append(unrolled)

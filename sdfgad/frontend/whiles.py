@@ -9,7 +9,15 @@ from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
-from sdfgad.frontend.loop_forms import UNROLL_TRIPS, LoopForm, emit, exchanging_form, first_iteration, first_that_works
+from sdfgad.frontend.loop_forms import (
+    UNROLL_TRIPS,
+    LoopForm,
+    changing_form,
+    emit,
+    exchanging_form,
+    first_iteration,
+    first_that_works,
+)
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import While
@@ -29,7 +37,7 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     exchanging = exchanging_form(ctx, stmt, lambda: _conditional(ctx, stmt))
     forms = [LoopForm(lambda: _conditional(ctx, stmt)), exchanging]
     if decided:
-        forms.append(LoopForm(lambda: _peeled_while(ctx, stmt), ("changing",)))
+        forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
     first_that_works(ctx, stmt, [*forms, unrolled])
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import records, sparse
-from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
 from sdfgad.frontend.factors import is_sparse_factors, solve
+from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.mail import MessageStatus, PostedMessage
 from sdfgad.frontend.masking import as_masked
@@ -44,7 +44,7 @@ from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
 _BY_VALUE = frozenset({"index", "remove", "count"})
-_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear"}) | _BY_VALUE
+_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort"}) | _BY_VALUE
 
 
 def attribute(ctx: Context, owner: Value, name: str) -> Value:
@@ -84,6 +84,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return Applied(solve, (owner,), {})
     if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:
         return found
+    if owner is object and name == "__setattr__":
+        return object.__setattr__
     if name.startswith("__") or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
@@ -209,16 +211,34 @@ _ATTRIBUTES: Mapping[str, Callable[[Context, Any], Value]] = MappingProxyType({
     "mT": lambda ctx, v: ctx.invoke(ctx, np.swapaxes, [v, -1, -2], {}),
     "real": real, "imag": imag, "flat": _flat,
     "itemsize": lambda ctx, v: as_array(ctx, v).dtype.itemsize,
+    "nbytes": lambda ctx, v: ctx.invoke(ctx, np.multiply, [_size(ctx, v), as_array(ctx, v).dtype.itemsize], {}),
 })
 
 
-def list_method(ctx: Context, method: Method, arguments: list[Value]) -> Value:
-    """Lists are changed while translating: only outside of loops and branches of the program."""
+def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value = False) -> list[Value]:
+    """The items sorted by what is known of them, or of their keys, while translating."""
+    keys = [v if key is None else ctx.invoke(ctx, key, [v], {}) for v in items]
+    parts = [p for k in keys for p in (k if isinstance(k, tuple) else (k,))]
+    if not all(is_number(p) for p in parts) and not all(isinstance(p, str) for p in parts) and not (
+            key is not None and all(is_number(p) or isinstance(p, str) for p in parts)):
+        raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
+    try:
+        return [items[k] for k in sorted(range(len(items)), key=lambda k: keys[k], reverse=bool(reverse))]
+    except TypeError as error:
+        raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
+
+
+def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
+    """Lists are changed while translating."""
     owner: ListValue = method.owner
     if method.name == "copy":
         return ListValue(list(owner.items), len(ctx.builder.regions))
-    if owner.depth != len(ctx.builder.regions):
-        raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
+    check_list(ctx, owner)
+    if method.name == "sort" and not arguments and keywords.keys() <= {"key", "reverse"}:
+        owner.items[:] = in_order(ctx, owner.items, **keywords)
+        return None
+    if keywords:
+        raise ctx.refuse(f"the arguments {', '.join(keywords)} of the method {method.name!r} of a list", code="SG102")
     if any(isinstance(a, (IntValue, Masked)) for a in arguments) and method.name in ("pop", "insert"):
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
     if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):

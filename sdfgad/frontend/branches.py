@@ -9,7 +9,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import StatementNeeded
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
-from sdfgad.frontend.fields import Fields, Rebound, Unlike
+from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike
 from sdfgad.frontend.merge import (
     Kind,
     container_value,
@@ -23,7 +23,7 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, Maybe, Reading, Value, is_number
+from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Maybe, Reading, Value, contained, is_number
 from sdfgad.ir.expr import Call, Expr, Index, index_elems, loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt
@@ -199,7 +199,7 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
     key = ("trees", ctx.builder.source, ctx.here, len(ctx.frames))
     unlike: frozenset[str] = frozenset()
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike)
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()) - unlike, ctx.hints.get(("lists", *key)))
         try:
             return _run_branches(ctx, condition, then, orelse, live, fields, unlike)
         except Rebound as found:
@@ -207,13 +207,18 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
             ctx.hints[key] = fields.bound | {found.name}
         except Unlike as found:
             unlike |= {found.name}
+        except ListChanged as found:
+            if found.changed.depth != fields.depth or fields.changed:
+                raise
+            ctx.hints["lists", *key] = found
         back()
 
 
 def _way_back(ctx: Context, live: frozenset[str]) -> Callable[[], None]:
-    """The way back to this point, for branches that turn out to bind a name to another container."""
+    """The way back to this point, for branches that turn out to bind a name to another container or change a list."""
     names, here = dict(ctx.frame.names), ctx.here
-    if not any(mutable_parts(names[n]) for n in live if n in names):
+    lists = any(isinstance(part, ListValue) for _, _, value in ctx.values() for part in contained(value))
+    if not lists and not any(mutable_parts(names[n]) for n in live if n in names):
         return lambda: None
     snapshot = ctx.builder.snapshot()
 

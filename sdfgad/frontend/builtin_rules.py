@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
-from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
+from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.records import dict_, replace
+from sdfgad.frontend.records import default_dict, dict_, replace, set_attribute
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -25,7 +27,6 @@ from sdfgad.frontend.values import (
     Rows,
     SliceValue,
     Value,
-    is_number,
 )
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
@@ -82,11 +83,8 @@ def ndindex(ctx: Context, *shape: Value) -> Value:
     return Rows(math.prod(extents, start=ix(1)), item)
 
 
-def sorted_(ctx: Context, iterable: Value, *, reverse: Value = False) -> Value:
-    items = items_of(ctx, iterable)
-    if not all(is_number(i) for i in items) and not all(isinstance(i, str) for i in items):
-        raise ctx.refuse("sorted of what is only known at run time", "use np.sort", "SG102")
-    return ListValue(sorted(items, reverse=bool(reverse)), len(ctx.builder.regions))
+def sorted_(ctx: Context, iterable: Value, *, key: Value = None, reverse: Value = False) -> Value:
+    return ListValue(in_order(ctx, items_of(ctx, iterable), key, reverse), len(ctx.builder.regions))
 
 
 def quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
@@ -108,6 +106,10 @@ def reversed_(ctx: Context, sequence: Value) -> Value:
     if rows is None:
         return tuple(items_of(ctx, sequence)[::-1])
     return Rows(rows.count, lambda k: rows.item(rows.count - 1 - k))
+
+
+def zip_longest(ctx: Context, *iterables: Value, fillvalue: Value = None) -> Value:
+    return tuple(itertools.zip_longest(*(items_of(ctx, i) for i in iterables), fillvalue=fillvalue))
 
 
 def list_(ctx: Context, items: Value = ()) -> Value:
@@ -148,9 +150,10 @@ def slice_(ctx: Context, *ends: Value) -> Value:
 
 
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
-    range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
-    any: quantifier(any, np.any), all: quantifier(all, np.all), reversed: reversed_, list: list_, tuple: tuple_,
-    isinstance: isinstance_, type: type_, slice: slice_, callable: callable_, dict: dict_, getattr: getattr_,
-    hasattr: has_attribute, dataclasses.replace: replace,
+    range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
+    np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
+    reversed: reversed_, list: list_, tuple: tuple_, isinstance: isinstance_, type: type_, slice: slice_,
+    callable: callable_, dict: dict_, OrderedDict: dict_, defaultdict: default_dict, getattr: getattr_,
+    hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
 })
 """Python's functions, `np.ndindex` and `dataclasses.replace`, with their rules."""

@@ -153,7 +153,7 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
     if isinstance(method.owner, Grown):
         method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
-        return list_method(ctx, method, [kept(ctx, a) for a in arguments])
+        return list_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     rule = METHODS.get(method.name)
     if rule is None:
         raise ctx.refuse(f"the method {method.name!r} of {describe(method.owner)}", "use the NumPy function", "SG101")

@@ -5,9 +5,10 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
-from sdfgad.frontend.fields import Fields, Rebound, Unlike, binding
+from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
@@ -39,14 +40,19 @@ class Carry:
 @dataclass(frozen=True)
 class Trial:
     """How to try a body: arrays bound anew are assumed to come back to their names (`returning`), and names that
-    exchange their arrays are served by copies (`exchange`)."""
+    exchange their arrays are served by copies (`exchange`). `lists`: items of lists may be carried."""
 
     returning: bool
     exchange: bool
+    lists: bool = True
 
 
 class ExchangedNames(Exception):
     """Names exchange their arrays from one iteration to the next."""
+
+
+class ChangingRefusal(UnsupportedError):
+    """A refusal because a name is of another kind after an iteration than before it: perhaps before the first alone."""
 
 
 class CarryCorrected(Exception):
@@ -59,7 +65,7 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
     frame, key = ctx.frame, ("trees", stmt, len(ctx.frames))
     snapshot, names, here = ctx.builder.snapshot(), dict(frame.names), ctx.here
     while True:
-        fields = Fields(ctx, ctx.hints.get(key, frozenset()))
+        fields = Fields(ctx, ctx.hints.get(key, frozenset()), ctx.hints.get(("lists", *key)))
         try:
             with fields.inside():
                 fields.name()
@@ -70,6 +76,12 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                 raise ctx.refuse(f"{found.name!r}, which stands for other containers in every iteration",
                                  "keep the same items in every iteration", "SG104") from None
             ctx.hints[key] = fields.bound | {found.name}
+        except ListChanged as found:
+            if found.changed.depth != fields.depth or fields.changed:
+                raise
+            if not trial.lists:
+                raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102") from None
+            ctx.hints["lists", *key] = found
         except Unlike as found:
             with ctx.at(binding(stmt, found.name)):
                 raise ctx.refuse(f"{found.name!r}, which changes its structure from one iteration to the next: "
@@ -228,8 +240,10 @@ def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, 
     written = carry.fields.written(name)
     told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
     with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
-        return ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
-                          "use a fixed shape, or another name", "SG104")
+        found = ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
+                           "use a fixed shape, or another name", "SG104")
+        return ChangingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                               within=found.within)
 
 
 def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],

@@ -16,9 +16,9 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import outside
-from sdfgad.frontend.records import is_guarded
+from sdfgad.frontend.records import is_dict, is_guarded, joined
 from sdfgad.frontend.surroundings import LIBRARIES
-from sdfgad.frontend.values import Parent, Record, Value, is_number
+from sdfgad.frontend.values import ArrayValue, Parent, Record, Value, is_number
 
 _ROOTS = (object, ABC, Generic)
 
@@ -30,8 +30,9 @@ def is_own_class(form: Value) -> bool:
     lines = [c for c in form.__mro__ if c not in _ROOTS]
     if any(c.__module__.split(".")[0] in LIBRARIES for c in lines) or not lines:
         return False
+    frozen = is_dataclass(form) and is_guarded(form)  # the standard library has written what guards it
     plain = all(inspect.getattr_static(form, n, None) is getattr(object, n, None)
-                for n in ("__new__", "__getattribute__", "__getattr__", "__delattr__"))
+                for n in ("__new__", "__getattribute__", "__getattr__", *(() if frozen else ("__delattr__",))))
     return plain and _set_up(form) is not None
 
 
@@ -48,8 +49,7 @@ def instance(ctx: Context, form: type, arguments: Sequence[Value], keywords: Map
     made = Record(form, {}, len(ctx.builder.regions))
     rule = _set_up(form)
     if is_dataclass(form) and rule.__code__.co_filename == "<string>":
-        guarded = is_guarded(form) and hasattr(form, "__post_init__")
-        return None if guarded else _from_fields(ctx, made, arguments, keywords)
+        return _from_fields(ctx, made, arguments, keywords)
     if is_guarded(form):
         return None
     if rule is not object.__init__:
@@ -128,6 +128,8 @@ _NAMES: Mapping[np.ufunc, str] = MappingProxyType({
 def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: bool = False) -> Value:
     """`left op right`, or `left op= right`: by the class of one of them, or by NumPy's rules."""
     name = _NAMES.get(ufunc)
+    if ufunc is np.bitwise_or and is_dict(left) and is_dict(right):
+        return joined(ctx, left, right, update)
     if update and isinstance(left, Record) and hasattr(left.form, f"__i{name}__"):
         raise ctx.refuse(f"an update of {describe(left)} by its class", "call a method by its name", "SG102")
     for one, other, rule in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
@@ -145,6 +147,27 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
         raise ctx.refuse(f"this operator between {describe(left)} and {describe(right)}",
                          "call a method by its name", "SG102")
     return arithmetic.binary(ctx, ufunc, left, right)
+
+
+_SWAPPED: Mapping[np.ufunc, tuple[str, str]] = MappingProxyType({
+    np.less: ("__lt__", "__gt__"), np.less_equal: ("__le__", "__ge__"), np.greater: ("__gt__", "__lt__"),
+    np.greater_equal: ("__ge__", "__le__"), np.equal: ("__eq__", "__eq__"), np.not_equal: ("__ne__", "__ne__")})
+
+
+def compared(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
+    """A comparison: by the class of one of them, or by NumPy's rules."""
+    own, swapped = _SWAPPED[ufunc]
+    first, second = (v.form if isinstance(v, Record) else None for v in (left, right))
+    if first is second or first is None or second is None or not issubclass(second, first):  # else that has the say
+        for one, other, rule in ((left, right, own), (right, left, swapped)):
+            if one is right and isinstance(left, ArrayValue):
+                continue
+            inverted = rule == "__ne__" and not has_rule(one, rule)
+            if has_rule(one, "__eq__" if inverted else rule):
+                result = by_rule(ctx, one, "__eq__" if inverted else rule, other)
+                if result is not NotImplemented:
+                    return arithmetic.negation(ctx, result) if inverted else result
+    return arithmetic.comparison(ctx, ufunc, left, right)
 
 
 def has_rule(value: Value, name: str) -> bool:

@@ -10,7 +10,7 @@ from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.growing import append, run_growing
-from sdfgad.frontend.loops import UNROLL_TRIPS
+from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, RangeValue, Rows, Value, contained
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import ix

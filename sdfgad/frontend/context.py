@@ -61,6 +61,7 @@ class Context:
     own_rules: bool = True  # a derivative is asked for: functions with rules of their own are replaced by them
     rules_open: list[Any] = field(default_factory=list)  # whose rules are being translated
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
+    changing: list[int] = field(default_factory=list)  # depths of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
 
     @property
@@ -118,7 +119,7 @@ class Context:
                 chain = chain.enclosing
 
 
-def restore_contents(before: list[tuple[ListValue | Record, Any]]) -> None:
+def restore_contents(before: Sequence[tuple[ListValue | Record, Any]]) -> None:
     """Lists and dicts hold again what they did when `changeable` was asked."""
     for value, items in before:
         value.items.clear()

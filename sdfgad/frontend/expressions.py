@@ -112,6 +112,14 @@ def _list(ctx: Context, node: ast.List) -> Value:
     return ListValue(_elements(ctx, node.elts), len(ctx.builder.regions))
 
 
+def _set(ctx: Context, node: ast.Set) -> Value:
+    """A set of constants, to look for something in: in the order it is written."""
+    items = _elements(ctx, node.elts)
+    if not all(is_number(i) or isinstance(i, str) for i in items):
+        raise ctx.refuse("a set of values only known at run time", "use a tuple", "SG102")
+    return tuple(dict.fromkeys(items))
+
+
 def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:
     values: list[Value] = []
     for node in nodes:
@@ -131,6 +139,9 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     operand = evaluate(ctx, node.operand)
     if isinstance(node.op, ast.Not):
         return arithmetic.negation(ctx, operand)
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
+    if classes.has_rule(operand, name):
+        return classes.by_rule(ctx, operand, name)
     return arithmetic.unary(ctx, _UNARY[type(node.op)], operand)
 
 
@@ -153,7 +164,7 @@ def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> V
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(ctx, left, right)
         return found if isinstance(op, ast.In) else arithmetic.negation(ctx, found)
-    return arithmetic.comparison(ctx, _COMPARISONS[type(op)], left, right)
+    return classes.compared(ctx, _COMPARISONS[type(op)], left, right)
 
 
 def _identity(ctx: Context, left: Value, right: Value) -> bool:
@@ -167,6 +178,8 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
 
 
 def _membership(ctx: Context, left: Value, right: Value) -> Value:
+    if classes.has_rule(right, "__contains__"):
+        return classes.by_rule(ctx, right, "__contains__", left)
     if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
         raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
     items = right.items if isinstance(right, (ListValue, Record)) else right
@@ -334,10 +347,10 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
-    ast.Dict: _dict, ast.DictComp: dict_comprehension,
+    ast.Dict: _dict, ast.Set: _set, ast.DictComp: dict_comprehension,
     ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined,
     ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.Set: "use a tuple", ast.SetComp: "use a tuple",
+    ast.SetComp: "use a tuple",
     ast.Await: "compiled functions are synchronous", ast.Yield: "return an array", ast.YieldFrom: "return an array",
     ast.Starred: "list the arguments one by one"})

@@ -1,4 +1,4 @@
-"""Items of dicts and attributes of objects set in loops and branches: there they are names like any other.
+"""Items of dicts and lists and attributes of objects set in loops and branches: there they are names like any other.
 
 So are the leaves of containers that a loop or branch binds to a name anew, `s = State(s.u + 1, s.h)`: what the name
 stands for is another object each time, but of the same form.
@@ -11,9 +11,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sdfgad.frontend.context import Context
-from sdfgad.frontend.structures import Form, difference, form_of, is_tree, leaves_of, mutable_parts, rebuilt, taken_in
-from sdfgad.frontend.values import Maybe, Record, Value, contained
+from sdfgad.errors import SourceLine
+from sdfgad.frontend.advice import GROWS
+from sdfgad.frontend.context import Context, restore_contents
+from sdfgad.frontend.structures import (
+    Form,
+    difference,
+    form_of,
+    is_tree,
+    items_in,
+    leaves_of,
+    mutable_parts,
+    rebuilt,
+    taken_in,
+)
+from sdfgad.frontend.values import ListValue, Maybe, Record, Value, contained
 
 
 class Rebound(Exception):
@@ -32,6 +44,14 @@ class Unlike(Exception):
         self.name, self.what = name, what
 
 
+class ListChanged(Exception):
+    """A loop or branch changes, at `place`, items of a list that is older than it: the items have to be names."""
+
+    def __init__(self, changed: ListValue, place: SourceLine | None) -> None:
+        super().__init__()
+        self.changed, self.place = changed, place
+
+
 @dataclass(frozen=True)
 class Tree:
     """A container under a name: its form, the names of its leaves, and how these are written in the source."""
@@ -43,20 +63,23 @@ class Tree:
 
 class Fields:
     """The fields of every dict and object that may change at this point, and the leaves of the containers that `bound`
-    stand for.
+    stand for. changed: where a list was seen to change, whose items are fields then, too; its length is kept.
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
     after names; it is never in both places, as that would be a second reference to its array.
     """
 
-    def __init__(self, ctx: Context, bound: Set[str] = frozenset()) -> None:
+    def __init__(self, ctx: Context, bound: Set[str] = frozenset(),
+                 changed: ListChanged | None = None) -> None:
         names = ctx.frame.names
         self.ctx, self.bound = ctx, frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
-        self.depth = len(ctx.builder.regions)
+        self.depth, self.changed = len(ctx.builder.regions), changed
         found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
-                 for v in contained(value) if isinstance(v, Record) and v.depth == self.depth}
+                 for v in contained(value)
+                 if isinstance(v, (Record, ListValue) if changed else Record) and v.depth == self.depth}
         self.records = list(found.values())
-        self.places: dict[str, tuple[Record, Any]] = {}
+        self.lengths = {k: len(r.items) for k, r in enumerate(self.records) if isinstance(r, ListValue)}
+        self.places: dict[str, tuple[Record | ListValue, Any]] = {}
         self.trees: dict[str, Tree] = {}
         self.loose: set[str] = set()  # containers that others know as well: nobody may change them
         self.made: dict[str, Value] = {}
@@ -76,19 +99,20 @@ class Fields:
     @contextmanager
     def inside(self) -> Iterator[Fields]:
         """A loop or branch: statements in its region may set fields, and a trial that fails has set none."""
-        before = [(r, dict(r.items)) for r in self.records]
+        before = [(r, r.items.copy()) for r in self.records]
         for record in self.records:
             record.depth += 1
+        self.ctx.changing.append(self.depth)
         done = False
         try:
             yield self
             done = True
         finally:
-            for record, items in before:
+            self.ctx.changing.pop()
+            for record, _ in before:
                 record.depth -= 1
-                if not done:
-                    record.items.clear()
-                    record.items.update(items)
+            if not done:
+                restore_contents(before)
             for part in (p for value in self.made.values() for p in mutable_parts(value) if p.depth > self.depth):
                 part.depth = self.depth
 
@@ -97,11 +121,16 @@ class Fields:
         for name in sorted(self.bound & self.ctx.frame.names.keys()):
             self._spread(name)
         for k, record in enumerate(self.records):
-            for key, value in record.items.items():
-                name = f"{key}.{record.form.__name__}.{k}"
+            if len(record.items) != self.lengths.get(k, len(record.items)):
+                self.ctx.here = self.changed.place if self.changed is not None else self.ctx.here
+                raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter",
+                                      GROWS, "SG102")
+            label = "list" if isinstance(record, ListValue) else record.form.__name__
+            for key, value in items_in(record).items():  # type: ignore[union-attr]
+                name = f"{key}.{label}.{k}"
                 self.places[name] = (record, key)
                 self.ctx.frame.names[name] = value
-            record.items.clear()
+        self.clear()
 
     def _spread(self, name: str) -> None:
         names = self.ctx.frame.names
@@ -119,8 +148,11 @@ class Fields:
 
     def clear(self) -> None:
         """Everything is in names, which are as they were before."""
-        for record in self.records:
-            record.items.clear()
+        for k, record in enumerate(self.records):
+            if isinstance(record, ListValue):
+                record.items[:] = [None] * self.lengths[k]
+            else:
+                record.items.clear()
 
     def put_back(self) -> None:
         """Names become fields; one that only some ways have set is none."""
@@ -128,8 +160,9 @@ class Fields:
         for name in [n for n in names if n in self.places]:
             record, key = self.places[name]
             value = names.pop(name)
-            record.items.pop(key, None)
-            if not isinstance(value, Maybe):
+            if isinstance(record, Record):
+                record.items.pop(key, None)
+            if isinstance(record, ListValue) or not isinstance(value, Maybe):
                 record.items[key] = value
         for name, tree in self.trees.items():
             self._gather(name, tree)
@@ -152,6 +185,15 @@ def _tree(name: str, value: Value) -> Tree:
     paths = [path for path, _ in leaves_of(value)]
     labels = [f"{name}_{''.join(c if c.isalnum() else '_' for c in p).strip('_')}.%{name}{p}" for p in paths]
     return Tree(form_of(value), tuple(labels), tuple(name + p for p in paths))
+
+
+def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
+    """Whether the items of a list may change here: in a loop or branch that is younger, they have to be names."""
+    if changed.depth == len(ctx.builder.regions):
+        return
+    if changed.depth in ctx.changing:
+        raise ListChanged(changed, ctx.here)
+    raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
 
 
 def binding(stmt: ast.For | ast.While, name: str) -> ast.stmt:

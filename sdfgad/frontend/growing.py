@@ -72,12 +72,16 @@ def may_grow(ctx: Context, lists: Sequence[str], rows: Rows, least: int) -> list
 
 
 def appended(body: Sequence[ast.stmt]) -> list[str]:
-    """The names of the lists that a block makes longer, if they are lists: `name.append(item)`, `name += items`."""
+    """The names of the lists that a block makes longer, if they are lists: `name.append(item)`, `name += items`.
+
+    A list that gives items away as well may keep its length.
+    """
     nodes = [n for s in body for n in ast.walk(s)]
-    calls = [n.func.value for n in nodes
-             if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append"]
-    calls += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
-    return list(dict.fromkeys(n.id for n in calls if isinstance(n, ast.Name)))
+    called = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    longer = [f.value for f in called if f.attr == "append"]
+    longer += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
+    shorter = {f.value.id for f in called if f.attr == "pop" and isinstance(f.value, ast.Name)}
+    return list(dict.fromkeys(n.id for n in longer if isinstance(n, ast.Name) and n.id not in shorter))
 
 
 def _may_grow(ctx: Context, value: Value, long: bool) -> bool:

@@ -11,14 +11,16 @@ from sdfgad.frontend.values import ListValue, Value, is_number
 
 
 def plain_list(value: Value) -> Value:
-    """A list of numbers known now as Python's own list."""
-    return value.items if isinstance(value, ListValue) and all(is_number(v) for v in value.items) else value
+    """A list of numbers or texts known now as Python's own list."""
+    known = isinstance(value, ListValue) and all(is_number(v) or isinstance(v, str) for v in value.items)
+    return value.items if known else value
 
 
 _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
+    "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
     "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
-        "ravel_multi_index", "geomspace", "leggauss", "chebgauss", "hermgauss", "laggauss")),
+        "ravel_multi_index", "leggauss", "chebgauss", "hermgauss", "laggauss")),
     "scipy": frozenset((
         "hann", "hamming", "blackman", "bartlett", "kaiser", "gaussian", "tukey", "boxcar", "triang", "nuttall",
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",

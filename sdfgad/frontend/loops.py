@@ -1,32 +1,38 @@
-"""Loops: counted and conditional ones in the program, and the forms to fall back to."""
+"""`for` loops: counted loops of the program, and the forms to fall back to."""
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from enum import EnumMeta
 
 from sdfgad import names
-from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.arithmetic import items_of, known_truth, truth_value
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.carried import (
     Carry,
-    ExchangedNames,
+    ChangingRefusal,
     Trial,
     after_loop,
     close_carry,
     fixpoint,
     kept_count,
     open_carry,
-    restore,
 )
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
-from sdfgad.frontend.elementwise import BOOL, INT, as_array, describe, int_value
-from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
-from sdfgad.frontend.exits import flags_down, guarded, leave_flag, loop_else
+from sdfgad.frontend.elementwise import as_array, describe, int_value
+from sdfgad.frontend.exchanges import PASSED_OVER
+from sdfgad.frontend.exits import guarded, leave_flag, loop_else
 from sdfgad.frontend.growing import appended, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
+from sdfgad.frontend.loop_forms import (
+    UNROLL_TRIPS,
+    LoopForm,
+    changing_form,
+    emit,
+    exchanging_form,
+    first_iteration,
+    first_that_works,
+)
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
-from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
     Entries,
@@ -38,28 +44,20 @@ from sdfgad.frontend.values import (
 )
 from sdfgad.frontend.views import named_int
 from sdfgad.frontend.walks import rows_of
-from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix, elem, ix
-from sdfgad.ir.program import Loop, Range, Stmt, While
+from sdfgad.ir.program import Loop, Range
 
 PERIODS = (2, 3, 4)
-UNROLL_TRIPS = 64
 UNROLL_STATEMENTS = 4096
 
 Bind = Callable[[Value], None]
 
 
-@dataclass(frozen=True)
-class LoopForm:
-    """One way to run a loop, and after what it is worth a try: at once, "exchange", "sharing" or any "refusal"."""
-
-    run: Callable[[], None]
-    after: tuple[str, ...] = ("",)
-
-
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
     iterable = ctx.evaluate(ctx, stmt.iter)
+    if isinstance(iterable, EnumMeta):
+        iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
         _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
@@ -123,10 +121,13 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     if count is not None and not has_exit(stmt.body) and _renames(stmt.body):
         forms += [_periodic(ctx, stmt, rows, bind, p) for p in PERIODS if p <= count]
     forms.append(LoopForm(lambda: _counted(ctx, stmt, rows, bind, exchange=True), ("exchange",)))
+    short = written_out is not None or count is not None and count <= UNROLL_TRIPS
     if count is not None:
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
-    forms.append(_exchanging(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
-    if written_out is not None or count is not None and count <= UNROLL_TRIPS:
+    if count is not None and not short:
+        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind)))
+    forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
+    if short:
         forms.append(unrolled)
     first_that_works(ctx, stmt, forms)
 
@@ -147,52 +148,25 @@ def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) 
     return LoopForm(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
 
 
-def _exchanging(ctx: Context, stmt: ast.For | ast.While, run: Callable[[], None]) -> LoopForm:
-    return LoopForm(lambda: run_exchanging(ctx, stmt, run), ("sharing",))
-
-
-def first_that_works(ctx: Context, stmt: ast.stmt, forms: Sequence[LoopForm]) -> None:
-    """Try forms of a loop until one is not refused; what a trial has emitted is taken back.
-
-    The form that worked the last time, in a trial of an outer loop, comes first.
-    """
-    back, frames = ctx.mark(), len(ctx.frames)
-    refusal: UnsupportedError | None = None
-    reasons = {""}
-    key = ("form", stmt, frames)
-    known = ctx.hints.get(key, 0)
-    hinted = 0 < known < len(forms)
-    for k in [known, *range(len(forms))] if hinted else range(len(forms)):
-        form = forms[k]
-        if not hinted and reasons.isdisjoint(form.after):
-            continue
-        try:
-            form.run()
-            ctx.hints[key] = k
-            return
-        except ExchangedNames:
-            reasons = (reasons | {"exchange"}) - {""}
-        except UnsupportedError as error:
-            # A later form gets past the first refusal, unless the loop is too long to be unrolled.
-            refusal = refusal if refusal is not None and error.code == PASSED_OVER else error
-            found = {"refusal", "sharing"} if isinstance(error, SharingRefusal) else {"refusal"}
-            reasons = (reasons | found) - {""}
-        back()
-        if hinted:
-            hinted, reasons = False, {""}
-    raise refusal if refusal is not None else ctx.refuse("names that exchange their arrays in this loop",
-                                                         "copy the data with name[:] = other", "SG107")
-
-
-def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
-    """The first iteration on its own: names bound anew in the body own their arrays from then on."""
+def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, again: bool = True) -> None:
+    """The first iteration on its own, or two: from then on, names bound anew in the body own their arrays, and are of
+    the kind that the body makes them."""
     span = None if rows.span is None else (rows.span[0] + rows.span[2], *rows.span[1:])
     rest = Rows(rows.count - 1, lambda k: rows.item(k + 1), span)
     bind(rows.item(ix(0)))
-    ctx.execute(ctx, stmt.body)
-    ctx.frame.names[CONTINUE] = False
-    guarded(ctx, lambda: _counted(ctx, stmt, rest, bind, exchange=True), ctx.frame.liveness.at_loop[stmt],
-            (BREAK, RETURN))
+    first_iteration(ctx, stmt)
+    back = ctx.mark()
+
+    def counted() -> None:
+        try:
+            _counted(ctx, stmt, rest, bind, exchange=True)
+        except ChangingRefusal:
+            if not again:
+                raise
+            back()
+            _peeled(ctx, stmt, rest, bind, again=False)
+
+    guarded(ctx, counted, ctx.frame.liveness.at_loop[stmt], (BREAK, RETURN))
     ctx.frame.names[BREAK] = False
 
 
@@ -248,22 +222,26 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         builder.source = source
         sure = (span.trips or 0) > 0 or builder.scope.nonnegative(rows.count - copies)
         last = stop - 1 if step == 1 else start + (rows.count - 1) * step
-        trips = _emit(ctx, block, until, after, lambda body, flag, count: Loop(span, body, source, flag, count, label))
+        trips = emit(ctx, block, until, after, lambda body, flag, count: Loop(span, body, source, flag, count, label))
         kept_trips = kept_count(ctx, stmt, carry, after, trips)
         if kept_trips:
             last = start + (elem(kept_trips, ()) - 1) * step
         after_loop(ctx, carry, after, {span.var: None if until and not kept_trips else last}, sure, kept_trips)
-        loop_else(ctx, stmt, until)
+        ended.append(until)
 
+    ended: list[str | None] = []
     body_live = ctx.frame.liveness.at_body[stmt]
     if rows.count.const is None and not ctx.builder.scope.nonnegative(rows.count - 1):
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
-    fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once, Trial(copies > 1, exchange))
+    short = rows.count.const is not None and rows.count.const <= UNROLL_TRIPS  # written out, lists are free to change
+    fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once,
+             Trial(copies > 1, exchange, not short))
     if copies > 1:
         for k in range((rows.count.const or 0) // copies * copies, rows.count.const or 0):
             bind(rows.item(ix(k)))
             ctx.execute(ctx, stmt.body)
             ctx.frame.names[CONTINUE] = False
+    loop_else(ctx, stmt, ended[-1])
 
 
 def _span(ctx: Context, rows: Rows, copies: int) -> tuple[Ix, Ix, int]:
@@ -287,95 +265,3 @@ def _steady(ctx: Context, i: Ix) -> Ix:
     if bounds != (None, None):
         ctx.builder.know(stored.view.array, bounds)
     return named_int(ctx, stored, "bound").ix
-
-
-def run_while(ctx: Context, stmt: ast.While) -> None:
-    """A `while` statement."""
-    ctx.builder.flush()
-    snapshot = ctx.builder.snapshot()
-    decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
-    ctx.builder.rollback(snapshot)
-    if decided is False:
-        if stmt.orelse:
-            ctx.execute(ctx, stmt.orelse)
-        return
-    unrolled = LoopForm(lambda: _unrolled_while(ctx, stmt), ("refusal",))
-    exchanging = _exchanging(ctx, stmt, lambda: _conditional(ctx, stmt))
-    first_that_works(ctx, stmt, [LoopForm(lambda: _conditional(ctx, stmt)), exchanging, unrolled])
-
-
-def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
-    live = ctx.frame.liveness.at_loop[stmt]
-
-    def rest(trip: int) -> None:
-        with ctx.at(stmt.test):
-            decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
-            if decided is None or trip >= UNROLL_TRIPS:
-                raise ctx.refuse("a while loop that cannot be unrolled", code=PASSED_OVER)
-        if decided:
-            ctx.execute(ctx, stmt.body)
-            ctx.frame.names[CONTINUE] = False
-            guarded(ctx, lambda: rest(trip + 1), live, (BREAK, RETURN))
-        elif stmt.orelse:
-            guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
-
-    rest(0)
-    ctx.frame.names[BREAK] = False
-
-
-def _conditional(ctx: Context, stmt: ast.While) -> None:
-    source = ctx.builder.source
-
-    def once(carry: Carry) -> None:
-        builder = ctx.builder
-        open_carry(ctx, carry)
-        flag = builder.declare((), BOOL, "running")
-        _set(ctx, flag.name, _test(ctx, stmt))
-        with builder.region() as block:
-            ctx.execute(ctx, stmt.body)
-            until = leave_flag(ctx)
-            after = close_carry(ctx, stmt, carry)
-            restore(ctx, carry)
-            _set(ctx, flag.name, _test(ctx, stmt), until)
-        restore(ctx, carry)
-        builder.source = source
-        trips = _emit(ctx, block, until, after, lambda body, _, count: While(
-            flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
-        endless = isinstance(stmt.test, ast.Constant) and bool(stmt.test.value)  # left from inside: the body has run
-        after_loop(ctx, carry, after, {}, endless, kept_count(ctx, stmt, carry, after, trips))
-        loop_else(ctx, stmt, until)
-
-    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
-
-
-def _test(ctx: Context, stmt: ast.While) -> Value:
-    with ctx.at(stmt.test):
-        test = ctx.evaluate(ctx, stmt.test)
-        decided = known_truth(ctx, test)
-        return decided if decided is not None else truth_value(ctx, test)
-
-
-def _set(ctx: Context, flag: str, test: Value, until: str | None = None) -> None:
-    """`flag = test`, or False once the loop has been left."""
-    value = as_array(ctx, test)
-    e = value.at(())
-    ctx.builder.consume(value)
-    if until is not None:
-        e = call("select", Load(until, (), BOOL), const(False, BOOL), e, dtype=BOOL)
-    ctx.builder.store(flag, (), e)
-
-
-def _emit(ctx: Context, block: list[Stmt], until: str | None, names: dict[str, Value], make: Callable[..., Stmt],
-          always: bool = False) -> str | None:
-    """The loop itself, with a count of its trips, which is returned, when they are not known beforehand."""
-    builder = ctx.builder
-    if until is None and not always:
-        builder.emit(make(tuple(block), None, None))
-        return None
-    trips = builder.declare((), INT, "trips").name
-    flags_down(ctx, names, until)
-    builder.store(trips, (), const(0, INT))
-    with builder.region(settle=False) as counted:
-        builder.store(trips, (), call("add", Load(trips, (), INT), const(1, INT)))
-    builder.emit(make((*counted, *block), until, trips))
-    return trips

@@ -1,6 +1,7 @@
 """Which rule handles which function: NumPy's, Python's and those of `math`."""
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -135,6 +136,11 @@ def _math(function: Callable[..., Any], ufunc: np.ufunc | str) -> Rule:
     return rule
 
 
+def _complex_math(ufunc: np.ufunc) -> Rule:
+    """A function of `cmath`: Python's numbers in, a complex one out."""
+    return lambda ctx, z: ctx.invoke(ctx, ufunc, [ctx.invoke(ctx, complex, [z], {})], {})
+
+
 def _rounding(ufunc: np.ufunc) -> Rule:
     """`math.floor` and `math.ceil`: an integer."""
 
@@ -193,6 +199,11 @@ def _pow(ctx: Context, a: Value, b: Value) -> Value:
 
 def _ndim(ctx: Context, a: Value) -> int:
     return as_array(ctx, a).ndim
+
+
+def _length(ctx: Context, value: Value) -> Value:
+    own = classes.has_rule(value, "__len__")
+    return classes.by_rule(ctx, value, "__len__") if own else reductions.length(ctx, value)
 
 
 def _shape(ctx: Context, a: Value) -> Value:
@@ -269,7 +280,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.minimum.at: _at("min", np.minimum), np.multiply.at: _at("*", np.multiply),
     mapping_bodies.size_of: batches.size_of, mapping_bodies.result_of: batches.result_of,
     mapping_bodies.together: batches.together, implicit_bodies.not_converged: implicit.not_converged,
-    len: reductions.length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
+    len: _length, sum: reductions.builtin_sum, abs: _absolute, divmod: _divmod, pow: _pow,
     max: reductions.builtin_extremum(np.greater, reductions.extremum("max", np.maximum)),
     min: reductions.builtin_extremum(np.less, reductions.extremum("min", np.minimum)),
     np.vectorize: vectorized.vectorize, vectorized.call: vectorized.call,
@@ -280,6 +291,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
     special_bodies.of_numbers: special.of_numbers,
+    **{getattr(cmath, n): _complex_math(getattr(np, n)) for n in (
+        "exp", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {
         "sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
         "expm1": "expm1",

@@ -1,6 +1,7 @@
 """NumPy functions that are run as plain NumPy: which body stands for which function."""
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -36,6 +37,7 @@ from sdfgad.frontend.bodies import sparse as products
 from sdfgad.frontend.bodies import ufunc as ufuncs
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
+    cmath.log: numeric.complex_log, cmath.phase: numeric.phase, cmath.polar: numeric.polar, cmath.rect: numeric.rect,
     np.prod: numeric.prod, np.cumsum: numeric.cumsum, np.cumprod: numeric.cumprod, np.var: numeric.var,
     np.std: numeric.std, np.average: statistics.average, np.ptp: numeric.ptp, np.argmax: numeric.argmax,
     np.argmin: numeric.argmin, np.clip: numeric.clip, np.square: numeric.square, np.reciprocal: numeric.reciprocal,
@@ -49,6 +51,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
     np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
     np.pad: borders.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
+    np.geomspace: shapes.geomspace,
     np.indices: shapes.indices, np.ix_: shapes.ix_, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
@@ -122,7 +125,7 @@ _RECENT: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "linalg.diagonal": joining.diagonal_of_last, "linalg.outer": joining.outer, "linalg.cross": shapes.cross,
     "linalg.svdvals": matrices.svdvals,
     "linalg.vector_norm": matrices.vector_norm, "linalg.matrix_norm": matrices.matrix_norm,
-    "matvec": joining.matvec, "vecmat": joining.vecmat,
+    "row_stack": shapes.vstack, "matvec": joining.matvec, "vecmat": joining.vecmat,
     "astype": joining.astype, "unstack": joining.unstack, "linalg.matmul": joining.matmul,
     "linalg.tensordot": joining.tensordot})
 

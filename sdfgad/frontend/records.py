@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
@@ -42,6 +43,9 @@ def as_record(ctx: Context, value: Value) -> Record:
 def item(ctx: Context, owner: Record, key: Value) -> Value:
     """`owner[key]` of a dict."""
     found = owner.items.get(_key(ctx, owner, key), _ABSENT)
+    if found is _ABSENT and issubclass(owner.form, defaultdict):
+        put_item(ctx, owner, key, ctx.invoke(ctx, owner.form.made_by, [], {}))  # type: ignore[attr-defined]
+        found = owner.items[key]
     if found is _ABSENT:
         raise ctx.refuse(f"the key {key!r}, which is not in the dictionary", code="SG105")
     return found
@@ -222,6 +226,27 @@ def make_dict(ctx: Context, items: Sequence[tuple[Value, Value]]) -> Record:
 def dict_(ctx: Context, items: Value = (), /, **keywords: Value) -> Value:
     """`dict(...)`."""
     return make_dict(ctx, [*pairs(ctx, items), *keywords.items()])
+
+
+def joined(ctx: Context, left: Value, right: Value, update: bool) -> Value:
+    """`left | right` of dicts, or `left |= right`."""
+    made = as_record(ctx, left) if update else _copy(ctx, as_record(ctx, left))
+    _update(ctx, made, right)
+    return made
+
+
+def default_dict(ctx: Context, factory: Value = None, items: Value = (), /, **keywords: Value) -> Value:
+    """`collections.defaultdict(...)`: its class knows what makes a missing item."""
+    made = dict_(ctx, items, **keywords)
+    return made if factory is None else Record(type("defaultdict", (defaultdict,), {"made_by": factory}), made.items,
+                                               made.depth)
+
+
+def set_attribute(ctx: Context, owner: Value, name: Value, value: Value) -> None:
+    """`object.__setattr__(owner, name, value)`: how a frozen dataclass is completed."""
+    if not isinstance(owner, Record) or is_dict(owner) or not isinstance(name, str):
+        raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}", code="SG102")
+    put(ctx, owner, name, value)
 
 
 _METHODS: Mapping[str, Callable[..., Value]] = MappingProxyType({

@@ -9,6 +9,7 @@ import numpy as np
 
 from sdfgad.frontend import places
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import dtype_of
@@ -248,10 +249,20 @@ def trace(ctx: Context, a: Value, offset: Value = 0, axis1: Value = 0, axis2: Va
 
 # Python's own
 
+_NOTHING = object()
+
+
 def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable[..., Value]:
     """`max(a, b, ...)`, `max(sequence)`: a later value wins only when it compares strictly better."""
+    by_key = choosing.first_largest if ufunc is np.greater else choosing.first_smallest
 
-    def rule(ctx: Context, *values: Value) -> Value:
+    def rule(ctx: Context, *values: Value, key: Value = None, default: Value = _NOTHING) -> Value:
+        if key is not None or default is not _NOTHING:
+            items = items_of(ctx, values[0]) if len(values) == 1 else list(values)
+            if not items and default is not _NOTHING:
+                return default
+            return rule(ctx, *items) if key is None and len(items) > 1 else items[0] if key is None else ctx.invoke(
+                ctx, by_key, [tuple(items), key], {})
         if len(values) == 1:
             sequence = stacked(ctx, values[0]) if isinstance(values[0], Grown) else values[0]
             if isinstance(sequence, ArrayValue):

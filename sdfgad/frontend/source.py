@@ -10,9 +10,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from sdfgad.errors import SourceLine, UnsupportedError, unsupported
+from sdfgad.frontend.enclosed import without_nonlocal
 from sdfgad.frontend.matching import FunctionNode, first_line, is_rewritten, runs
+from sdfgad.frontend.plain import plain_statements
 from sdfgad.frontend.surroundings import Cells
-from sdfgad.frontend.tests_of_loops import with_plain_tests
 from sdfgad.frontend.texts import Text, file_text, functions_in, texts_of
 
 
@@ -38,7 +39,7 @@ class SourceText:
         """The statements, a lambda's expression as a return."""
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
-        return [with_plain_tests(s) for s in self.node.body]
+        return [p for s in self.node.body for p in plain_statements(s)]
 
     def inner(self, node: FunctionNode) -> SourceText:
         """A function defined inside this one."""
@@ -56,7 +57,8 @@ def code_of(fn: Callable[..., Any], text: str = "") -> SourceText:
     for found in texts_of(function.__code__, text):
         node = _find(function, found)
         if node is not None:
-            return SourceText(node, found.file, function.__name__, function.__globals__, _cells(function))
+            return SourceText(without_nonlocal(node), found.file, function.__name__, function.__globals__,
+                              _cells(function))
     raise _without_text(function, text)
 
 

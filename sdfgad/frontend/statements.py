@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -21,10 +22,11 @@ from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
+from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
-from sdfgad.frontend.loops import run_for, run_while
+from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
@@ -42,6 +44,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     contained,
 )
+from sdfgad.frontend.whiles import run_while
 from sdfgad.ir.expr import Expr
 
 MAX_SPLITS = 4
@@ -263,8 +266,9 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
             append(ctx, ctx.frame.names[name], [item])
         return
     if isinstance(old, ListValue):
-        if ufunc is not np.add or old.depth != len(ctx.builder.regions):
+        if ufunc is not np.add:
             raise ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102")
+        check_list(ctx, old)
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
     check_update(ctx, name, old)
@@ -333,9 +337,14 @@ def _with(ctx: Context, stmt: ast.With) -> None:
 
 
 def _function(ctx: Context, stmt: ast.FunctionDef) -> None:
-    if stmt.decorator_list:
-        raise ctx.refuse("a decorator on an inner function", code="SG102")
-    ctx.frame.names[stmt.name] = make_function(ctx, stmt)
+    made: Value = make_function(ctx, stmt)
+    for decorator in reversed(stmt.decorator_list):
+        # What remembers results changes none.
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if evaluate(ctx, called) not in (lru_cache, cache):
+            made = ctx.invoke(ctx, evaluate(ctx, decorator), [made], {})
+    ctx.frame.names[stmt.name] = made
+
 
 
 def _import(ctx: Context, stmt: ast.Import | ast.ImportFrom) -> None:

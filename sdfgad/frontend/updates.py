@@ -8,8 +8,10 @@ import numpy as np
 from sdfgad.frontend import arithmetic
 from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.attributes import attribute
+from sdfgad.frontend.classes import by_rule, has_rule
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand
+from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
@@ -32,6 +34,9 @@ from sdfgad.frontend.views import check_writable, to_int
 
 def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
     """`base[items] = value`."""
+    if has_rule(base, "__setitem__"):
+        by_rule(ctx, base, "__setitem__", items, kept(ctx, value))
+        return
     if isinstance(base, Record):
         put_item(ctx, base, items, value)
         return
@@ -39,6 +44,10 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
         raise ctx.refuse("an item of a dictionary from outside set", "pass the dictionary as an argument", "SG102")
     if isinstance(base, Grown):
         base = as_list(ctx, base)
+    if isinstance(base, ListValue) and isinstance(items, slice):
+        check_list(ctx, base, "use an array")
+        base.items[items] = arithmetic.items_of(ctx, kept(ctx, value))
+        return
     if isinstance(base, ListValue):
         base.items[_place(ctx, base, items)] = kept(ctx, value)
         return
@@ -46,9 +55,9 @@ def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
 
 
 def _place(ctx: Context, base: ListValue, items: Value) -> int:
-    if base.depth != len(ctx.builder.regions) or isinstance(items, (slice, IntValue, ArrayValue)):
-        raise ctx.refuse("a list changed inside a loop or branch, or at a position only known at run time",
-                         "use an array", "SG102")
+    if isinstance(items, (slice, IntValue, ArrayValue)):
+        raise ctx.refuse("a list changed at a position only known at run time", "use an array", "SG102")
+    check_list(ctx, base, "use an array")
     k = to_int(ctx, items)
     if isinstance(k, IntValue) or not -len(base.items) <= k < len(base.items):
         raise ctx.refuse(f"item {describe(k)} of a list of {len(base.items)}", code="SG105")
@@ -67,7 +76,9 @@ def update_items(ctx: Context, base: Value, items: Value, ufunc: np.ufunc, value
     if isinstance(base, ArrayValue):
         _update_elements(ctx, base, items, ufunc, value())
         return
-    if isinstance(base, Record):
+    if has_rule(base, "__getitem__"):
+        old = by_rule(ctx, base, "__getitem__", items)
+    elif isinstance(base, Record):
         old = item(ctx, base, items)
     elif isinstance(base, (ListValue, Grown)):
         base = as_list(ctx, base) if isinstance(base, Grown) else base

@@ -40,7 +40,8 @@ def global_statement(x):
 def nonlocal_statement(x):
     def inner():
         nonlocal x
-        x = x + 1
+        if (x := x + 1)[0] > 0:
+            pass
 
     inner()
     return x
@@ -54,9 +55,9 @@ def local_class(x):
     return x
 
 
-@refused(1, "Set", X)
+@refused(1, "a set of values only known at run time", X)
 def a_set(x):
-    return x[len({1, 2})]
+    return x[len({x[0], x[1]})]
 
 
 @refused(1, "2 values for 3 names and more", X)

@@ -318,17 +318,6 @@ def length_of_number(x):
     return len(x[0])
 
 
-@refused(1, "a decorator", X)
-def inner_decorator(x):
-    @np.vectorize
-    def f(v):
-        return v
-
-    return f(x)
-
-
-CASES[-1] = (CASES[-1][0], (X,), 2, "a decorator")
-
 
 @pytest.mark.parametrize("fn, arguments, line, what", CASES, ids=[c[0].__name__ for c in CASES])
 def test_refusal(fn: Callable[..., Any], arguments: tuple[Any, ...], line: int, what: str) -> None:

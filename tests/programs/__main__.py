@@ -18,6 +18,7 @@ from pathlib import Path
 
 from sdfgad.thresholds import VARIABLE
 from tests.programs.examine import Task, Verdict, examine
+from tests.programs.holders import HOLDERS
 from tests.programs.text import N
 
 PROGRESS = 50
@@ -29,7 +30,8 @@ def main() -> int:
     if asked.least:
         os.environ[VARIABLE] = "least"  # for the processes that are started, which read it when they begin
     low, high = asked.size
-    tasks = [Task(n, low + n % (high - low + 1), asked.compiled, asked.threads, asked.thorough)
+    tasks = [Task(n, low + n % (high - low + 1), asked.compiled, asked.threads, asked.thorough,
+                  asked.holder)
              for n in range(asked.seed, asked.seed + asked.count)]
     seen: Counter[str] = Counter()
     fired: Counter[str] = Counter()
@@ -103,6 +105,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--compiled", action="store_true", help="with native code rather than the reference semantics")
     parser.add_argument("--threads", type=_numbers, default=(), help="of compiled gradients: 1,2,3")
     parser.add_argument("--thorough", action="store_true", help="also with everything computed again, and taken back")
+    parser.add_argument("--holder", choices=HOLDERS, default="", help="what keeps the variables of the programs")
     parser.add_argument("--least", action="store_true", help="with the least thresholds, for small programs")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--keep", type=Path, default=Path("failing_programs"), help="folder of those that fail")

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.programs.bookkeeping import KINDS as BOOKKEEPING
 from tests.programs.bookkeeping import START
+from tests.programs.holders import held
 from tests.programs.nests import nest_program
 from tests.programs.runners import Compiled, Interpreted
 from tests.programs.running import arguments, check, load, more_arguments
@@ -25,13 +26,15 @@ LONGEST = 300
 
 @dataclass(frozen=True)
 class Task:
-    """One program and how it is run. size: of the vectors; threads: of compiled gradients, which are compared."""
+    """One program and how it is run. size: of the vectors; threads: of compiled gradients, which are compared.
+    holder: what keeps its variables, as `holders` has it."""
 
     seed: int
     size: int = N
     compiled: bool = False
     threads: tuple[int, ...] = ()
     thorough: bool = False
+    holder: str = ""
 
     @property
     def nested(self) -> bool:
@@ -41,8 +44,10 @@ class Task:
     @property
     def text(self) -> str:
         if self.nested:
-            return nest_program(self.seed, self.size)
-        return text_of(self.seed, BOOKKEEPING, START) if self.seed % 3 else text_of(self.seed, SUMS)
+            text = nest_program(self.seed, self.size)
+        else:
+            text = text_of(self.seed, BOOKKEEPING, START) if self.seed % 3 else text_of(self.seed, SUMS)
+        return held(text, self.holder, self.seed) if self.holder else text
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -141,3 +141,23 @@ def place_in_table(count, k):
     if place < 0 or place >= count:
         raise IndexError("there are fewer places where the mask holds")
     return place
+
+
+def first_largest(items, key):
+    best = items[0]
+    found = key(best)
+    for item in items[1:]:
+        value = key(item)
+        if value > found:
+            best, found = item, value
+    return best
+
+
+def first_smallest(items, key):
+    best = items[0]
+    found = key(best)
+    for item in items[1:]:
+        value = key(item)
+        if value < found:
+            best, found = item, value
+    return best

@@ -33,16 +33,44 @@ def _side_by_side(parts, ndim):
 def delete(arr, obj, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
     n = rows.shape[0]
-    gone = [obj % n] if isinstance(obj, int) else [k % n for k in obj]
+    if isinstance(obj, slice):
+        gone = list(range(n)[obj])
+    else:
+        gone = [obj % n] if isinstance(obj, int) else [k % n for k in obj]
     kept = rows[[k for k in range(n) if k not in gone]]
     return kept if axis is None else np.moveaxis(kept, 0, axis)
 
 
 def insert(arr, obj, values, axis=None):
-    if not isinstance(obj, int) or axis is not None and arr.ndim != 1:
-        raise ValueError("several places, or rows")
-    flat, new = np.ravel(arr), np.ravel(np.asarray(values))
-    return np.concatenate((flat[:obj], new.astype(flat.dtype), flat[obj:]))
+    rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
+    n, new = rows.shape[0], np.asarray(values).astype(rows.dtype)
+    if isinstance(obj, int):
+        where = obj + n if obj < 0 else obj
+        if axis is None or rows.ndim == 1:
+            new = np.ravel(new)
+        else:  # one row, or several: the first axis of the values is that of the insertion
+            new = np.broadcast_to(new, rows.shape[1:])[None] if new.ndim < rows.ndim else np.moveaxis(new, axis, 0)
+        made = np.concatenate((rows[:where], new, rows[where:]))
+    else:
+        places = [k + n if k < 0 else k for k in obj]
+        count = len(places)
+        if new.ndim < rows.ndim and (rows.ndim == 1 or new.ndim == 0):
+            new = np.broadcast_to(new, (count, *rows.shape[1:]))
+        elif new.ndim < rows.ndim:
+            raise ValueError("several rows that are not given one by one")
+        elif axis is not None:
+            new = np.moveaxis(new, axis, 0)
+        if new.shape[0] != count:
+            new = np.broadcast_to(new, (count, *rows.shape[1:]))
+        order = sorted(range(count), key=lambda k: places[k])
+        parts, last = [], 0
+        for k in order:
+            parts.append(rows[last:places[k]])
+            parts.append(new[k:k + 1])
+            last = places[k]
+        parts.append(rows[last:])
+        made = np.concatenate(parts)
+    return made if axis is None else np.moveaxis(made, 0, axis)
 
 
 def diagflat(v, k=0):

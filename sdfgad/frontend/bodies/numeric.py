@@ -319,3 +319,20 @@ def fix(x):
 
 def ldexp(x1, x2):
     return x1 * np.exp2(np.asarray(x2) * 1.0)
+
+
+def complex_log(z, base=None):
+    found = np.log(complex(z))
+    return found if base is None else found / np.log(complex(base))
+
+
+def phase(z):
+    return float(np.angle(complex(z)))
+
+
+def polar(z):
+    return float(np.abs(z)), float(np.angle(complex(z)))
+
+
+def rect(r, phi):
+    return complex(r * np.cos(phi), r * np.sin(phi))

@@ -128,20 +128,32 @@ def vsplit(ary, indices_or_sections):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
-    if np.ndim(start) or np.ndim(stop) or axis:
-        raise ValueError("np.linspace between arrays")
     parts = num - 1 if endpoint else num
     gap = stop * 1.0 - start
+    k = np.arange(0, num)
+    if np.ndim(gap):
+        k = np.reshape(k, (num,) + (1,) * np.ndim(gap))
     if parts > 0:
         step = gap / parts
-        y = np.arange(0, num) * step + start
+        y = k * step + start
     else:
         step = np.nan
-        y = np.arange(0, num) * gap + start
+        y = k * gap + start
     if endpoint and num > 1:
         y[num - 1] = stop
+    y = np.moveaxis(y, 0, axis) if axis else y
     y = y if dtype is None else y.astype(dtype)
     return (y, step) if retstep else y
+
+
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    y = start * np.exp(np.linspace(0.0, np.log(stop / start), num, endpoint, axis=axis))
+    if num > 0:
+        ends = np.moveaxis(y, axis, 0) if axis else y
+        ends[0] = start
+        if endpoint and num > 1:
+            ends[num - 1] = stop
+    return y if dtype is None else y.astype(dtype)
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0):

@@ -1,0 +1,39 @@
+"""Statements that stand for plainer ones: loops whose condition binds names, `finally` without `except`."""
+from __future__ import annotations
+
+import ast
+import copy
+
+from sdfgad.frontend.liveness import has_exit
+
+
+def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
+    """while (x := e) > 0: s   ->   while True: if not (x := e) > 0: break ; s
+
+    try: s finally: t   ->   s ; t where `s` is not left early: an error ends the call.
+    """
+    if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) for n in ast.walk(stmt)):
+        return [stmt]
+    found = _Plainer().visit(copy.deepcopy(stmt))  # the tree is that of the text, which others look at
+    return found if isinstance(found, list) else [found]
+
+
+def _binds(test: ast.expr) -> bool:
+    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(test))
+
+
+class _Plainer(ast.NodeTransformer):
+
+    def visit_Try(self, node: ast.Try) -> ast.stmt | list[ast.stmt]:
+        self.generic_visit(node)
+        if node.handlers or node.orelse or has_exit(node.body):
+            return node
+        return [*node.body, *node.finalbody]
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        self.generic_visit(node)
+        if not node.orelse and _binds(node.test):
+            left = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            node.body.insert(0, ast.fix_missing_locations(ast.copy_location(left, node.test)))
+            node.test = ast.copy_location(ast.Constant(True), node.test)
+        return node

@@ -1,0 +1,111 @@
+"""`while` loops: conditional loops of the program, and the forms to fall back to."""
+from __future__ import annotations
+
+import ast
+
+from sdfgad.frontend.arithmetic import known_truth, truth_value
+from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
+from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
+from sdfgad.frontend.elementwise import BOOL, as_array
+from sdfgad.frontend.exchanges import PASSED_OVER
+from sdfgad.frontend.exits import guarded, leave_flag, loop_else
+from sdfgad.frontend.loop_forms import (
+    UNROLL_TRIPS,
+    LoopForm,
+    changing_form,
+    emit,
+    exchanging_form,
+    first_iteration,
+    first_that_works,
+)
+from sdfgad.frontend.values import Value
+from sdfgad.ir.expr import Load, call, const
+from sdfgad.ir.program import While
+
+
+def run_while(ctx: Context, stmt: ast.While) -> None:
+    """A `while` statement."""
+    ctx.builder.flush()
+    snapshot = ctx.builder.snapshot()
+    decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
+    ctx.builder.rollback(snapshot)
+    if decided is False:
+        if stmt.orelse:
+            ctx.execute(ctx, stmt.orelse)
+        return
+    unrolled = LoopForm(lambda: _unrolled_while(ctx, stmt), ("refusal",))
+    exchanging = exchanging_form(ctx, stmt, lambda: _conditional(ctx, stmt))
+    forms = [LoopForm(lambda: _conditional(ctx, stmt)), exchanging]
+    if decided:
+        forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
+    first_that_works(ctx, stmt, [*forms, unrolled])
+
+
+def _peeled_while(ctx: Context, stmt: ast.While) -> None:
+    """The first iteration, which is sure, on its own, as in `_peeled`."""
+    first_iteration(ctx, stmt)
+    guarded(ctx, lambda: _conditional(ctx, stmt), ctx.frame.liveness.at_loop[stmt], (BREAK, RETURN))
+    ctx.frame.names[BREAK] = False
+
+
+def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
+    live = ctx.frame.liveness.at_loop[stmt]
+
+    def rest(trip: int) -> None:
+        with ctx.at(stmt.test):
+            decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
+            if decided is None or trip >= UNROLL_TRIPS:
+                raise ctx.refuse("a while loop that cannot be unrolled", code=PASSED_OVER)
+        if decided:
+            ctx.execute(ctx, stmt.body)
+            ctx.frame.names[CONTINUE] = False
+            guarded(ctx, lambda: rest(trip + 1), live, (BREAK, RETURN))
+        elif stmt.orelse:
+            guarded(ctx, lambda: ctx.execute(ctx, stmt.orelse), live, (BREAK, RETURN))
+
+    rest(0)
+    ctx.frame.names[BREAK] = False
+
+
+def _conditional(ctx: Context, stmt: ast.While) -> None:
+    source = ctx.builder.source
+
+    def once(carry: Carry) -> None:
+        builder = ctx.builder
+        open_carry(ctx, carry)
+        flag = builder.declare((), BOOL, "running")
+        _set(ctx, flag.name, _test(ctx, stmt))
+        with builder.region() as block:
+            ctx.execute(ctx, stmt.body)
+            until = leave_flag(ctx)
+            after = close_carry(ctx, stmt, carry)
+            restore(ctx, carry)
+            _set(ctx, flag.name, _test(ctx, stmt), until)
+        restore(ctx, carry)
+        builder.source = source
+        trips = emit(ctx, block, until, after, lambda body, _, count: While(
+            flag.name, body, count, source, f"while at line {source.line if source else 0}"), always=True)
+        endless = isinstance(stmt.test, ast.Constant) and bool(stmt.test.value)  # left from inside: the body has run
+        after_loop(ctx, carry, after, {}, endless, kept_count(ctx, stmt, carry, after, trips))
+        ended.append(until)
+
+    ended: list[str | None] = []
+    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
+    loop_else(ctx, stmt, ended[-1])
+
+
+def _test(ctx: Context, stmt: ast.While) -> Value:
+    with ctx.at(stmt.test):
+        test = ctx.evaluate(ctx, stmt.test)
+        decided = known_truth(ctx, test)
+        return decided if decided is not None else truth_value(ctx, test)
+
+
+def _set(ctx: Context, flag: str, test: Value, until: str | None = None) -> None:
+    """`flag = test`, or False once the loop has been left."""
+    value = as_array(ctx, test)
+    e = value.at(())
+    ctx.builder.consume(value)
+    if until is not None:
+        e = call("select", Load(until, (), BOOL), const(False, BOOL), e, dtype=BOOL)
+    ctx.builder.store(flag, (), e)

@@ -63,9 +63,9 @@ and the same of what `reshape` and `ravel` make of arrays that are not in C orde
 itself.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
-stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers. Objects of classes written in
-Python may be made inside, with `__init__`, methods, properties, `super()`, operators and attributes that change, in
-loops and branches as well.
+stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
+`str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
+with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
 
 What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
 the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
@@ -117,6 +117,8 @@ single items and loops over it. It cannot be returned, or combined with an array
 
 def name_of(function: Any) -> str:
     """`np.sin`, `np.linalg.solve`, `math.sin`, `len`."""
+    if getattr(function, "__module__", "") == "builtins" and isinstance(function, type):
+        return function.__name__
     for prefix, module in (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft)):
         if getattr(module, getattr(function, "__name__", ""), None) is function:
             return prefix + function.__name__

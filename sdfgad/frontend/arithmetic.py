@@ -27,6 +27,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
+from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -62,6 +63,8 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
         return ctx.invoke(ctx, np.matmul, [left, right], {})
+    if (text := combined(ufunc, left, right)) is not None:
+        return text
     if isinstance(left, _TEXT) or isinstance(right, _TEXT):
         joined = _sequences(ctx, ufunc, left, right)
         if joined is not None:

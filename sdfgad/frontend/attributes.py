@@ -20,6 +20,7 @@ from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.run_texts import formatted
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
@@ -45,6 +46,10 @@ from sdfgad.trees import is_named
 
 _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear"}) | _BY_VALUE
+
+
+_OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
+"""What functions, classes and modules say of themselves."""
 
 
 def attribute(ctx: Context, owner: Value, name: str) -> Value:
@@ -84,7 +89,9 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return Applied(solve, (owner,), {})
     if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:
         return found
-    if name.startswith("__") or not hasattr(owner, name):
+    if name == "__class__":
+        return type(owner)
+    if name.startswith("__") and name not in _OF_DEFINITIONS or not hasattr(owner, name):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
@@ -236,6 +243,8 @@ def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     given = [tuple(a.items) if isinstance(a, ListValue) else a for a in arguments]
     parts = [p for a in (*given, *keywords.values()) for p in (a if isinstance(a, tuple) else (a,))]
     if not all(isinstance(p, str) or is_number(p) or p is None for p in parts):
+        if callee.__name__ == "format":
+            return formatted(callee.__self__, given, keywords)
         raise ctx.refuse("text made from values only known at run time", code="SG102")
     try:
         found = callee(*given, **keywords)

@@ -14,6 +14,7 @@ from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.records import dict_, replace
+from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -136,6 +137,19 @@ def type_(ctx: Context, value: Value) -> type:
     return value.form if isinstance(value, Record) else type(sample_of(ctx, value))
 
 
+def isscalar(ctx: Context, element: Value) -> bool:
+    """`np.isscalar`: numbers and text, not arrays without dimensions."""
+    return not isinstance(element, Record) and np.isscalar(sample_of(ctx, element))
+
+
+def seterr(ctx: Context, all: Value = None, divide: Value = None, over: Value = None, under: Value = None,
+           invalid: Value = None) -> Value:
+    """`np.seterr`: a compiled program warns of nothing. What was set before, for the call that sets it again."""
+    if not {all, divide, over, under, invalid} <= {None, "ignore", "warn", "print", "log"}:
+        raise ctx.refuse("errors of floating-point numbers that raise", "check values with np.isfinite", "SG102")
+    return Record(dict, dict(np.geterr()), len(ctx.builder.regions))
+
+
 def callable_(ctx: Context, value: Value) -> bool:
     return isinstance(value, Function) or callable(value)
 
@@ -151,6 +165,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, map: map_, np.ndindex: ndindex, sorted: sorted_,
     any: quantifier(any, np.any), all: quantifier(all, np.all), reversed: reversed_, list: list_, tuple: tuple_,
     isinstance: isinstance_, type: type_, slice: slice_, callable: callable_, dict: dict_, getattr: getattr_,
-    hasattr: has_attribute, dataclasses.replace: replace,
+    hasattr: has_attribute, str: text_of(str), repr: text_of(repr), np.isscalar: isscalar,
+    np.seterr: seterr, dataclasses.replace: replace,
 })
 """Python's functions, `np.ndindex` and `dataclasses.replace`, with their rules."""

@@ -20,6 +20,7 @@ from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.run_texts import joined
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -36,7 +37,6 @@ from sdfgad.frontend.values import (
     Record,
     SliceValue,
     Value,
-    is_number,
 )
 from sdfgad.frontend.views import check_fresh, to_int
 
@@ -149,6 +149,11 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
 
 def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, (ast.Is, ast.IsNot)):
+        if isinstance(right, bool) and isinstance(left, ArrayValue) and left.dtype == np.bool_:
+            # One of Python's two truth values is the other one or itself; those of NumPy are neither.
+            told = left.scalar and left.weak
+            same = arithmetic.comparison(ctx, np.equal, left, right) if told else False
+            return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
         return _identity(ctx, left, right) == isinstance(op, ast.Is)
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(ctx, left, right)
@@ -320,22 +325,12 @@ def _sure(ctx: Context, *nodes: ast.expr) -> None:
                              "assign on a line of its own", "SG107")
 
 
-def _joined(ctx: Context, node: ast.JoinedStr) -> Value:
-    parts = []
-    for piece in node.values:
-        value = evaluate(ctx, piece.value) if isinstance(piece, ast.FormattedValue) else piece.value  # type: ignore[attr-defined]
-        if not isinstance(value, str) and not is_number(value):
-            raise ctx.refuse("text made from values only known at run time", code="SG102")
-        parts.append(str(value))
-    return "".join(parts)
-
-
 _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
     ast.Dict: _dict, ast.DictComp: dict_comprehension,
-    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined,
+    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: joined,
     ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.Set: "use a tuple", ast.SetComp: "use a tuple",

@@ -96,6 +96,8 @@ def attribute(ctx: Context, owner: Record, name: str) -> Value:
         if name not in _METHODS:
             raise ctx.refuse(f"the method {name!r} of a dictionary", code="SG102")
         return Method(owner, name)
+    if name == "__class__":
+        return owner.form
     held = inspect.getattr_static(owner.form, name, _ABSENT)
     if name in owner.items and not isinstance(held, property):
         return owner.items[name]

@@ -39,10 +39,29 @@ def delete(arr, obj, axis=None):
 
 
 def insert(arr, obj, values, axis=None):
-    if not isinstance(obj, int) or axis is not None and arr.ndim != 1:
-        raise ValueError("several places, or rows")
-    flat, new = np.ravel(arr), np.ravel(np.asarray(values))
-    return np.concatenate((flat[:obj], new.astype(flat.dtype), flat[obj:]))
+    rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
+    if np.ndim(values) > rows.ndim:
+        raise ValueError("values with more dimensions than the array")
+    new = np.reshape(np.asarray(values), (1,) * (rows.ndim - np.ndim(values)) + np.shape(values)).astype(rows.dtype)
+    if isinstance(obj, int):
+        parts = (rows[:obj], np.broadcast_to(new, (new.shape[0], *rows.shape[1:])), rows[obj:])
+        whole = np.concatenate(parts)
+    else:
+        whole = _inserted(rows, np.asarray(obj), new, axis)
+    return whole if axis is None else np.moveaxis(whole, 0, axis)
+
+
+def _inserted(rows, places, new, axis):
+    """Row k of `new` before row places[k] of `rows`."""
+    n, count = rows.shape[0], places.shape[0]
+    if places.ndim != 1 or new.size > 1 and (axis not in (None, 0) or new.shape[0] != count or count == 1):
+        raise ValueError("several places, and values of another number or along another axis")
+    start = np.where(places < 0, places + n, places)
+    order = np.argsort(start)
+    whole = np.zeros((n + count, *rows.shape[1:]), rows.dtype)
+    whole[np.arange(n) + np.searchsorted(start[order], np.arange(n), side="right")] = rows
+    whole[start[order] + np.arange(count)] = np.broadcast_to(new, (count, *rows.shape[1:]))[order]
+    return whole
 
 
 def diagflat(v, k=0):

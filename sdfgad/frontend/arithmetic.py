@@ -28,6 +28,7 @@ from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
+from sdfgad.frontend.settled import settled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -237,7 +238,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
-    return bool(value.items) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
+    return bool(settled(ctx, value)) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
 
 
 def truth_value(ctx: Context, value: Value) -> ArrayValue:
@@ -320,7 +321,9 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
     if isinstance(value, Record) and issubclass(value.form, dict):
-        return list(value.items)
+        return list(settled(ctx, value))
+    if isinstance(value, Entries):
+        settled(ctx, value.owner)
     if isinstance(value, (zip, enumerate, reversed, map, dict, Entries)):
         return list(value)
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:

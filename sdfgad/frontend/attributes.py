@@ -21,6 +21,7 @@ from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
+from sdfgad.frontend.settled import has
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
@@ -67,6 +68,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
     if isinstance(owner, (ArrayValue, Masked)):
         rule = _ATTRIBUTES.get(name)
         if rule is None and name not in ctx.methods:
+            if isinstance(owner, ArrayValue) and records.lack(name):
+                raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}", code="SG101")
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
     if isinstance(owner, MessageStatus) and name in ("source", "tag"):
@@ -101,7 +104,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
 def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
     """`hasattr(owner, name)`; that an object from outside lacks something is noted, too."""
     if isinstance(owner, Record):
-        return name in owner.items and not issubclass(owner.form, dict) or hasattr(owner.form, name)
+        return not issubclass(owner.form, dict) and has(ctx, owner, name) or hasattr(owner.form, name)
     if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Grown, Function)):
         return hasattr(sample_of(ctx, owner), name)
     found = getattr(owner, name, GONE)

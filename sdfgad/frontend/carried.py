@@ -152,6 +152,9 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     carry.fields.name()
     if len(carry.fields.loose) > loose:
         raise CarryCorrected
+    if (added := carry.fields.added(carry.before)):  # the next iteration finds them, the first one does not
+        carry.before.update(dict.fromkeys(added, Maybe(None)))
+        raise CarryCorrected
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}

@@ -21,6 +21,7 @@ from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.run_texts import joined
+from sdfgad.frontend.settled import settled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -174,7 +175,7 @@ def _identity(ctx: Context, left: Value, right: Value) -> bool:
 def _membership(ctx: Context, left: Value, right: Value) -> Value:
     if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
         raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
-    items = right.items if isinstance(right, (ListValue, Record)) else right
+    items = settled(ctx, right) if isinstance(right, Record) else right.items if isinstance(right, ListValue) else right
     if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
         raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
     return arithmetic.membership(ctx, left, items)
@@ -293,7 +294,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif records.is_dict(value):
-            keywords.update(records.as_record(ctx, value).items)
+            keywords.update(settled(ctx, records.as_record(ctx, value)))
         else:
             raise ctx.refuse("** arguments that are not a dictionary", code="SG102")
     if not all(isinstance(k, str) for k in keywords):

@@ -72,7 +72,8 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
 
 def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:
     """A loop over a sequence known now: written out, but for a long one of numbers."""
-    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else items_of(ctx, iterable)
+    known = items_of(ctx, iterable)
+    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else known
     rows = rows_from_table(ctx, stmt, items) if isinstance(items, list) else None
     if rows is None:
         _unroll(ctx, stmt, items, bind)

@@ -1,6 +1,7 @@
 """Python's own functions of sequences and objects."""
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, sample_of
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.records import dict_, replace
 from sdfgad.frontend.run_texts import text_of
@@ -166,6 +168,6 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     any: quantifier(any, np.any), all: quantifier(all, np.all), reversed: reversed_, list: list_, tuple: tuple_,
     isinstance: isinstance_, type: type_, slice: slice_, callable: callable_, dict: dict_, getattr: getattr_,
     hasattr: has_attribute, str: text_of(str), repr: text_of(repr), np.isscalar: isscalar,
-    np.seterr: seterr, dataclasses.replace: replace,
+    np.seterr: seterr, copy.copy: shallow, copy.deepcopy: deep, dataclasses.replace: replace,
 })
 """Python's functions, `np.ndindex` and `dataclasses.replace`, with their rules."""

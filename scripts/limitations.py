@@ -64,8 +64,9 @@ and the same of what `reshape` and `ravel` make of arrays that are not in C orde
 itself.
 
 `try` with `except` of AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised
-is known from the classes of values. Others depend on the data. A key or attribute that only some of the ways to a
-point have set may be set again there; who asks for it, or whether it is there, is refused.
+is known from the classes of values. Others depend on the data, and are taken where the handler ends in a bare `raise`.
+A key or attribute that only some of the ways to a point have set may be set again there; who asks for it, or whether it
+is there, is refused.
 
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
 stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if isinstance(owner, IntValue):
         owner = as_array(ctx, owner) if name not in ("real", "imag") else owner
+    if isinstance(owner, np.ndarray) and owner.dtype == object and name in ("T", "shape", "ndim", "size"):
+        return getattr(owner, name)  # of nothing but None
     if isinstance(owner, np.ndarray):
         owner = constant_array(ctx, owner)
     owner = as_masked(ctx, owner)
@@ -94,7 +96,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return found
     if name == "__class__":
         return type(owner)
-    if name.startswith("__") and name not in _OF_DEFINITIONS or not hasattr(owner, name):
+    hidden = name.startswith("__") and name not in _OF_DEFINITIONS
+    if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)

@@ -25,8 +25,8 @@ from sdfgad.frontend.values import (
     like,
 )
 
-_UNCHANGING = (str, type, IntValue, RunText, Function, FunctionType, BuiltinFunctionType, ModuleType, np.ufunc, np.dtype,
-               range, slice)
+_UNCHANGING = (str, type, IntValue, RunText, Function, FunctionType, BuiltinFunctionType, ModuleType, np.ufunc,
+               np.dtype, range, slice)
 _OWN_WAYS = ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 
 

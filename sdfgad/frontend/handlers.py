@@ -15,8 +15,9 @@ _HELP = "check the values with if or np.where: which errors a run has is only kn
 
 def run_try(ctx: Context, stmt: ast.Try) -> None:
     """A `try` statement: its body, and what the handler does where the body cannot be run in Python either."""
-    handlers = [(h, _kinds(ctx, h)) for h in stmt.handlers]
-    if stmt.finalbody or not handlers or stmt.orelse and has_exit(stmt.body):
+    passed_on = bool(stmt.handlers) and all(map(_passes_on, stmt.handlers))
+    handlers = [] if passed_on else [(h, _kinds(ctx, h)) for h in stmt.handlers]
+    if stmt.finalbody or not stmt.handlers or stmt.orelse and has_exit(stmt.body):
         raise ctx.refuse("a try statement with finally, or with else behind a body that may be left", "", "SG102")
     caught = tuple(k for _, kinds in handlers for k in kinds)
     frame, depth, failures = ctx.frame, len(ctx.builder.regions), len(ctx.builder.failures)
@@ -40,6 +41,12 @@ def run_try(ctx: Context, stmt: ast.Try) -> None:
     if any(issubclass(getattr(f, "form", Exception), caught) for f in ctx.builder.failures[failures:]):
         raise ctx.refuse("a try statement that catches what its body raises when data say so", _HELP, "SG102")
     ctx.execute(ctx, stmt.orelse)
+
+
+def _passes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler tells somebody and lets the exception go on."""
+    *told, last = handler.body
+    return isinstance(last, ast.Raise) and last.exc is None and all(isinstance(s, ast.Expr) for s in told)
 
 
 def _kinds(ctx: Context, handler: ast.ExceptHandler) -> tuple[type[Exception], ...]:

@@ -78,6 +78,14 @@ def joins_and_cuts(x, A, v):
             np.vander(x), np.vander(x, 3, increasing=True), np.vander(I6, 2), np.hanning(6) * x]
 
 
+@case(V6, A34, V4[0])
+def lists_of_arrays(x, A, a):
+    rows, numbers = [A[0], A[2], A[1]], [x[0], x[1], a]
+    return [np.atleast_1d(numbers), np.atleast_2d(rows), np.atleast_2d(numbers), np.atleast_3d(rows), np.roll(rows, 1),
+            np.roll(numbers, -1), np.inner(rows, numbers + [a]), np.fliplr(rows), np.linalg.vector_norm(rows),
+            *np.atleast_2d(x, a), *np.atleast_1d(a, A)]
+
+
 @case(V6, A34, V4[:2])
 def inserted_rows(x, A, v):
     return [np.insert(x, [3, 1], v), np.insert(x, [-1, 0], 9.0), np.insert(x, [1, 1], v), np.insert(x, -1, v),

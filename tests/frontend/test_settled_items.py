@@ -73,6 +73,18 @@ def tried(x):
     return masked + y + t + values_of(x) + values_of(x[0])
 
 
+def told(x):
+    held = np.array([[None] * 2]).T  # a place where a filter keeps measurements
+    try:
+        y = np.linalg.inv(np.diag(x))
+    except Exception:
+        print(x)
+        raise
+    else:
+        y = y * held.shape[0]
+    return y
+
+
 def values_of(a):
     try:
         return a.values * 2
@@ -80,7 +92,7 @@ def values_of(a):
         return a * 3
 
 
-@pytest.mark.parametrize("program", [counted, collected, tried], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", [counted, collected, tried, told], ids=lambda p: p.__name__)
 def test_same_as_python(program):
     check(program, X)
 
@@ -157,6 +169,7 @@ def elsewhere(x):
 
 @pytest.mark.parametrize("program, what", [
     (in_any_order, "another order"), (singular, "catches np.linalg.LinAlgError"), (own_raise, "when data say so"),
+    (lambda x: x + np.array([None, None])[0], "dtype object"),
     (in_a_loop, "attribute 'foo'"), (elsewhere, "attribute 'foo'")], ids=lambda p: getattr(p, "__name__", ""))
 def test_refused(program, what):
     with pytest.raises(UnsupportedError, match=what):

@@ -101,6 +101,8 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     """`op operand`."""
     if isinstance(operand, Reading):
         return operand
+    if ufunc is np.negative and sparse.is_sparse(operand):
+        return operand.matrix if isinstance(operand, sparse.Negative) else sparse.Negative(operand)
     operand = as_masked(ctx, operand)
     if isinstance(operand, Masked):
         return on_masked(ctx, ufunc, operand)

@@ -50,8 +50,9 @@ poisson, binom and bernoulli, `cdf` of the first five but t, of expon and unifor
 Arguments that are only read may share memory, and each has its own partial derivative. One that the function updates
 may share none, neither with another argument nor with an array from outside.
 
-Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`,
-`yield`, `async`, classes made inside, `global` assignments, comprehensions over run-time data, sets, lists that grow
+Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
+but for what classes decide (below), `yield`, `async`, classes made inside, `global` assignments, comprehensions over
+run-time data, sets, lists that grow
 by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
 loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
 lists changed in place inside branches and loops that are not unrolled, attributes of objects from outside set, arrays
@@ -62,10 +63,15 @@ them while they change places), reading `z` after an update of `z.real` under an
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
 itself.
 
+`try` with `except` of AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised
+is known from the classes of values. Others depend on the data, and are taken where the handler ends in a bare `raise`.
+A key or attribute that only some of the ways to a point have set may be set again there; who asks for it, or whether it
+is there, is refused.
+
 `assert` and `raise` work on data, too: the call stops there and raises that exception. In its text, values of the run
-stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers. Objects of classes written in
-Python may be made inside, with `__init__`, methods, properties, `super()`, operators and attributes that change, in
-loops and branches as well.
+stand as they do in the source (`f"{x[i]} < 0"`), as the program does not format numbers; text with such values (of
+`str`, `format` and `%`, too) is good for these messages alone. Objects of classes written in Python may be made inside,
+with `__init__`, methods, properties, `super()`, operators and attributes that change, in loops and branches as well.
 
 What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
 the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
@@ -117,6 +123,8 @@ single items and loops over it. It cannot be returned, or combined with an array
 
 def name_of(function: Any) -> str:
     """`np.sin`, `np.linalg.solve`, `math.sin`, `len`."""
+    if getattr(function, "__module__", "") == "builtins" and isinstance(function, type):
+        return function.__name__
     for prefix, module in (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft)):
         if getattr(module, getattr(function, "__name__", ""), None) is function:
             return prefix + function.__name__

@@ -37,8 +37,10 @@ def combine(op: str, target: str, value: str, kind: str) -> str:
     """The statement `target op= value` for a dtype kind."""
     if kind in "iu" and op in "+*":
         return f"{target} = sg::{'plus' if op == '+' else 'times'}({target}, {value});"
+    if kind == "b":  # of a connective, which C++ makes an int, too
+        return f"{target} = {target} {'||' if op in ('+', 'max') else '&&'} ({value});"
     if op == "+":
-        return f"{target} = {target} || {value};" if kind == "b" else f"{target} += {value};"
+        return f"{target} += {value};"
     if op == "*":
         return f"{target} = sg::mul({target}, {value});" if kind == "c" else f"{target} *= {value};"
     return f"{target} = sg::{'maximum' if op == 'max' else 'minimum'}({target}, {value});"

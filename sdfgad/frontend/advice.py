@@ -12,8 +12,7 @@ _READ = "read the data before the call and pass them as arguments"
 _STEPS = "write the steps as a loop in the function"
 _BEFORE = "call it before, and pass what it gives as an argument"
 _BY_NAME: Mapping[str, str] = MappingProxyType({
-    "str": "text is made of constants only",
-    "repr": "text is made of constants only", "setattr": "write owner.name = value",
+    "setattr": "write owner.name = value",
     "open": _READ, "input": _READ, "load": _READ, "loadtxt": _READ, "genfromtxt": _READ,
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",

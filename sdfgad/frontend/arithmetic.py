@@ -27,6 +27,8 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
+from sdfgad.frontend.run_texts import combined
+from sdfgad.frontend.settled import settled, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -37,10 +39,13 @@ from sdfgad.frontend.values import (
     ListValue,
     Masked,
     MaskPlaces,
+    Maybe,
     Reading,
     Record,
     Rows,
+    RunText,
     Value,
+    contained,
     is_int,
     is_number,
     like,
@@ -62,6 +67,8 @@ def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
         return ctx.invoke(ctx, np.matmul, [left, right], {})
+    if (text := combined(ufunc, left, right)) is not None:
+        return text
     if isinstance(left, _TEXT) or isinstance(right, _TEXT):
         joined = _sequences(ctx, ufunc, left, right)
         if joined is not None:
@@ -97,6 +104,8 @@ def unary(ctx: Context, ufunc: np.ufunc, operand: Value) -> Value:
     """`op operand`."""
     if isinstance(operand, Reading):
         return operand
+    if ufunc is np.negative and sparse.is_sparse(operand):
+        return operand.matrix if isinstance(operand, sparse.Negative) else sparse.Negative(operand)
     operand = as_masked(ctx, operand)
     if isinstance(operand, Masked):
         return on_masked(ctx, ufunc, operand)
@@ -158,6 +167,8 @@ def _tuples_equal(ctx: Context, left: tuple, right: tuple, equal: bool) -> Value
 
 def membership(ctx: Context, value: Value, items: Collection[Value]) -> Value:
     """`value in items`: decided now, or at run time by comparisons of integers with each other."""
+    if any(isinstance(p, RunText) for v in (value, *items) for p in contained(v)):
+        raise ctx.refuse("a membership test of text made from values only known at run time", code="SG102")
     data = [n for v in (value, *items) for n in _run_time_numbers(v)]
     if not data:
         return value in items
@@ -234,7 +245,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
-    return bool(value.items) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
+    return bool(settled(ctx, value)) if isinstance(value, Record) and issubclass(form, dict) else bool(value)
 
 
 def truth_value(ctx: Context, value: Value) -> ArrayValue:
@@ -309,6 +320,8 @@ def _zero(m: Masked) -> Value:
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
     if isinstance(value, ListValue):
+        if any(isinstance(v, Maybe) for v in value.items):
+            raise unsettled(ctx, "an item of a list")
         return list(value.items)
     if isinstance(value, Grown):
         return items(ctx, value)
@@ -317,7 +330,9 @@ def items_of(ctx: Context, value: Value) -> list[Value]:
     if isinstance(value, (tuple, list, range, str)):
         return list(value)
     if isinstance(value, Record) and issubclass(value.form, dict):
-        return list(value.items)
+        return list(settled(ctx, value))
+    if isinstance(value, Entries):
+        settled(ctx, value.owner)
     if isinstance(value, (zip, enumerate, reversed, map, dict, Entries)):
         return list(value)
     if isinstance(value, ArrayValue) and value.shape and value.shape[0].const is not None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
+from sdfgad.frontend.run_texts import formatted
+from sdfgad.frontend.settled import has
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
@@ -47,10 +49,16 @@ _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort"}) | _BY_VALUE
 
 
+_OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
+"""What functions, classes and modules say of themselves."""
+
+
 def attribute(ctx: Context, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if isinstance(owner, IntValue):
         owner = as_array(ctx, owner) if name not in ("real", "imag") else owner
+    if isinstance(owner, np.ndarray) and owner.dtype == object and name in ("T", "shape", "ndim", "size"):
+        return getattr(owner, name)  # of nothing but None
     if isinstance(owner, np.ndarray):
         owner = constant_array(ctx, owner)
     owner = as_masked(ctx, owner)
@@ -62,6 +70,8 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
     if isinstance(owner, (ArrayValue, Masked)):
         rule = _ATTRIBUTES.get(name)
         if rule is None and name not in ctx.methods:
+            if isinstance(owner, ArrayValue) and records.lack(name):
+                raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}", code="SG101")
             raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", "use a NumPy function", "SG101")
         return rule(ctx, owner) if rule is not None else Method(owner, name)
     if isinstance(owner, MessageStatus) and name in ("source", "tag"):
@@ -86,7 +96,10 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return found
     if owner is object and name == "__setattr__":
         return object.__setattr__
-    if name.startswith("__") or not hasattr(owner, name):
+    if name == "__class__":
+        return type(owner)
+    hidden = name.startswith("__") and name not in _OF_DEFINITIONS
+    if not hasattr(owner, name) or hidden and (hasattr(type, name) or not isinstance(owner, (type, ModuleType))):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if _runs_here(type(owner), name):
         return records.of_class(ctx, owner, type(owner), name)
@@ -96,7 +109,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
 def has_attribute(ctx: Context, owner: Value, name: str) -> bool:
     """`hasattr(owner, name)`; that an object from outside lacks something is noted, too."""
     if isinstance(owner, Record):
-        return name in owner.items and not issubclass(owner.form, dict) or hasattr(owner.form, name)
+        return not issubclass(owner.form, dict) and has(ctx, owner, name) or hasattr(owner.form, name)
     if isinstance(owner, (ArrayValue, IntValue, Masked, ListValue, Grown, Function)):
         return hasattr(sample_of(ctx, owner), name)
     found = getattr(owner, name, GONE)
@@ -256,6 +269,8 @@ def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
     given = [tuple(a.items) if isinstance(a, ListValue) else a for a in arguments]
     parts = [p for a in (*given, *keywords.values()) for p in (a if isinstance(a, tuple) else (a,))]
     if not all(isinstance(p, str) or is_number(p) or p is None for p in parts):
+        if callee.__name__ == "format":
+            return formatted(callee.__self__, given, keywords)
         raise ctx.refuse("text made from values only known at run time", code="SG102")
     try:
         found = callee(*given, **keywords)

@@ -246,6 +246,9 @@ def _run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orels
             outcomes.append(BranchOutcome(frame.names, block, ctx.builder.shared))
         ctx.builder.source = source
         frame.names = before
+        if fields.reordered(outcomes[0].names, outcomes[1].names):
+            raise ctx.refuse("a dictionary that has its items in another order on each way",
+                             "give it all of them before the branch", "SG107")
         _merge(ctx, outcomes, live | fields.names, unlike)
         fields.put_back()
     ctx.builder.shared = outcomes[0].shared.joined(outcomes[1].shared)

@@ -1,6 +1,7 @@
 """Python's own functions of sequences and objects."""
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import math
@@ -14,8 +15,10 @@ import numpy as np
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.records import default_dict, dict_, replace, set_attribute
+from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -138,6 +141,19 @@ def type_(ctx: Context, value: Value) -> type:
     return value.form if isinstance(value, Record) else type(sample_of(ctx, value))
 
 
+def isscalar(ctx: Context, element: Value) -> bool:
+    """`np.isscalar`: numbers and text, not arrays without dimensions."""
+    return not isinstance(element, Record) and np.isscalar(sample_of(ctx, element))
+
+
+def seterr(ctx: Context, all: Value = None, divide: Value = None, over: Value = None, under: Value = None,
+           invalid: Value = None) -> Value:
+    """`np.seterr`: a compiled program warns of nothing. What was set before, for the call that sets it again."""
+    if not {all, divide, over, under, invalid} <= {None, "ignore", "warn", "print", "log"}:
+        raise ctx.refuse("errors of floating-point numbers that raise", "check values with np.isfinite", "SG102")
+    return Record(dict, dict(np.geterr()), len(ctx.builder.regions))
+
+
 def callable_(ctx: Context, value: Value) -> bool:
     return isinstance(value, Function) or callable(value)
 
@@ -155,5 +171,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     reversed: reversed_, list: list_, tuple: tuple_, isinstance: isinstance_, type: type_, slice: slice_,
     callable: callable_, dict: dict_, OrderedDict: dict_, defaultdict: default_dict, getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
+    str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
+    copy.deepcopy: deep,
 })
 """Python's functions, `np.ndindex` and `dataclasses.replace`, with their rules."""

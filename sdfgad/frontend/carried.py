@@ -5,13 +5,13 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
 from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
+from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
 from sdfgad.frontend.values import Grown, IntValue, Maybe, Reading, Value, ViewValue, contained, references
@@ -49,10 +49,6 @@ class Trial:
 
 class ExchangedNames(Exception):
     """Names exchange their arrays from one iteration to the next."""
-
-
-class ChangingRefusal(UnsupportedError):
-    """A refusal because a name is of another kind after an iteration than before it: perhaps before the first alone."""
 
 
 class CarryCorrected(Exception):
@@ -164,6 +160,9 @@ def close_carry(ctx: Context, stmt: ast.For | ast.While, carry: Carry) -> dict[s
     carry.fields.name()
     if len(carry.fields.loose) > loose:
         raise CarryCorrected
+    if (added := carry.fields.added(carry.before)):  # the next iteration finds them, the first one does not
+        carry.before.update(dict.fromkeys(added, Maybe(None)))
+        raise CarryCorrected
     names = dict(ctx.frame.names)
     _check(ctx, stmt, carry, names)
     moved = {n: names[n] for n, (_, head) in carry.opened.items() if not same(names[n], head)}
@@ -240,10 +239,8 @@ def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, 
     written = carry.fields.written(name)
     told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
     with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
-        found = ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
-                           "use a fixed shape, or another name", "SG104")
-        return ChangingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
-                               within=found.within)
+        return changing(ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
+                                   "use a fixed shape, or another name", "SG104"))
 
 
 def kept_count(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[str, Value],

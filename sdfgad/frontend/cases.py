@@ -15,6 +15,7 @@ from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.builtin_rules import isinstance_
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.records import as_record, is_dict
+from sdfgad.frontend.settled import has, settled
 from sdfgad.frontend.structures import is_tree
 from sdfgad.frontend.values import ListValue, Record, Value
 
@@ -119,12 +120,12 @@ def _mapping(ctx: Context, pattern: ast.MatchMapping, value: Value) -> Found:
         return None
     record = as_record(ctx, value)
     keys = [ctx.evaluate(ctx, k) for k in pattern.keys]
-    if not all(k in record.items for k in keys):
+    if not all(has(ctx, record, k) for k in keys):
         return None
     found = _all(ctx, [(p, record.items[k]) for k, p in zip(keys, pattern.patterns, strict=True)])
     if found is None or pattern.rest is None:
         return found
-    rest = {k: v for k, v in record.items.items() if k not in keys}
+    rest = {k: v for k, v in settled(ctx, record).items() if k not in keys}
     return found[0], {**found[1], pattern.rest: Record(dict, rest, len(ctx.builder.regions))}
 
 

@@ -41,6 +41,16 @@ class CallFrame:
     called_from: SourceLine | None = None  # the line that calls it
 
 
+@dataclass(frozen=True)
+class Raised:
+    """A refusal of what Python itself answers with an exception, whatever the data."""
+
+    refusal: UnsupportedError
+    kind: type[Exception]
+    frame: CallFrame
+    depth: int  # number of regions around the place
+
+
 @dataclass(eq=False)
 class Context:
     """What every part of the interpreter works on. `evaluate`, `execute`, `invoke` lead back to the top module."""
@@ -63,6 +73,7 @@ class Context:
     foreign: Callable[[Any], Any] | None = None  # what translates calls of programs in other languages
     changing: list[int] = field(default_factory=list)  # depths of the loops and branches being translated
     ignored: dict[str, None] = field(default_factory=dict)  # calls that have been left out
+    raised: Raised | None = None  # the last of its kind
 
     @property
     def frame(self) -> CallFrame:
@@ -73,6 +84,12 @@ class Context:
         calls = [f.called_from for f in self.frames if f.called_from is not None and not f.quiet]
         places = [place for place in calls if place != self.here] + ([] if self.here is None else [self.here])
         return unsupported_in_calls(places, what, help, code) if places else unsupported(None, what, help, code)
+
+    def raises(self, kind: type[Exception], what: str, help: str = "", code: str = "SG101") -> UnsupportedError:
+        """The refusal of what raises `kind` in Python, too: a `try` around it may know what to do."""
+        refusal = self.refuse(what, help, code)
+        self.raised = Raised(refusal, kind, self.frame, len(self.builder.regions))
+        return refusal
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

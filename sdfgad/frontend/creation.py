@@ -203,6 +203,8 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
         raise ctx.refuse("np.array with new dimensions and without a copy", "add them with np.newaxis", "SG101")
     if isinstance(object, ArrayValue) and not object.scalar:
         result: Value = _in_order(convert(ctx, object, kind or object.dtype), order)
+    elif dtype is None and (empty := _of_nothing(object)) is not None:
+        return np.array(empty)  # nobody computes with it: it stands where numbers will be
     elif isinstance(object, (tuple, list, ListValue, range)):
         result = _literal(ctx, object, kind)
     else:
@@ -210,6 +212,13 @@ def array(ctx: Context, object: Value, dtype: Value = None, copy: Value = True, 
     for _ in range(ndmin - result.ndim):
         result = remap(ctx, result, (ix(1), *result.shape), [ix(f"_{k + 1}") for k in range(result.ndim)])
     return result
+
+
+def _of_nothing(nested: Value) -> list | None:
+    """Nested lists in which there is None and nothing else; None for all other values."""
+    items = nested.items if isinstance(nested, ListValue) else nested if isinstance(nested, (tuple, list)) else []
+    found = [i if i is None else _of_nothing(i) for i in items]
+    return found if found and all(f is not None or i is None for f, i in zip(found, items, strict=True)) else None
 
 
 def zero_dimensional(ctx: Context, value: ArrayValue, dtype: np.dtype | None) -> Value:

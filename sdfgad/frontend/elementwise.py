@@ -1,6 +1,7 @@
 """Elementwise operations: NumPy's dtype rules, broadcasting, and the scalar expression of one element."""
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from sdfgad.frontend.values import (
     RangeValue,
     Reading,
     Record,
+    RunText,
     Shape,
     Value,
     is_int,
@@ -129,7 +131,7 @@ _DESCRIBED: Mapping[type, str] = MappingProxyType({
     IntValue: "an integer known only at run time", ListValue: "a list", Grown: "a list",
     **dict.fromkeys(SELECTED, "data selected by a mask, whose length depends on the data,"),
     **dict.fromkeys((MaskPlaces, PlaceTable), "the places where a mask holds, whose number depends on the data,"),
-    Reading: "what a clock shows",
+    Reading: "what a clock shows", RunText: "text made from values only known at run time",
     Maybe: "a value that is None or not bound on some of the ways to this point"})
 
 
@@ -368,9 +370,7 @@ def integers(ctx: Context, ufunc: np.ufunc, a: Value, b: Value) -> Value | None:
     rule = _INDEX_RULES.get(ufunc)
     left, right = int_ix(a), int_ix(b)
     if ufunc is np.power and right.const is not None and 0 <= right.const <= 4:
-        result = ix(1)
-        for _ in range(right.const):
-            result = result * left
+        result = math.prod([left] * right.const, start=ix(1))
     elif rule is None:
         return None
     else:

@@ -20,6 +20,8 @@ from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.run_texts import joined
+from sdfgad.frontend.settled import settled, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -160,6 +162,11 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
 
 def _one_comparison(ctx: Context, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, (ast.Is, ast.IsNot)):
+        if isinstance(right, bool) and isinstance(left, ArrayValue) and left.dtype == np.bool_:
+            # One of Python's two truth values is the other one or itself; those of NumPy are neither.
+            told = left.scalar and left.weak
+            same = arithmetic.comparison(ctx, np.equal, left, right) if told else False
+            return same if isinstance(op, ast.Is) else arithmetic.negation(ctx, same)
         return _identity(ctx, left, right) == isinstance(op, ast.Is)
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(ctx, left, right)
@@ -182,7 +189,7 @@ def _membership(ctx: Context, left: Value, right: Value) -> Value:
         return classes.by_rule(ctx, right, "__contains__", left)
     if isinstance(right, Record) and not issubclass(right.form, dict) or isinstance(right, Entries):
         raise ctx.refuse(f"a membership test in {describe(right)}", code="SG102")
-    items = right.items if isinstance(right, (ListValue, Record)) else right
+    items = settled(ctx, right) if isinstance(right, Record) else right.items if isinstance(right, ListValue) else right
     if not isinstance(items, (tuple, list, str, range, dict, set, frozenset)):
         raise ctx.refuse("a membership test on values only known at run time", "use np.any(values == x)", "SG102")
     return arithmetic.membership(ctx, left, items)
@@ -268,6 +275,8 @@ def _sequence_item(ctx: Context, base: Value, sequence: Any, items: Value) -> Va
             ctx, k, "use an array, or a loop over a fixed number of items"), "SG105")
     if not -len(sequence) <= k < len(sequence):
         raise ctx.refuse(f"item {k} of {len(sequence)}", code="SG105")
+    if isinstance(sequence[int(k)], Maybe):
+        raise unsettled(ctx, f"item {k} of a list")
     return outside(ctx, sequence[int(k)], "constant")
 
 
@@ -301,7 +310,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif records.is_dict(value):
-            keywords.update(records.as_record(ctx, value).items)
+            keywords.update(settled(ctx, records.as_record(ctx, value)))
         else:
             raise ctx.refuse("** arguments that are not a dictionary", code="SG102")
     if not all(isinstance(k, str) for k in keywords):
@@ -333,22 +342,12 @@ def _sure(ctx: Context, *nodes: ast.expr) -> None:
                              "assign on a line of its own", "SG107")
 
 
-def _joined(ctx: Context, node: ast.JoinedStr) -> Value:
-    parts = []
-    for piece in node.values:
-        value = evaluate(ctx, piece.value) if isinstance(piece, ast.FormattedValue) else piece.value  # type: ignore[attr-defined]
-        if not isinstance(value, str) and not is_number(value):
-            raise ctx.refuse("text made from values only known at run time", code="SG102")
-        parts.append(str(value))
-    return "".join(parts)
-
-
 _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
     ast.Dict: _dict, ast.Set: _set, ast.DictComp: dict_comprehension,
-    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: _joined,
+    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: joined,
     ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.SetComp: "use a tuple",

@@ -6,7 +6,7 @@ stands for is another object each time, but of the same form.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -146,6 +146,18 @@ class Fields:
             self.loose.add(name)
         names.update(zip(tree.leaves, (v for _, v in leaves_of(value)), strict=True))
 
+    def added(self, before: Mapping[str, Value]) -> list[str]:
+        """Fields that have been set, and were not there before."""
+        return [n for n in self.places if n not in before and n in self.ctx.frame.names]
+
+    def reordered(self, *ways: Mapping[str, Value]) -> bool:
+        """Whether a dict has its items in another order on one of the ways."""
+        dicts = [r for r in self.records if isinstance(r, Record) and issubclass(r.form, dict)]
+        orders = [[[n for n in way if n in self.places and self.places[n][0] is r] for r in dicts] for way in ways]
+        common = [set.intersection(*(set(o[k]) for o in orders)) for k in range(len(dicts))]
+        first, *others = [[[n for n in o[k] if n in common[k]] for k in range(len(dicts))] for o in orders]
+        return any(other != first for other in others)
+
     def clear(self) -> None:
         """Everything is in names, which are as they were before."""
         for k, record in enumerate(self.records):
@@ -155,15 +167,11 @@ class Fields:
                 record.items.clear()
 
     def put_back(self) -> None:
-        """Names become fields; one that only some ways have set is none."""
+        """Names become fields, those that only some ways have set as well: `settled` tells."""
         names = self.ctx.frame.names
         for name in [n for n in names if n in self.places]:
             record, key = self.places[name]
-            value = names.pop(name)
-            if isinstance(record, Record):
-                record.items.pop(key, None)
-            if isinstance(record, ListValue) or not isinstance(value, Maybe):
-                record.items[key] = value
+            record.items[key] = names.pop(name)
         for name, tree in self.trees.items():
             self._gather(name, tree)
 

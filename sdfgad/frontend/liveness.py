@@ -81,6 +81,8 @@ def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
         return has_exit(stmt.body, tuple(k for k in kinds if k is ast.Return)) or has_exit(stmt.orelse, kinds)
     if isinstance(stmt, ast.Match):
         return any(has_exit(c.body, kinds) for c in stmt.cases)
+    if isinstance(stmt, ast.Try):
+        return any(has_exit(b, kinds) for b in (stmt.body, stmt.orelse, *(h.body for h in stmt.handlers)))
     if isinstance(stmt, (ast.If, ast.With)):
         return has_exit(stmt.body, kinds) or has_exit(getattr(stmt, "orelse", []), kinds)
     return False
@@ -123,9 +125,19 @@ def _stmt(stmt: ast.stmt, live: frozenset[str], exits: _Exits, result: Liveness)
         return live.union(_read(stmt.subject), *ways)
     if isinstance(stmt, ast.With):
         return frozenset().union(*(_read(i.context_expr) for i in stmt.items)) | _block(stmt.body, live, exits, result)
+    if isinstance(stmt, ast.Try):
+        return _try(stmt, live, exits, result)
     if isinstance(stmt, (ast.For, ast.While)):
         return _loop(stmt, live, exits, result)
     return (live - _killed(stmt)) | _read(stmt) | _augmented(stmt)
+
+
+def _try(stmt: ast.Try, live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:
+    caught = frozenset().union(*(_block(h.body, live, exits, result) for h in stmt.handlers))
+    begun = _block(stmt.body, _block(stmt.orelse, live, exits, result) | caught, exits, result)
+    for inner in stmt.body:
+        result.after[inner] |= caught
+    return begun | caught
 
 
 def _loop(stmt: ast.For | ast.While, live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sdfgad.errors import UnsupportedError
-from sdfgad.frontend.carried import ChangingRefusal, ExchangedNames
+from sdfgad.frontend.carried import ExchangedNames
 from sdfgad.frontend.context import CONTINUE, Context
 from sdfgad.frontend.elementwise import INT
 from sdfgad.frontend.exchanges import PASSED_OVER, run_exchanging
 from sdfgad.frontend.exits import flags_down
 from sdfgad.frontend.liveness import assigned
+from sdfgad.frontend.settled import ChangingRefusal
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const

@@ -9,7 +9,6 @@ from sdfgad import names
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.carried import (
     Carry,
-    ChangingRefusal,
     Trial,
     after_loop,
     close_carry,
@@ -33,6 +32,7 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
+from sdfgad.frontend.settled import ChangingRefusal
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
     Entries,
@@ -70,7 +70,8 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
 
 def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None:
     """A loop over a sequence known now: written out, but for a long one of numbers."""
-    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else items_of(ctx, iterable)
+    known = items_of(ctx, iterable)
+    items: Iterable[Value] = iterable if isinstance(iterable, Entries) else known
     rows = rows_from_table(ctx, stmt, items) if isinstance(items, list) else None
     if rows is None:
         _unroll(ctx, stmt, items, bind)

@@ -1,4 +1,4 @@
-"""Statements that stand for plainer ones: loops whose condition binds names, `finally` without `except`."""
+"""Statements that stand for plainer ones: loops whose condition binds names, `finally`."""
 from __future__ import annotations
 
 import ast
@@ -10,7 +10,7 @@ from sdfgad.frontend.liveness import has_exit
 def plain_statements(stmt: ast.stmt) -> list[ast.stmt]:
     """while (x := e) > 0: s   ->   while True: if not (x := e) > 0: break ; s
 
-    try: s finally: t   ->   s ; t where `s` is not left early: an error ends the call.
+    try: s finally: t   ->   s ; t where `s` is not left early: an error that is not caught ends the call.
     """
     if not any(isinstance(n, ast.Try) or isinstance(n, ast.While) and _binds(n.test) for n in ast.walk(stmt)):
         return [stmt]
@@ -26,9 +26,10 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
-        if node.handlers or node.orelse or has_exit(node.body):
+        if not node.finalbody or has_exit([node]):
             return node
-        return [*node.body, *node.finalbody]
+        body: list[ast.stmt] = [ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)]
+        return [*(body if node.handlers else node.body), *node.finalbody]
 
     def visit_While(self, node: ast.While) -> ast.While:
         self.generic_visit(node)

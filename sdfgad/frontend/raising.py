@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.branches import facts_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL
 from sdfgad.frontend.liveness import always_exits, has_exit
-from sdfgad.frontend.values import IntValue, Value, is_number
+from sdfgad.frontend.run_texts import known
+from sdfgad.frontend.values import RunText, Value
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import FAILED, Failure, If, Lib, View
@@ -101,39 +99,11 @@ def _failure(ctx: Context, node: ast.expr) -> Failure:
 
 def _argument(ctx: Context, node: ast.expr) -> Value:
     """What an exception is made of: a constant, or text in which values of the run stand as they do in the source."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(_piece(ctx, p) for p in node.values)
-    value = _known(ctx, node)
+    value = known(ctx, node)
+    if isinstance(value, RunText):
+        return value.text
     return ast.unparse(node) if value is None and not _is_none(node) else value
-
-
-def _piece(ctx: Context, node: ast.expr) -> str:
-    if not isinstance(node, ast.FormattedValue):
-        return str(node.value)  # type: ignore[attr-defined]
-    value = _known(ctx, node.value)
-    if value is None or node.format_spec is not None and not all(
-            isinstance(p, ast.Constant) for p in node.format_spec.values):  # type: ignore[attr-defined]
-        return "{" + ast.unparse(node.value) + "}"
-    spec = "" if node.format_spec is None else "".join(p.value for p in node.format_spec.values)  # type: ignore[attr-defined]
-    return format(_CONVERSIONS[chr(node.conversion)](value) if node.conversion > 0 else value, spec)
-
-
-_CONVERSIONS: Mapping[str, Callable[[Any], str]] = MappingProxyType({"s": str, "r": repr, "a": ascii})
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _known(ctx: Context, node: ast.expr) -> Value:
-    """The value of an expression that is known now, None for others; nothing is emitted."""
-    back = ctx.mark()
-    try:
-        value = ctx.evaluate(ctx, node)
-    except UnsupportedError:
-        value = None
-    back()
-    if isinstance(value, IntValue):
-        return value.ix.const
-    plain = value if isinstance(value, tuple) else (value,)
-    return value if all(isinstance(v, str) or is_number(v) for v in plain) else None

@@ -15,8 +15,9 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.outside import found_outside, outside
+from sdfgad.frontend.settled import has, settled
 from sdfgad.frontend.sizes import as_integer
-from sdfgad.frontend.values import Entries, Method, Record, Value, contained
+from sdfgad.frontend.values import ArrayValue, Entries, IntValue, Method, Record, Value, contained
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass
 
 _UPDATE = "update the array in place (d[key][...] = ...), or keep it under a name of its own"
@@ -42,12 +43,13 @@ def as_record(ctx: Context, value: Value) -> Record:
 
 def item(ctx: Context, owner: Record, key: Value) -> Value:
     """`owner[key]` of a dict."""
-    found = owner.items.get(_key(ctx, owner, key), _ABSENT)
-    if found is _ABSENT and issubclass(owner.form, defaultdict):
+    key = _key(ctx, owner, key)
+    if not has(ctx, owner, key) and issubclass(owner.form, defaultdict):
         put_item(ctx, owner, key, ctx.invoke(ctx, owner.form.made_by, [], {}))  # type: ignore[attr-defined]
-        found = owner.items[key]
+    found = owner.items[key] if has(ctx, owner, key) else _ABSENT
     if found is _ABSENT:
-        raise ctx.refuse(f"the key {key!r}, which is not in the dictionary", code="SG105")
+        ask = ctx.refuse if hasattr(owner.form, "__missing__") else partial(ctx.raises, KeyError)
+        raise ask(f"the key {key!r}, which is not in the dictionary", code="SG105")
     return found
 
 
@@ -74,6 +76,11 @@ def put_item(ctx: Context, owner: Record, key: Value, value: Value) -> None:
     put(ctx, owner, _key(ctx, owner, key), value)
 
 
+def lack(name: str) -> bool:
+    """Whether neither arrays nor numbers have an attribute of this name, and none can be set."""
+    return not any(hasattr(form, name) for form in (np.ndarray, np.float64, np.complex128, np.int64, np.bool_, float))
+
+
 def is_guarded(form: type) -> bool:
     """Whether a class has its own idea of setting an attribute, as frozen dataclasses do."""
     return form is not SimpleNamespace and inspect.getattr_static(form, "__setattr__") is not object.__setattr__
@@ -81,6 +88,9 @@ def is_guarded(form: type) -> bool:
 
 def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`, where that is an attribute and nothing more."""
+    if isinstance(owner, (ArrayValue, IntValue)) and lack(name):
+        raise ctx.raises(AttributeError, f"an assignment to the attribute {name!r} of {describe(owner)}",
+                         "pass what changes as an argument and return it", "SG102")
     if not isinstance(owner, Record) or is_dict(owner):
         raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}",
                          "pass what changes as an argument and return it", "SG102")
@@ -100,9 +110,14 @@ def attribute(ctx: Context, owner: Record, name: str) -> Value:
         if name not in _METHODS:
             raise ctx.refuse(f"the method {name!r} of a dictionary", code="SG102")
         return Method(owner, name)
+    if name == "__class__":
+        return owner.form
     held = inspect.getattr_static(owner.form, name, _ABSENT)
-    if name in owner.items and not isinstance(held, property):
+    if has(ctx, owner, name) and not isinstance(held, property):
         return owner.items[name]
+    if held is _ABSENT and not hasattr(owner.form, "__getattr__"):
+        raise ctx.raises(AttributeError, f"the attribute {name!r} of {describe(owner)}, which is not there",
+                         "set it in __init__, or before the loop or branch", "SG102")
     if held is _ABSENT or name.startswith("__") and name != "__call__":
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     return of_class(ctx, owner, owner.form, name)
@@ -179,17 +194,18 @@ def dict_method(ctx: Context, method: Method, arguments: Sequence[Value], keywor
 
 
 def _get(ctx: Context, owner: Record, key: Value, default: Value = None, /) -> Value:
-    return owner.items.get(_key(ctx, owner, key), default)
+    key = _key(ctx, owner, key)
+    return owner.items[key] if has(ctx, owner, key) else default
 
 
 def _setdefault(ctx: Context, owner: Record, key: Value, default: Value = None, /) -> Value:
-    if _key(ctx, owner, key) not in owner.items:
+    if not has(ctx, owner, _key(ctx, owner, key)):
         put_item(ctx, owner, key, default)
     return item(ctx, owner, key)
 
 
 def _pop(ctx: Context, owner: Record, key: Value, default: Value = _ABSENT, /) -> Value:
-    if default is not _ABSENT and _key(ctx, owner, key) not in owner.items:
+    if default is not _ABSENT and not has(ctx, owner, _key(ctx, owner, key)):
         return default
     found = item(ctx, owner, key)
     put_item(ctx, owner, key, found)
@@ -208,7 +224,7 @@ def _copy(ctx: Context, owner: Record) -> Value:
 def pairs(ctx: Context, value: Value) -> list[tuple[Value, Value]]:
     """Keys and values of a dict, or of a sequence of pairs."""
     if is_dict(value):
-        return list(as_record(ctx, value).items.items())
+        return list(settled(ctx, as_record(ctx, value)).items())
     found = [items_of(ctx, p) for p in items_of(ctx, value)]
     if any(len(p) != 2 for p in found):
         raise ctx.refuse("a dictionary made of what are no pairs", code="SG102")

@@ -22,14 +22,23 @@ class Turned(Opaque):
     matrix: Any
 
 
+@dataclass(frozen=True, eq=False)
+class Negative(Opaque):
+    """A sparse matrix, or the transpose of one, with the other sign."""
+
+    matrix: Any
+
+
 def is_sparse(value: Value) -> bool:
     """Whether this is one of SciPy's sparse matrices, or the transpose of one."""
-    return isinstance(value, Turned) or not isinstance(value, ArrayValue) and (
+    return isinstance(value, (Turned, Negative)) or not isinstance(value, ArrayValue) and (
         type(value).__module__.startswith("scipy.sparse") and hasattr(value, "format"))
 
 
 def attribute(owner: Value, name: str) -> Value | None:
     """`A.T`, `A.dot` of a sparse matrix; None for everything else."""
+    if name == "T" and isinstance(owner, Negative):
+        return Negative(attribute(owner.matrix, "T"))
     if name == "T":
         return owner.matrix if isinstance(owner, Turned) else Turned(owner)
     return Applied(product, (owner,), {}) if name == "dot" else None
@@ -37,6 +46,9 @@ def attribute(owner: Value, name: str) -> Value | None:
 
 def product(ctx: Context, left: Value, right: Value) -> Value:
     """`left @ right`, where one of the two is a sparse matrix."""
+    if isinstance(left, Negative) or isinstance(right, Negative):
+        plain = [v.matrix if isinstance(v, Negative) else v for v in (left, right)]
+        return ctx.invoke(ctx, np.negative, [product(ctx, *plain)], {})
     if is_sparse(left) and is_sparse(right):
         raise ctx.refuse("a product of two sparse matrices", "compute it before the call, or multiply with one vector "
                          "after the other: A @ (B @ x)", "SG109")

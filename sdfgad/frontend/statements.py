@@ -24,6 +24,7 @@ from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for
@@ -65,7 +66,7 @@ def execute(ctx: Context, body: Sequence[ast.stmt]) -> None:
         _one(ctx, stmt)
         if isinstance(stmt, ast.Raise):
             return
-        if isinstance(stmt, (ast.For, ast.While, ast.With, ast.Break, ast.Continue, ast.Return)):
+        if isinstance(stmt, (ast.For, ast.While, ast.With, ast.Try, ast.Break, ast.Continue, ast.Return)):
             state = exit_state(ctx, EXITS)
             if state is not False:
                 _rest(ctx, stmt, rest)
@@ -374,8 +375,9 @@ _RULES: Mapping[type, Callable[[Context, Any], None]] = MappingProxyType({
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.For: _for, ast.While: run_while,
     ast.Pass: lambda ctx, stmt: None, ast.Assert: run_assert, ast.Delete: _delete, ast.With: _with,
-    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: run_raise})
+    ast.FunctionDef: _function, ast.Import: _import, ast.ImportFrom: _import, ast.Raise: run_raise,
+    ast.Try: run_try})
 _HELP: Mapping[type, str] = MappingProxyType({
-    ast.Try: "check values with np.where or if instead", ast.Global: "pass the value as an argument and return it",
+    ast.Global: "pass the value as an argument and return it",
     ast.Nonlocal: "return the value instead", ast.ClassDef: "define it outside the function",
     ast.AsyncFunctionDef: "use an ordinary function"})

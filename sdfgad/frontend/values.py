@@ -286,6 +286,13 @@ class Opaque:
     """What a library function makes that is good for other ones alone, as factors of a matrix: never a result."""
 
 
+@dataclass(frozen=True)
+class RunText(Opaque):
+    """Text with values of the run in it, which stand there as they do in the source: for messages alone."""
+
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Applied:
     """`functools.partial`: a call of which some arguments are there."""

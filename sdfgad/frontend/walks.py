@@ -6,8 +6,9 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import int_value
 from sdfgad.frontend.grown import walked
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.values import SELECTED, ArrayValue, Grown, RangeValue, Rows, Value
-from sdfgad.ir.index import ix
+from sdfgad.frontend.values import SELECTED, ArrayValue, Grown, Lazy, RangeValue, Rows, Value
+from sdfgad.ir.expr import Index
+from sdfgad.ir.index import Ix, ix
 
 
 def rows_of(ctx: Context, iterable: Value) -> Rows | None:
@@ -23,9 +24,28 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
         gap = stop - start if step > 0 else start - stop
         count = ctx.builder.scope.greatest((gap + (abs(step) - 1)) // abs(step), ix(0))
         return Rows(count, lambda k: int_value(k * step + start), (start, stop, step))
+    counted = _counted(iterable)
+    if counted is not None:
+        return counted
     if isinstance(iterable, ArrayValue):
         if not iterable.shape:
             raise ctx.refuse("a loop over a number", "loop over range(n)", "SG102")
         stored = ctx.builder.materialise(iterable, "items")
         return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)))
     return None
+
+
+def _counted(iterable: Value) -> Rows | None:
+    """The integers of `np.arange`: each is known where its place is."""
+    if not isinstance(iterable, Lazy) or iterable.ndim != 1:
+        return None
+    first = iterable.at((ix(0),))
+    if not isinstance(first, Index) or first.ix.elems:
+        return None
+
+    def item(k: Ix) -> Value:
+        element = iterable.at((k,))
+        assert isinstance(element, Index)
+        return int_value(element.ix, iterable.dtype)
+
+    return Rows(iterable.shape[0], item)

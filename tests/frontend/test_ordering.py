@@ -78,6 +78,21 @@ def joins_and_cuts(x, A, v):
             np.vander(x), np.vander(x, 3, increasing=True), np.vander(I6, 2), np.hanning(6) * x]
 
 
+@case(V6, A34, V4[0])
+def lists_of_arrays(x, A, a):
+    rows, numbers = [A[0], A[2], A[1]], [x[0], x[1], a]
+    return [np.atleast_1d(numbers), np.atleast_2d(rows), np.atleast_2d(numbers), np.atleast_3d(rows), np.roll(rows, 1),
+            np.roll(numbers, -1), np.inner(rows, numbers + [a]), np.fliplr(rows), np.linalg.vector_norm(rows),
+            *np.atleast_2d(x, a), *np.atleast_1d(a, A)]
+
+
+@case(V6, A34, V4[:2])
+def inserted_rows(x, A, v):
+    return [np.insert(x, [3, 1], v), np.insert(x, [-1, 0], 9.0), np.insert(x, [1, 1], v), np.insert(x, -1, v),
+            np.insert(A, [1, 2, 2], 0.0, axis=1), np.insert(A, 1, v[0], axis=0), np.insert(A, 1, A[:, 0], axis=1),
+            np.insert(A, [0, 2], A[:2], axis=0), np.insert(A, 2, v), np.insert(A, np.repeat(np.arange(1, 3), 2), 0, 0)]
+
+
 @case(V6, A44)
 def windows(x, A):
     view = np.lib.stride_tricks.sliding_window_view
@@ -178,6 +193,7 @@ def test_functions_of_scipy():
 @pytest.mark.parametrize("program, says", [
     (lambda x: np.sum(np.quantile(x, x[0])), "fixed numbers"),
     (lambda x: np.sum(np.insert(np.outer(x, x), [0, 1], x, axis=0)), "several rows"),
+    (lambda x: np.sum(np.insert(x, [0, 1], [2.0, 3.0, 4.0])), "several places"),
     (lambda x: np.sum(np.abs(np.fft.fft(x, norm="other"))), "scaling"),
     (lambda x: np.sum(np.r_["r", x]), "string"),
     (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),

@@ -17,7 +17,7 @@ CASES: list[Refusal] = []
 refused = collector(CASES)
 
 
-@refused(1, "Try", X)
+@refused(1, "a try statement that catches IndexError", X)
 def try_except(x):
     try:
         return x[0]

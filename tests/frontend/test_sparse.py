@@ -25,7 +25,7 @@ FORMS = [CSR, sparse.csc_matrix(FULL), sparse.coo_matrix(FULL), sparse.csr_array
 def test_products(matrix):
     def run(x, y, b):
         return (matrix @ x, matrix.T @ y, y @ matrix, x @ matrix.T, matrix @ b, b.T @ matrix.T, matrix.dot(x),
-                matrix.T.dot(y), matrix.T.T @ x)
+                matrix.T.dot(y), matrix.T.T @ x, -matrix @ x, (-matrix).T @ y, y @ -matrix, -(-matrix.T) @ y)
 
     check(run, X, Y, np.outer(X, Y))
 

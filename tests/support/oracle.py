@@ -105,7 +105,7 @@ def reversed_program(program: Program, wrt: Sequence[str], seeds: str = "ones", 
     ready = prepare_program(program, views) if fused else normalise(program)
     made = gradient(ready, ReverseRequest(tuple(wrt), views, seeds, True), recompute, undone=undone)
     verify(made.program, "gradient", DERIVED)
-    kept = (*made.results, *(v.array for v in views_of(made.program.returns)))
+    kept = (*made.results, *(v.array for v in views_of(made.program.returns)), *made.program.watched)
     lean = remove_dead_code(made.program.but(live_out=frozenset(kept)))
     return replace(made, program=chosen().optimised(TRIM(lean)))
 

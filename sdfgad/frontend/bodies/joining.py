@@ -43,34 +43,35 @@ def delete(arr, obj, axis=None):
 
 def insert(arr, obj, values, axis=None):
     rows = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, 0)
-    n, new = rows.shape[0], np.asarray(values).astype(rows.dtype)
+    count = 1 if isinstance(obj, int) else len(obj)
+    new = np.asarray(values).astype(rows.dtype)
     if isinstance(obj, int):
-        where = obj + n if obj < 0 else obj
         if axis is None or rows.ndim == 1:
             new = np.ravel(new)
         else:  # one row, or several: the first axis of the values is that of the insertion
             new = np.broadcast_to(new, rows.shape[1:])[None] if new.ndim < rows.ndim else np.moveaxis(new, axis, 0)
-        made = np.concatenate((rows[:where], new, rows[where:]))
+        whole = np.concatenate((rows[:obj], new, rows[obj:]))
     else:
-        places = [k + n if k < 0 else k for k in obj]
-        count = len(places)
-        if new.ndim < rows.ndim and (rows.ndim == 1 or new.ndim == 0):
-            new = np.broadcast_to(new, (count, *rows.shape[1:]))
-        elif new.ndim < rows.ndim:
+        if new.ndim < rows.ndim and new.ndim > 0 and rows.ndim > 1:
             raise ValueError("several rows that are not given one by one")
-        elif axis is not None:
-            new = np.moveaxis(new, axis, 0)
-        if new.shape[0] != count:
-            new = np.broadcast_to(new, (count, *rows.shape[1:]))
-        order = sorted(range(count), key=lambda k: places[k])
-        parts, last = [], 0
-        for k in order:
-            parts.append(rows[last:places[k]])
-            parts.append(new[k:k + 1])
-            last = places[k]
-        parts.append(rows[last:])
-        made = np.concatenate(parts)
-    return made if axis is None else np.moveaxis(made, 0, axis)
+        new = np.moveaxis(new, axis, 0) if new.ndim and axis is not None else new
+        if new.ndim > rows.ndim or new.ndim and new.shape[0] not in (1, count):
+            raise ValueError("several places, and values of another number")
+        whole = _inserted(rows, np.asarray(obj), np.broadcast_to(new, (count, *rows.shape[1:])))
+    return whole if axis is None else np.moveaxis(whole, 0, axis)
+
+
+def _inserted(rows, places, new):
+    """Row k of `new` before row places[k] of `rows`."""
+    n, count = rows.shape[0], places.shape[0]
+    if places.ndim != 1:
+        raise ValueError("places in several dimensions")
+    start = np.where(places < 0, places + n, places)
+    order = np.argsort(start)
+    whole = np.zeros((n + count, *rows.shape[1:]), rows.dtype)
+    whole[np.arange(n) + np.searchsorted(start[order], np.arange(n), side="right")] = rows
+    whole[start[order] + np.arange(count)] = new[order]
+    return whole
 
 
 def diagflat(v, k=0):

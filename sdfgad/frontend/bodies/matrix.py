@@ -165,8 +165,8 @@ def solve_each(a, b):
 def vector_norm(x, axis=None, keepdims=False, ord=2):
     if isinstance(axis, int):
         return norm(x, ord, axis, keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else axis
-    moved = np.moveaxis(x, axes, tuple(range(len(axes))))
+    axes = tuple(range(np.ndim(x))) if axis is None else axis
+    moved = np.moveaxis(np.asarray(x), axes, tuple(range(len(axes))))
     found = norm(np.reshape(moved, (-1,) + moved.shape[len(axes):]), ord, 0)
     return np.expand_dims(found, axes) if keepdims else found
 

@@ -9,6 +9,7 @@ _range = range
 
 
 def roll(a, shift, axis=None):
+    a = np.asarray(a)
     if axis is None:
         return np.reshape(np.roll(np.ravel(a), shift, 0), a.shape)
     shifts = isinstance(shift, (tuple, list)) or isinstance(shift, np.ndarray) and shift.ndim > 0
@@ -68,22 +69,31 @@ def append(arr, values, axis=None):
     return np.concatenate((arr, values), axis=axis)
 
 
-def atleast_1d(a):
-    return np.reshape(np.asarray(a), (1,)) if np.ndim(a) == 0 else a
+def atleast_1d(*arys):
+    if len(arys) != 1:
+        return tuple([np.atleast_1d(a) for a in arys])
+    a = np.asarray(arys[0])
+    return np.reshape(a, (1,)) if np.ndim(a) == 0 else a
 
 
-def atleast_2d(a):
-    return np.reshape(np.asarray(a), (1, 1)) if np.ndim(a) == 0 else (a[None, :] if np.ndim(a) == 1 else a)
+def atleast_2d(*arys):
+    if len(arys) != 1:
+        return tuple([np.atleast_2d(a) for a in arys])
+    a = np.asarray(arys[0])
+    return np.reshape(a, (1, 1)) if np.ndim(a) == 0 else (a[None, :] if np.ndim(a) == 1 else a)
 
 
-def atleast_3d(a):
+def atleast_3d(*arys):
+    if len(arys) != 1:
+        return tuple([np.atleast_3d(a) for a in arys])
+    a = np.asarray(arys[0])
     if np.ndim(a) < 2:
         return np.atleast_1d(a)[None, :, None]
     return a[:, :, None] if np.ndim(a) == 2 else a
 
 
 def fliplr(m):
-    return m[:, ::-1]
+    return np.asarray(m)[:, ::-1]
 
 
 def flipud(m):
@@ -187,7 +197,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 def inner(a, b):
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return np.dot(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+    return np.tensordot(a, b, ((np.ndim(a) - 1,), (np.ndim(b) - 1,)))
 
 
 def multi_dot(arrays):

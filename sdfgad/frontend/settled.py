@@ -1,0 +1,42 @@
+"""Keys of dicts and attributes of objects that only some of the ways to a point have set."""
+from __future__ import annotations
+
+from typing import Any
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.values import Maybe, Record, Value
+
+_HELP = "give it a value before the loop or branch"
+
+
+class ChangingRefusal(UnsupportedError):
+    """A refusal because a name, key or item is of another kind after an iteration than before it: perhaps before the
+    first alone."""
+
+
+def changing(found: UnsupportedError) -> ChangingRefusal:
+    """A refusal as one of what changes."""
+    return ChangingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                           within=found.within)
+
+
+def unsettled(ctx: Context, what: str) -> ChangingRefusal:
+    """The refusal of something that only some ways to this point have set."""
+    return changing(ctx.refuse(f"{what}, which may not be there at this point", _HELP, "SG107"))
+
+
+def settled(ctx: Context, owner: Record) -> dict[Any, Value]:
+    """The items of a dict or object that is asked for all of them: they have to be the same on every way."""
+    for key in owner.items:
+        has(ctx, owner, key)
+    return owner.items
+
+
+def has(ctx: Context, owner: Record, key: Any) -> bool:
+    """Whether a dict or object has an item or attribute, which every way has to answer alike."""
+    if isinstance(owner.items.get(key), Maybe):
+        what = f"the key {key!r}" if issubclass(owner.form, dict) else f"the attribute {key!r}"
+        raise unsettled(ctx, f"{what} of {describe(owner)}")
+    return key in owner.items

@@ -55,7 +55,9 @@ def check_verbs() -> None:
     alone, copy = sdfgad.DistributedArray(u[rows].copy(), u.shape), u[rows].copy()
     worst = max(worst, off(left(alone, k, 5).u, du[rows]), off(sdfgad.forward(diffuse, **how)(alone, k, 5), value))
     kept = kept and np.array_equal(alone.local, copy)
-    tell("distributed verbs", error=worst, kept=bool(kept))
+    counts = left.measure(alone, k, 5).messages
+    tell("distributed verbs", error=worst, kept=bool(kept), sent=[counts.forward, counts.reverse],
+         sums=sum(row.count for row in counts.rows if row.kind == "allreduce"))
     limited = sdfgad.grad(diffuse, wrt="u", memory_limit=LIMIT, **how)
     expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
     peak = limited.measure(mine, k, 40).measured.peak_bytes

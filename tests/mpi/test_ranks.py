@@ -307,7 +307,9 @@ def check_distributed(found: dict[str, Any], count: int) -> None:
 
 def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:
     check_distributed(on_two, 6)
-    assert all(on_two["distributed verbs"]["kept"])
+    verbs = on_two["distributed verbs"]
+    assert all(verbs["kept"]) and verbs["sent"][0][0] >= verbs["sent"][1][0] > 0
+    assert verbs["sums"] == 2  # the gradients of numbers, once on each rank, after five steps
     assert on_two["distributed limit"]["peak"] <= 3000 and on_two["distributed limit"]["modes"] == [1, 1]
 
 

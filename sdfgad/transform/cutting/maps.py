@@ -125,18 +125,35 @@ def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare, where: Whe
     """map i, j: s[j] += e(i, j)
     ->   map j: part[j] = 0 ; map i, j: part[j] += e(i, j) ; total = allreduce(part) ; map j: s[j] += total[j]
 
-    with the i of each rank. What is assigned is a sum of one number and zeros.
+    with the i of each rank. What is assigned is a sum of one number and zeros. Where loops do nothing but add to s, the
+    first and the last two stand around them.
     """
     loops = where[1]
-    target, around = work.arrays[store.array], interval_env(loops)
-    box = read_box(store.index, target.shape, _inner(stmt, loops, around), around)
+    target = work.arrays[store.array]
+    box, outer = _summed_box(work, stmt, store, loops)
     shape = tuple((high - low).const or 0 for low, high in box)
     sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
                       work.room(f"total_{store.array}", shape, target))
     own = Store(sums.part.name, sums.inside(store.index), store.expr, store.op)
     collect = replace(stmt, body=tuple(own if part is store else part for part in stmt.body))
-    pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, loops), stmt.source)
-    return [_cleared(sums), _piece(work, collect, where, share), pending]
+    cleared = _cleared(sums)
+    pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, outer), stmt.source, cleared, len(outer))
+    return [cleared, _piece(work, collect, where, share), pending]
+
+
+def _summed_box(work: CutWork, stmt: Map, store: Store,
+                loops: tuple[Range, ...]) -> tuple[tuple[Side, ...], tuple[Range, ...]]:
+    """Where an array is added to, and the loops around the place where the ranks do that."""
+    shape = work.arrays[store.array].shape
+
+    def box(outer: tuple[Range, ...]) -> tuple[Side, ...]:
+        around = interval_env(outer)
+        return read_box(store.index, shape, _inner(stmt, loops, around), around)
+
+    outer = loops[:work.added_in.get(store.array, len(loops))]
+    if store.op is not None and (store.array not in work.cut or box(outer) == box(loops)):
+        return box(outer), outer
+    return box(loops), loops
 
 
 def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) -> dict[str, Bounds]:

@@ -87,13 +87,21 @@ def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: Rank
 
 
 def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Portion]:
-    """What is read along a cut axis, by a variable of the map."""
+    """What is read along a cut axis, by a variable of the map; then what is read of one place of it and added up, which
+    its owner does."""
     variables = {r.var for r in stmt.domain}
     parts = [*(p.expr for p in stmt.body if isinstance(p, Let)), store.expr]
-    for name, index in (a for e in parts for a in accesses(e)):
+    found = [a for e in parts for a in accesses(e)]
+    for name, index in found:
         for k, (i, axis) in enumerate(zip(index, cut[name].axes, strict=True)) if name in cut else ():
             if axis is not None and axis.dimension == dimension and i.affine is not None and (
                     i.symbols and i.symbols <= variables):
+                yield Portion(name, k, i, axis)
+    written = {s for i in store.index for s in i.symbols & variables}
+    for name, index in found if store.op == "+" else ():
+        for k, (i, axis) in enumerate(zip(index, cut[name].axes, strict=True)) if name in cut else ():
+            if axis is not None and axis.dimension == dimension and i.const is not None and (
+                    written <= {s for j in index for s in j.symbols}):
                 yield Portion(name, k, i, axis)
 
 

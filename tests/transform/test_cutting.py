@@ -138,6 +138,20 @@ def test_sums_of_steps_are_added_up_once() -> None:
     assert not any(m.attrs["kind"] == "allreduce" for loop in inside for m in messages(loop.body))
 
 
+def of_products(a, b):
+    return np.sum((a @ b) ** 2)
+
+
+def test_products_of_cut_factors_send_the_smaller_side() -> None:
+    """The gradient of b is a sum over the rows of a: its parts are fewer elements than a, which is left where it is."""
+    serial = serial_gradient(of_products, (RNG.random((40, 5)), RNG.random((5, 3))))
+    wanted = Distribution(RankGrid((3,)), 1, {"a": (0, None), "b": (0, None)}, gather=False)
+    assert serial.cut(wanted).arrays["a"].shape == (13, 5)
+    for grid in GRIDS[:2]:
+        assert cut_and_run(serial, wanted.axes, grid, checked).error < 1e-13
+    assert cut_and_run(serial, {"a": (0, 1), "b": (0, 1)}, (2, 2), checked).error < 1e-13
+
+
 def test_sums_go_together() -> None:
     serial, shapes = kernel("k2mm")
     assert cut_and_run(serial, blocks(shapes, 1), (2,)).world.sums == 2 * 2

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads, rename_symbols
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
-from sdfgad.transform.cutting.shares import StoreShare, share_of
+from sdfgad.transform.cutting.shares import StoreShare, share_of, summable
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 
 Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
@@ -25,8 +26,8 @@ Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
 def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece | PendingSum]:
     """What a map becomes: one piece where the ranks share out all its stores alike, else one for each store."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
-    shares = [share_of(stmt, s, work.cut, work.wanted.grid) for s in stores]
     around = interval_env(loops)
+    shares = [_share(work, stmt, s, loops) for s in stores]
     domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
         piece = _piece(work, stmt, (domains[0], loops), shares[0])
@@ -38,6 +39,38 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
         where = (domain, loops)
         made += _parts(work, one, store, share, where) if share.parts else [_piece(work, one, where, share)]
     return made
+
+
+def _share(work: CutWork, stmt: Map, store: Store, loops: tuple[Range, ...]) -> StoreShare:
+    """By the owners, or in parts: what fewer elements are sent for.
+
+    map i, j: y[j] += a[i, j] * x[i]   with rows of a and blocks of y: parts of y are added up, no columns are sent
+    """
+    grid, around = work.wanted.grid, interval_env(loops)
+    owners = share_of(stmt, store, work.cut, grid)
+    summed = summable(stmt, store, work.cut)
+    if not summed:
+        return owners
+    parts = share_of(stmt, store, work.cut, grid, summed)
+    box = read_box(store.index, work.arrays[store.array].shape, _inner(stmt, loops, around), around)
+    added = 2 * prod((high - low).const or 1 for low, high in box) + _received(work, stmt, parts, loops)
+    return parts if added < _received(work, stmt, owners, loops) else owners
+
+
+def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, ...]) -> int:
+    """Elements that the rank in the middle receives for a statement."""
+    around, place = interval_env(loops), len(work.places) // 2
+    domains: list[tuple[Range, ...] | None] = [None] * len(work.places)
+    domains[place] = share.domain(stmt, work.places[place], around)
+    needs = {(n.array, n.boxes[place]): n for n in work.needs(read_by(stmt), domains, loops, stmt)}
+    total = 0
+    for name, box in needs:
+        if box is not None and not in_own(box, work.cut[name], work.places[place]):
+            own = work.cut[name].own(work.places[place], work.arrays[name].shape)
+            mine = (max(0, min(high.const or 0, b) - max(low.const or 0, a)) if low.const is not None else
+                    (high - low).const or 1 for (low, high), (a, b) in zip(box, own, strict=True))
+            total += prod((high - low).const or 1 for low, high in box) - prod(mine)
+    return total
 
 
 def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:

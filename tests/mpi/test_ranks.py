@@ -306,7 +306,7 @@ def check_distributed(found: dict[str, Any], count: int) -> None:
 
 
 def test_serial_programs_are_distributed(on_two: dict[str, Any]) -> None:
-    check_distributed(on_two, 6)
+    check_distributed(on_two, 8)
     verbs = on_two["distributed verbs"]
     (there, _), (back, _) = verbs["sent"][0]
     assert all(verbs["kept"]) and verbs["sums"][0] == 2  # gradients of numbers: once on each rank, after five steps

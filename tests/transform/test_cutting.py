@@ -21,6 +21,7 @@ from sdfgad.ir.messages import sent as messages_out
 from sdfgad.ir.program import Block, Loop, Program
 from sdfgad.ir.verify import DERIVED
 from sdfgad.ir.walk import children, rebuild, statements
+from sdfgad.transform.cutting import maps
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
 
@@ -150,6 +151,26 @@ def test_products_of_cut_factors_send_the_smaller_side() -> None:
     for grid in GRIDS[:2]:
         assert cut_and_run(serial, wanted.axes, grid, checked).error < 1e-13
     assert cut_and_run(serial, {"a": (0, 1), "b": (0, 1)}, (2, 2), checked).error < 1e-13
+
+
+@pytest.mark.parametrize("axes, turned", [({"a": (0, None), "b": (0, None)}, False),
+                                          ({"a": (None, 0), "b": (0, None)}, False),
+                                          ({"a": (0, None), "b": (None, 0)}, True)])
+def test_each_rank_gets_its_block_of_a_large_sum(axes: dict[str, Any], turned: bool,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "TOGETHER", 0)
+    b = RNG.random((5, 3))
+    serial = serial_gradient(of_turned if turned else of_products, (RNG.random((40, 5)), b.T if turned else b))
+    for grid in ((2,), (7,)):  # some blocks are empty
+        done = cut_and_run(serial, axes, grid, checked)
+        assert done.error < 1e-13
+        if grid == (2,):
+            kinds = [m.attrs["kind"] for m in messages(done.programs[0].body)]
+            assert ("reduce_scatterv" in kinds) == (axes["a"][0] == 0)
+
+
+def of_turned(a, b):
+    return np.sum((a @ b.T) ** 2)
 
 
 def test_sums_go_together() -> None:

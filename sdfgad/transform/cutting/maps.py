@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,12 @@ from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads, rename_symbols
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
+from sdfgad.transform.cutting.blocks import CutAxis
 from sdfgad.transform.cutting.shares import StoreShare, share_of, summable
+from sdfgad.transform.cutting.sums import TOGETHER
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 
+T = TypeVar("T")
 Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
 """The ranges of a map on each rank, and the loops around it."""
 
@@ -137,13 +141,15 @@ def _locals(expr: Expr) -> set[str]:
 
 @dataclass(frozen=True)
 class _Summation:
-    """What the ranks add up. box: where the array is written; part: of a rank; total: of all."""
+    """What the ranks add up. box: where the array is written; part: of a rank; total: of all. axis: the one that is
+    cut, where each rank gets its block of the total alone; it comes first then."""
 
     stmt: Map
     store: Store
     box: tuple[Side, ...]
     part: Array
     total: Array
+    axis: int | None = None
 
     @property
     def how(self) -> str:
@@ -151,7 +157,14 @@ class _Summation:
         return {"max": "max", "min": "min"}.get(self.store.op or "", "max" if kind == "b" else "sum")
 
     def inside(self, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
-        return tuple(i - low for i, (low, _) in zip(index, self.box, strict=True))
+        return self.turned(tuple(i - low for i, (low, _) in zip(index, self.box, strict=True)))
+
+    def turned(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """The axis that is cut first."""
+        return items if self.axis is None else (items[self.axis], *items[:self.axis], *items[self.axis + 1:])
+
+    def turned_back(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        return items if self.axis is None else (*items[1:self.axis + 1], items[0], *items[self.axis + 1:])
 
 
 def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare, where: Where) -> list[RankPiece | PendingSum]:
@@ -162,16 +175,54 @@ def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare, where: Whe
     first and the last two stand around them.
     """
     loops = where[1]
-    target = work.arrays[store.array]
     box, outer = _summed_box(work, stmt, store, loops)
     shape = tuple((high - low).const or 0 for low, high in box)
-    sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
-                      work.room(f"total_{store.array}", shape, target))
+    blocks = _blocks_of_sum(work, store, box)
+    sums = _summation(work, stmt, store, box, shape, blocks)
     own = Store(sums.part.name, sums.inside(store.index), store.expr, store.op)
     collect = replace(stmt, body=tuple(own if part is store else part for part in stmt.body))
     cleared = _cleared(sums)
-    pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, outer), stmt.source, cleared, len(outer))
+    given = _given(work, sums, outer) if sums.axis is None else _given_blocks(work, sums)
+    counts = () if blocks is None else tuple(
+        (b - a) * (sums.part.size // max(sums.part.shape[0], 1)) for a, b in pairwise(blocks[1].ends))
+    pending = PendingSum(sums.part, sums.total, sums.how, given, stmt.source, cleared, len(outer), counts)
     return [cleared, _piece(work, collect, where, share), pending]
+
+
+def _blocks_of_sum(work: CutWork, store: Store, box: tuple[Side, ...]) -> tuple[int, CutAxis] | None:
+    """The axis along which each rank wants its own block of a large sum alone (reduce-scatter)."""
+    cut = work.cut.get(store.array)
+    if cut is None or store.op != "+" or len(work.wanted.grid.extents) > 1:
+        return None
+    (k, axis), = ((k, a) for k, a in enumerate(cut.axes) if a is not None)
+    size = prod((high - low).const or 0 for low, high in box)
+    return (k, axis) if size > TOGETHER and box[k] == (ix(0), ix(axis.ends[-1])) else None
+
+
+def _summation(work: CutWork, stmt: Map, store: Store, box: tuple[Side, ...], shape: tuple[int, ...],
+               blocks: tuple[int, CutAxis] | None) -> _Summation:
+    target, axis = work.arrays[store.array], None if blocks is None else blocks[0]
+    part = all_parts = shape
+    if blocks is not None and axis is not None:
+        part = (shape[axis], *shape[:axis], *shape[axis + 1:])
+        low, behind = blocks[1].span(work.here)
+        all_parts = (behind - low, *part[1:])
+    return _Summation(stmt, store, box, work.room(f"part_{store.array}", part, target),
+                      work.room(f"total_{store.array}", all_parts, target), axis)
+
+
+def _given_blocks(work: CutWork, sums: _Summation) -> RankPiece:
+    """What each rank gets, to its block."""
+    store, total, box = sums.store, sums.total, sums.box
+    assert sums.axis is not None
+    cut = work.cut[store.array].axes[sums.axis]
+    assert cut is not None
+    domain = over((0, n) for n in total.shape)
+    here = tuple(ix(r.var) for r in domain)
+    lows = tuple(ix(cut.span(work.here)[0]) if k == sums.axis else low for k, (low, _) in enumerate(box))
+    at = tuple(i + low for i, low in zip(sums.turned_back(here), lows, strict=True))
+    stmt = Map(domain, (Store(store.array, at, Load(total.name, here, total.dtype), store.op),), sums.stmt.source)
+    return RankPiece((stmt,) if total.size else (), (), frozenset({total.name}), frozenset({store.array}))
 
 
 def _summed_box(work: CutWork, stmt: Map, store: Store,

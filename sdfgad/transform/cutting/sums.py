@@ -61,7 +61,7 @@ def _meets(node: CutNode, waiting: PendingSum) -> bool:
 def _flushed(work: CutWork, waiting: list[PendingSum]) -> Iterator[CutNode]:
     groups: dict[tuple[object, ...], list[PendingSum]] = {}
     for k, one in enumerate(waiting):
-        alone = (k,) if one.part.size > TOGETHER else ()
+        alone = (k,) if one.part.size > TOGETHER or one.counts else ()
         groups.setdefault((one.part.dtype, one.how, *alone), []).append(one)
     for group in groups.values():
         yield from _alone(work, group[0]) if len(group) == 1 else _together(work, group)
@@ -106,6 +106,9 @@ def _added_up(work: CutWork, part: Array, total: Array, group: Sequence[PendingS
     how, source = group[0].how, group[0].source
     check_message(part.dtype, source)
     sweep = work.sweep(n for one in group for n in one.given.writes)
-    attrs = MappingProxyType({"kind": "allreduce", "count": part.size, "dtype": part.dtype, "how": how, **sweep})
-    stmt = Lib(OP, (total.whole, order_view()), (part.whole, work.numbers(0).whole, order_view()), attrs, source)
+    counts = group[0].counts
+    attrs = MappingProxyType({"kind": "reduce_scatterv" if counts else "allreduce", "count": total.size,
+                              "dtype": part.dtype, "how": how, **sweep})
+    numbers = work.numbers(0, *counts)
+    stmt = Lib(OP, (total.whole, order_view()), (part.whole, numbers.whole, order_view()), attrs, source)
     return RankPiece((stmt,), (), frozenset({part.name}), frozenset({total.name}))

@@ -46,6 +46,7 @@ CutNode: TypeAlias = RankPiece | RankRegion
 @dataclass(frozen=True)
 class PendingSum:
     """What the ranks add up: each has a `part`, everybody gets the `total`, and `given` takes it to where it belongs.
+    counts: elements that each rank gets, where it gets those of its block alone.
     how: the reduction. cleared: what makes the parts nothing. loops: so many are around where they are added up."""
 
     part: Array
@@ -55,6 +56,7 @@ class PendingSum:
     source: SourceLine | None
     cleared: RankPiece
     loops: int
+    counts: tuple[int, ...] = ()
 
 
 MESSAGE_TYPES = frozenset("dfDFlqi?")

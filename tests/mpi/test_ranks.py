@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.ranks import RanksRun, needs_mpi, run_ranks, slowness
+from tests.support.ranks import OPEN_MPI, RanksRun, needs_mpi, run_ranks, slowness
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
@@ -161,6 +161,16 @@ def test_samples_on_other_numbers_of_ranks(count: int, samples: int) -> None:
     done = run(count, "samples", threads=2 if count == 1 else 1, timeout=300)
     assert done.status == 0, done.err[-4000:]
     check_samples(done.found, samples)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(OPEN_MPI is None, reason="SDFGAD_TEST_OPENMPI names no Python beside Open MPI")
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_another_library(count: int) -> None:
+    done = run(count, "samples", "rows-native", python=OPEN_MPI, timeout=500)
+    assert done.status == 0, done.err[-4000:]
+    check_samples(done.found, 8)
+    check_rows(done.found, 17)
 
 
 def check_operations(found: dict[str, Any]) -> None:

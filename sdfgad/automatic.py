@@ -9,7 +9,7 @@ from typing import Any
 from sdfgad.analysis.cost import seconds_of
 from sdfgad.calls.arguments import Bound
 from sdfgad.calls.distributing import DistributeOption, connected
-from sdfgad.checkpoint.roofline import MESSAGE_BYTES_PER_SECOND, MESSAGE_SECONDS
+from sdfgad.checkpoint.roofline import MESSAGE_SECONDS
 from sdfgad.errors import UnsupportedError
 from sdfgad.pipeline import Derivative, derive
 from sdfgad.plans.request import Request
@@ -33,24 +33,32 @@ def derived_together(fn: Callable[..., Any], bound: Bound, request: Request, sou
 def _cheapest(candidates: list[Distribution], bound: Bound,
               derived: Callable[[Distribution], Derivative]) -> Distribution:
     """The distribution whose largest part takes the least time; UnsupportedError where none is possible."""
-    found: list[tuple[float, int]] = []
+    found: list[tuple[float, int, Distribution]] = []
     refused: list[UnsupportedError] = []
     for k, wanted in enumerate(candidates):
-        largest = wanted.largest({n: bound.leaves[n].shape for n in wanted.axes})
-        try:
-            found.append((_seconds(derived(replace(wanted, rank=largest))), k))
-        except UnsupportedError as error:
-            refused.append(error)
+        for one in dict.fromkeys((tuple(wanted.axes), _of_most_axes(wanted))):
+            part = replace(wanted, axes={n: wanted.axes[n] for n in one})
+            largest = part.largest({n: bound.leaves[n].shape for n in one})
+            try:
+                found.append((_seconds(derived(replace(part, rank=largest))), k, part))
+                break
+            except UnsupportedError as error:
+                refused.append(error)
     if not found:
         raise refused[0] if refused else UnsupportedError(
             'distribute="auto": no array has an axis with as many elements as there are ranks', code="SG124")
-    return candidates[min(found)[1]]
+    return min(found, key=lambda one: one[:2])[2]
+
+
+def _of_most_axes(wanted: Distribution) -> tuple[str, ...]:
+    """What is cut, but for tables beside grids: they may have the same extent by chance."""
+    most = max(map(len, wanted.axes.values()))
+    return tuple(n for n, axes in wanted.axes.items() if len(axes) == most)
 
 
 def _seconds(made: Derivative) -> float:
-    """What a call takes: the work of the largest part, and its messages one after the other."""
+    """What a call takes: the work of the largest part and its messages one after the other, sums in rounds."""
     traffic = made.plan.about.traffic
     assert traffic is not None
-    messages = traffic.messages + traffic.sums * log2(max(traffic.ranks, 2))
-    return seconds_of(made.program.body, made.program.arrays, NOMINAL.seconds) + MESSAGE_SECONDS * messages + (
-        traffic.bytes / MESSAGE_BYTES_PER_SECOND)
+    rounds = traffic.sums * (log2(max(traffic.ranks, 2)) - 1)
+    return seconds_of(made.program.body, made.program.arrays, NOMINAL.seconds) + MESSAGE_SECONDS * rounds

@@ -92,8 +92,6 @@ def _of_nobody(prepare: Callable[[], Made]) -> Made:
     return made
 
 
-BOTH = "both"
-"""The sweep of messages of serial programs that are distributed."""
 SAID = 0.3
 """Seconds between a message and the end of all ranks: launchers drop what has not reached them by then."""
 
@@ -151,16 +149,16 @@ def measured_call(ranks: Any | None, made: Derivative, bound: Bound, donate: fro
         with noted_messages(ranks is not None) as notes:
             made.measured(bound, donate)
         found = made.timed(bound, donate)
-        sent = None if ranks is None else _counted(ranks, notes, made.request.distribution is not None)
+        sent = None if ranks is None else _counted(ranks, notes)
     return replace(found, messages=sent)
 
 
-def _counted(ranks: Any, notes: Sequence[MessageNote], both: bool) -> MessageCounts:
-    """Messages of all ranks by sweep and kind. both: nobody knows to which sweep one belongs."""
-    mine = [(BOTH if both else note.sweep, note.kind, note.bytes) for note in notes if note.kind != "receive"]
+def _counted(ranks: Any, notes: Sequence[MessageNote]) -> MessageCounts:
+    """Messages of all ranks by sweep and kind."""
+    mine = [(note.sweep, note.kind, note.bytes) for note in notes if note.kind != "receive"]
     every = [one for part in ranks.allgather(mine) for one in part]
     rows = []
-    for sweep, kind in sorted({one[:2] for one in every}, key=lambda k: ((*SWEEPS, BOTH).index(k[0]), k[1])):
+    for sweep, kind in sorted({one[:2] for one in every}, key=lambda k: (SWEEPS.index(k[0]), k[1])):
         sizes = [size for *key, size in every if key == [sweep, kind]]
         rows.append(MessageCount(sweep, kind, len(sizes), sum(sizes)))
     return MessageCounts(tuple(rows))

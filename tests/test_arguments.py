@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sdfgad.calls.arguments import as_input, bind
-from sdfgad.errors import UsageError
+from sdfgad.calls.directions import fitting
+from sdfgad.errors import OutputError, UsageError
 from sdfgad.ir.program import Array
 
 
@@ -105,3 +106,10 @@ def test_arrays_in_another_order_are_other_arguments() -> None:
     known = bind(two, (plain,), {}).signature
     turned = [bind(two, (other,), {}).signature for other in (plain.T, plain[::-1])]
     assert turned[0] == turned[1] != known
+
+
+def test_nothing_takes_none_as_its_cotangent() -> None:
+    """A rank that returns None calls its pullback as the others do."""
+    assert list(fitting((), (None,))) == []
+    with pytest.raises(OutputError, match="0 outputs, 1 seeds"):
+        fitting((), (1.0,))

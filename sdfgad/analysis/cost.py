@@ -15,7 +15,7 @@ from sdfgad.analysis.chances import chance
 from sdfgad.analysis.sectors import atomic_sums, sector_bytes
 from sdfgad.caches import CACHE_BYTES, NEAR_BYTES
 from sdfgad.ir.expr import Call, Expr, Load, walk
-from sdfgad.ir.messages import is_finish
+from sdfgad.ir.messages import EXCHANGE, is_finish, is_message, received, sent
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Range, Stmt, Store, View, While
 from sdfgad.ir.special import SPECIAL
 from sdfgad.ir.walk import children, reads, writes
@@ -33,6 +33,8 @@ WEIGHTS: Mapping[str, int] = MappingProxyType({
 """Elementary operations of a function; of any other, one."""
 COPIES = frozenset(("seal", "unseal"))
 """Library operations that copy their first operand."""
+MESSAGE_OPERATIONS = 4000
+"""Operations in the time that a message is on its way, however short it is."""
 _PRODUCTS_PER_OPERATION = 4
 """Multiplications a matrix product does in the time of one ordinary operation."""
 
@@ -130,10 +132,19 @@ def _statement(stmt: Stmt, arrays: Mapping[str, Array], path: tuple[Range, ...],
         count = _size(stmt.ins[0])
         size = {v.array: count * v.dtype.itemsize for v in (*stmt.ins, *stmt.outs)}
         return Work(vector=2 * count, statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
-    if isinstance(stmt, Lib) and not is_finish(stmt):  # its start has been counted
+    if is_message(stmt):
+        return Work() if is_finish(stmt) else _message(stmt)  # its start has been counted
+    if isinstance(stmt, Lib):
         size = _operands(stmt)
         return Work(shared=_library(stmt), statements=1, sectors=sum(size.values())) + _traffic(size, arrays, warm)
     return Work()
+
+
+def _message(stmt: Lib) -> Work:
+    """A network moves about as many bytes in a second as a core."""
+    count = len(sent(stmt)) if stmt.attrs["kind"] == EXCHANGE else 1
+    moved = sum(_size(v) * v.dtype.itemsize for v in (*sent(stmt), *received(stmt)))
+    return Work(vector=MESSAGE_OPERATIONS * count, moved=moved, statements=1)
 
 
 def _operands(stmt: Lib) -> dict[str, float]:

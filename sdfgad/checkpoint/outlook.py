@@ -152,7 +152,8 @@ class Outlook:
 class MessageCount:
     """Messages of one kind in one sweep, of all ranks together. kind: "send" between two ranks, or a collective, which
     counts once on every rank. sweep: "forward" of the function, "reverse" of its derivative, "constants" of the
-    function to which no derivative belongs, "both" where a serial program is distributed."""
+    function to which no derivative belongs. Of a serial program that is distributed, "reverse" is what carries
+    cotangents or what is made of them."""
 
     sweep: str
     kind: str

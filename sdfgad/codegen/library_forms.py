@@ -20,7 +20,7 @@ from sdfgad.ir import algebra
 from sdfgad.ir.called import PYTHON
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, call
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.messages import OP
+from sdfgad.ir.messages import OP, PART, START, is_finish
 from sdfgad.ir.program import Array, Block, If, Lib, Loop, Map, Program, Range, Stmt, Store, View, While, all_of, axis
 from sdfgad.ir.walk import children, with_children
 from sdfgad.names import fresh, variable, variable_of
@@ -31,10 +31,12 @@ _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.bool
 
 @dataclass
 class Forms:
-    """Rewrites blocks; `arrays` gains the workspaces."""
+    """Rewrites blocks; `arrays` gains the workspaces. under_way: those of what a message that has started sends and
+    receives."""
 
     arrays: dict[str, Array]
     taken: set[str] = field(default_factory=set)
+    under_way: dict[View, View] = field(default_factory=dict)
 
     def block(self, frame: Frame, block: Block) -> Block:
         """The same block with every library operation in its final form."""
@@ -363,10 +365,31 @@ def _in_blocks(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
     return [*before, replace(stmt, ins=ins, outs=outs), *after]
 
 
+def _message(forms: Forms, frame: Frame, stmt: Lib) -> list[Stmt]:
+    """The same of a message; of one in two halves, what arrives is copied behind the second one.
+
+    start v[:, 0]   ->   start w          finish v[:, 0]   ->   finish w ; v[:, 0] = w
+    """
+    if is_finish(stmt):
+        rooms, forms.under_way = forms.under_way, {}
+        ins, outs = (tuple(rooms.get(v, v) for v in views) for views in (stmt.ins, stmt.outs))
+        back = [copy(v, w) for v, w in zip(stmt.outs, outs, strict=True) if v != w]
+        return [replace(stmt, ins=ins, outs=outs), *back]
+    made = _in_blocks(forms, frame, stmt)
+    if stmt.attrs.get(PART) != START:
+        return made
+    at = next(k for k, s in enumerate(made) if isinstance(s, Lib) and s.op == OP)
+    start = made[at]
+    assert isinstance(start, Lib)
+    pairs = zip((*stmt.ins, *stmt.outs), (*start.ins, *start.outs), strict=True)
+    forms.under_way = {v: w for v, w in pairs if v != w}
+    return made[:at + 1]
+
+
 FORMS: Mapping[str, Callable[[Forms, Frame, Lib], list[Stmt]]] = MappingProxyType({
     "matmul": _matmul, "lu": _lu, "solve": _solve, "inv": _inv, "cholesky": _cholesky,
     "cholesky_tangent": _cholesky_tangent, "cholesky_adjoint": _cholesky_adjoint, "trsolve": _trsolve,
     "det": _determinant, "logdet": _determinant, "detsign": _determinant,
     "eigh": _contiguous, "eig": _contiguous, "svd": _contiguous, "qr": _contiguous, "pinv": _pinv,
     "argsort": _contiguous, "fft": _strided, "seal": _as_it_is, "unseal": _as_it_is,
-    "fail": _as_it_is, OP: _in_blocks, PYTHON: _in_blocks})
+    "fail": _as_it_is, OP: _message, PYTHON: _in_blocks})

@@ -15,7 +15,7 @@ from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_
 from sdfgad.frontend.factors import is_sparse_factors, solve
 from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.in_place import ask_for_arrays
-from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
@@ -76,7 +76,7 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return rule(ctx, owner) if rule is not None else Method(owner, name)
     if isinstance(owner, MessageStatus) and name in ("source", "tag"):
         return of_status(ctx, owner, 1 if name == "source" else 2)
-    if isinstance(owner, (PostedMessage, MessageStatus, DerivedType)):
+    if isinstance(owner, (PostedMessage, PersistentMessage, MessageStatus, DerivedType)):
         return Method(owner, name)
     if isinstance(owner, Parent):
         return of_parent(ctx, owner, name)

@@ -21,6 +21,7 @@ from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, V
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Map, Raising, Range, Stmt, Store, View, axis, view_of
+from sdfgad.ir.walk import within
 
 _SUPPORTED = frozenset("?bhilqBHILQfdFD")
 
@@ -140,8 +141,19 @@ class Builder:
 
     def emit(self, stmt: Stmt) -> None:
         self.check_quiet()
+        if self.mail.posted:
+            self._check_arrived(stmt)
         self.blocks[-1].append(stmt)
         self.statements += 1
+
+    def _check_arrived(self, stmt: Stmt) -> None:
+        """Refuse to touch what a receive brings that goes with the wait for an earlier request."""
+        late = self.mail.late(frozenset[str]().union(*within(stmt)))
+        if late is not None:
+            first = self.mail.posted[0].source
+            raise unsupported(self.source, "what a message brings that is received while the one posted in line "
+                              f"{first.line if first else 0} is not waited for",
+                              "wait for the request before this", "SG107")
 
     def domain(self, shape: Shape, first: int = 0) -> tuple[tuple[Range, ...], Position]:
         """Map variables over `shape`, and the position they stand for; extents of 1 need none."""

@@ -13,7 +13,8 @@ from sdfgad.ir.program import View
 @dataclass(frozen=True, eq=False)
 class PostedMessage:
     """What `Isend`, `Irecv` or a collective that does not block gives: it goes when it is waited for. region: where it
-    was posted. run: the collective, of which `buffer` is the place it fills.
+    was posted. run: the collective, of which `buffer` is the place it fills. done: whether it is no request, but a
+    receive that is done behind its call: what it brings may be read then, though it goes with others' wait.
 
     peer, tag: integers known now, or at run time. None of what is sent or received may be touched in between, so the
     time at which it goes makes no difference.
@@ -27,6 +28,18 @@ class PostedMessage:
     source: SourceLine | None
     region: tuple[int, ...]
     run: Callable[[], object] | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PersistentMessage:
+    """What `Send_init` and `Recv_init` give: it is posted whenever it is started. Fields as of `PostedMessage`."""
+
+    communicator: Any
+    buffer: ViewValue
+    incoming: bool
+    peer: Any
+    tag: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +50,24 @@ class MessageStatus:
 @dataclass(frozen=True)
 class Mail:
     """posted: requests not waited for, in order. gone: those that went with another one's wait, which nothing has been
-    sent behind. made: calls that have made communicators so far. shown: what each status says, a record."""
+    sent behind. made: calls that have made communicators so far. shown: what each status says, a record. persistent:
+    messages that may be started; started: those that have been, each with its last request."""
 
     posted: tuple[PostedMessage, ...] = ()
     gone: tuple[PostedMessage, ...] = ()
     made: tuple[object, ...] = ()
     shown: tuple[tuple[MessageStatus, View], ...] = ()
+    persistent: tuple[PersistentMessage, ...] = ()
+    started: tuple[tuple[PersistentMessage, PostedMessage], ...] = ()
+
+    def late(self, touched: frozenset[str]) -> PostedMessage | None:
+        """A receive that is done for the program, but has not gone, of something that a statement touches."""
+        done = (m for m in self.posted if m.done and m.buffer is not None)
+        return next((m for m in done if m.buffer is not None and m.buffer.view.array in touched), None)
 
     @property
     def awaited(self) -> frozenset[str]:
-        """The containers into which something is to come, whatever has become of their names."""
-        return frozenset(m.buffer.view.array for m in self.posted if m.incoming and m.buffer is not None)
+        """The containers into which something is to come, whatever has become of their names; and those of messages
+        that may be started."""
+        return frozenset((*(m.buffer.view.array for m in self.posted if m.incoming and m.buffer is not None),
+                          *(m.buffer.view.array for m in self.persistent)))

@@ -13,7 +13,7 @@ from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, convert, describe, int_expr
 from sdfgad.frontend.layout import as_in_memory
-from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.mpi_types import is_derived, typed_part
 from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue, is_int, is_number
 from sdfgad.frontend.views import to_int
@@ -45,6 +45,9 @@ def exchange(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue
     outgoing = [m for m in outgoing if not _is_nobody(m[1])]
     incoming = [m for m in incoming if not _is_nobody(m[1])]
     if not outgoing and not incoming:
+        return
+    if status is None and _under_way(ctx):
+        _join(ctx, communicator, outgoing, incoming)
         return
     buffers = (*(m[0] for m in outgoing), *(m[0] for m in incoming))
     for one in buffers:
@@ -149,9 +152,32 @@ def post(ctx: Context, message: PostedMessage) -> PostedMessage:
     return message
 
 
+def _under_way(ctx: Context) -> bool:
+    """Whether messages are posted that others go with: of this block, and no collectives."""
+    posted = ctx.builder.mail.posted
+    return bool(posted) and all(r.run is None and r.region == tuple(ctx.builder.regions) for r in posted)
+
+
+def _join(ctx: Context, communicator: Any, outgoing: Sequence[tuple[ViewValue, Value, Value]],
+          incoming: Sequence[tuple[ViewValue, Value, Value]]) -> None:
+    """r = Isend(x) ; Recv(y) ; r.Wait()   ->   r, s = Isend(x), Irecv(y) ; Waitall([r, s])
+
+    Up to the wait nobody touches what arrives, and nothing else is sent: the same messages have to be there at the end.
+    The builder refuses what does.
+    """
+    where = tuple(ctx.builder.regions)
+    for into, given in ((False, outgoing), (True, incoming)):
+        for buffer, peer, tag in given:
+            held = buffer if into else ctx.builder.fresh_copy(buffer, "message")
+            post(ctx, PostedMessage(communicator, held, into, peer, tag, ctx.builder.source, where, done=into))
+
+
 def wait_for(ctx: Context, requests: Sequence[Value]) -> None:
     """All that is posted goes with the first wait; the waits for the rest of it must follow at once."""
     builder = ctx.builder
+    started = dict(builder.mail.started)
+    requests = [started.get(r) if isinstance(r, PersistentMessage) else r for r in requests
+                if not isinstance(r, PersistentMessage) or r in started]
     for one in requests:
         if not isinstance(one, PostedMessage):
             raise ctx.refuse(f"a wait for {describe(one)}", "wait for what Isend and Irecv gave", "SG109")

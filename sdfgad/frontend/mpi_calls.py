@@ -12,7 +12,7 @@ from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.builder import axes
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.mail import MessageStatus, PostedMessage
+from sdfgad.frontend.mail import MessageStatus, PersistentMessage, PostedMessage
 from sdfgad.frontend.messages import (
     MessageBuffers,
     barrier,
@@ -26,6 +26,7 @@ from sdfgad.frontend.messages import (
     wait_for,
 )
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
+from sdfgad.frontend.mpi_persistent import recv_init, send_init, start
 from sdfgad.frontend.mpi_reductions import (
     allreduce,
     allreduce_into,
@@ -49,18 +50,25 @@ _SUPPORTED = "see docs/distributed.md for the calls that are taken"
 _ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Is_inter", "Get_topology"})
 """Methods that only say something about a communicator."""
 _MAKERS = frozenset({"Create_cart", "Split", "Dup", "Clone", "Sub"})
+_OF_SEVERAL = MappingProxyType({"Waitall": wait_for, "waitall": wait_for, "Startall": start})
 _OF_CARTS = frozenset({"Shift", "Get_coords", "Get_topo", "Get_dim", "Get_cart_rank"})
 
 
 def is_of_ranks(callee: Value) -> bool:
     """Whether a value that is called belongs to mpi4py, or is a method of a request."""
     if isinstance(callee, Method):
-        return isinstance(callee.owner, (PostedMessage, MessageStatus, DerivedType))
+        return isinstance(callee.owner, (PostedMessage, PersistentMessage, MessageStatus, DerivedType))
     mpi, owner = library(), getattr(callee, "__self__", None)
     if mpi is None:
         return False
-    return is_communicator(owner) or owner is mpi.Request or callee in (mpi.Compute_dims, mpi.Wtime) or (
+    return is_communicator(owner) or _is_class(owner) or callee in (mpi.Compute_dims, mpi.Wtime) or (
         isinstance(callee, type) and callee.__module__ == mpi.__name__) or type(owner).__module__ == mpi.__name__
+
+
+def _is_class(owner: Any) -> bool:
+    """Whether this is a class of requests, whose methods take several."""
+    mpi = library()
+    return mpi is not None and (owner is mpi.Request or owner is mpi.Prequest)
 
 
 def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -74,8 +82,8 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
             ctx, callee, arguments)
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
-    if owner is library().Request and name in ("Waitall", "waitall"):  # type: ignore[union-attr]
-        wait_for(ctx, items_of(ctx, arguments[0]))
+    if _is_class(owner) and name in _OF_SEVERAL:
+        _OF_SEVERAL[name](ctx, items_of(ctx, arguments[0]))
         return None
     if name == "Wtime":
         return Reading()
@@ -147,6 +155,10 @@ def _of_status(ctx: Context, callee: Method) -> Value:
 
 
 def _of_request(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Value:
+    if isinstance(callee.owner, PersistentMessage) and callee.name in ("Start", "Free") and not arguments:
+        if callee.name == "Start":
+            start(ctx, [callee.owner])
+        return None
     if callee.name not in ("Wait", "wait") or arguments:
         raise ctx.refuse(f"the method {callee.name!r} of a request", "call Wait", "SG121")
     wait_for(ctx, [callee.owner])
@@ -296,7 +308,8 @@ _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "Exscan": exscan_into, "scan": scan, "exscan": exscan, "Scatterv": scatterv, "Gatherv": gatherv,
     "Allgatherv": allgatherv, "Alltoallv": alltoallv, "Alltoall": _alltoall, "allgather": _allgather_list,
     "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
-    "Free": _free,
+    "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
+    "Recv_init": recv_init,
     **{f"I{one}": _nonblocking(rule) for one, rule in (
         ("allreduce", allreduce_into), ("reduce", reduce_into), ("bcast", _bcast_into), ("gather", _gather),
         ("allgather", _allgather), ("barrier", _barrier))}})

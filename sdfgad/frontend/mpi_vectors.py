@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate
 from typing import Any, TypeGuard
 
 from sdfgad.frontend.arithmetic import items_of
+from sdfgad.frontend.builder import cast
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import as_array
+from sdfgad.frontend.elementwise import BOOL, as_array, int_expr
 from sdfgad.frontend.messages import (
     MessageBuffers,
     array_and_rest,
@@ -18,8 +20,12 @@ from sdfgad.frontend.messages import (
     size_of,
 )
 from sdfgad.frontend.mpi_given import assigned, flat_of, integers, is_in_place, part_of_flat, root_of, told_integers
-from sdfgad.frontend.values import ListValue, Value, ViewValue
+from sdfgad.frontend.raising import fail, raise_if
+from sdfgad.frontend.values import ArrayValue, IntValue, ListValue, Value, ViewValue
+from sdfgad.ir.expr import Const, Expr, call
 from sdfgad.ir.index import ix
+from sdfgad.ir.messages import FLAG
+from sdfgad.ir.program import Failure
 
 
 @dataclass(frozen=True)
@@ -94,11 +100,12 @@ def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankPart
     if len(rest) > 2:
         raise ctx.refuse("this form of a buffer", "give [array, counts] or [array, (counts, displacements)]", "SG101")
     size = size_of(buffer)
-    if rest and (told := told_integers(ctx, rest[0], ranks)) is not None:
-        if len(rest) == 2 and rest[1] is not None:
-            raise ctx.refuse("places beside counts that are known in the call alone", "leave the places out: parts lie "
-                             "one behind the other, and are the whole buffer", "SG109")
-        return RankParts(buffer, told, None)
+    told = [None if n is None else told_integers(ctx, n, ranks) for n in rest]
+    if any(n is not None for n in told):
+        given = [n if n is not None or v is None else integers(ctx, v, ranks) for n, v in zip(told, rest, strict=True)]
+        if len(given) == 2 and given[1] is not None:
+            _check_places(ctx, given[0] or (), given[1])
+        return RankParts(buffer, given[0] or (), None)
     counts = integers(ctx, rest[0], ranks) if rest else tuple(size // ranks + (r < size % ranks) for r in range(ranks))
     first = integers(ctx, rest[1], ranks) if len(rest) == 2 and rest[1] is not None else _places(counts)
     if any(f < 0 or n < 0 or f + n > size for f, n in zip(first, counts, strict=True)):
@@ -107,12 +114,32 @@ def _parts_of(ctx: Context, comm: Any, value: Value, outgoing: bool) -> RankPart
     return RankParts(buffer, counts, first)
 
 
+def _check_places(ctx: Context, counts: Sequence[Value], first: Sequence[Value]) -> None:
+    """Places that are known in the call alone have to be those of parts one behind the other, else ValueError."""
+    before: list[Expr] = []
+    wrong: list[Expr] = []
+    for count, place in zip(counts, first, strict=True):
+        there = call("add", *before, dtype=FLAG) if len(before) > 1 else before[0] if before else Const(0, FLAG)
+        wrong.append(call("ne", _number(ctx, place), there, dtype=BOOL))
+        before = [there, _number(ctx, count)]
+    condition = reduce(lambda a, b: call("or", a, b, dtype=BOOL), wrong)
+    raise_if(ctx, condition, lambda: fail(ctx, Failure(ValueError, (_APART,))))
+
+
+_APART = "places of parts that do not lie one behind the other; sdfgad takes such that are known before the call"
+
+
+def _number(ctx: Context, value: Value) -> Expr:
+    return cast(int_expr(ctx, value), FLAG) if isinstance(value, IntValue) else Const(int(value), FLAG)
+
+
 def _is_pair(ctx: Context, value: Value) -> bool:
     """Whether this is (counts, displacements)."""
     if not isinstance(value, (ListValue, list, tuple)):
         return False
     items = list(items_of(ctx, value))
-    return len(items) == 2 and isinstance(items[0], (ListValue, list, tuple))
+    return len(items) == 2 and (isinstance(items[0], (ListValue, list, tuple)) or (
+        isinstance(items[0], ArrayValue) and items[0].ndim == 1))
 
 
 def _known(parts: RankParts | None, ctx: Context) -> TypeGuard[RankParts]:

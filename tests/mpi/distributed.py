@@ -55,7 +55,9 @@ def check_verbs() -> None:
     alone, copy = sdfgad.DistributedArray(u[rows].copy(), u.shape), u[rows].copy()
     worst = max(worst, off(left(alone, k, 5).u, du[rows]), off(sdfgad.forward(diffuse, **how)(alone, k, 5), value))
     kept = kept and np.array_equal(alone.local, copy)
-    tell("distributed verbs", error=worst, kept=bool(kept))
+    counts = left.measure(alone, k, 5).messages
+    tell("distributed verbs", error=worst, kept=bool(kept), sent=[counts.forward, counts.reverse],
+         sums=sum(row.count for row in counts.rows if row.kind == "allreduce"))
     limited = sdfgad.grad(diffuse, wrt="u", memory_limit=LIMIT, **how)
     expected = sdfgad.grad(diffuse, wrt="u")(u, k, 40)
     peak = limited.measure(mine, k, 40).measured.peak_bytes
@@ -80,6 +82,23 @@ def check_kernels() -> None:
 
 def _all(gradient: Any) -> list[Any]:
     return list(gradient.values()) if isinstance(gradient, sdfgad.calls.results.Gradients) else [gradient]
+
+
+def inside(u, w):
+    """Parts of rows and of columns are sent, and something takes time meanwhile."""
+    for _ in range(3):
+        u[1:-1, 1:-1] += 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+        w = np.sin(w) * 1.1
+    return np.sum(u ** 2) + np.sum(w)
+
+
+def check_inside() -> None:
+    rng = np.random.default_rng(3)
+    u, w = rng.random((40, 40)), rng.random(20000)
+    expected = sdfgad.grad(inside)(u.copy(), w)
+    for name, how in (("rows", ("block", None)), ("columns", (None, "block"))):
+        made = sdfgad.grad(inside, distribute={"u": how}, comm=COMM)
+        tell(f"distributed {name}", error=max(off(a, b) for a, b in zip(made(u.copy(), w), expected, strict=True)))
 
 
 def check_grid() -> None:
@@ -114,5 +133,5 @@ KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "jacobi_2d": ("A", "B"), "hdiff": ("in_field", "out_field", "coeff"), "gemm": ("A", "C")})
 """Programs and what is cut of them. Others are cut in `tests/transform/test_cutting.py`, without MPI."""
 DISTRIBUTED: Mapping[str, Callable[[], None]] = MappingProxyType({
-    "distributed": lambda: (check_verbs(), check_kernels(), check_agreement()),  # type: ignore[func-returns-value]
+    "distributed": lambda: (check_verbs(), check_kernels(), check_inside(), check_agreement()),  # type: ignore[func-returns-value]
     "distributed-few": check_verbs, "distributed-grid": check_grid})

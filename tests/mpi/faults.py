@@ -117,6 +117,17 @@ def told_too_few(comm, x):
     return comm.allreduce(np.sum(every))
 
 
+def told_apart(comm, x):
+    every = np.zeros(4 * comm.size)
+    first = 4 * np.arange(comm.size) + comm.allreduce(1)
+    comm.Allgatherv(x, [every, (comm.allgather(4), first)])
+    return comm.allreduce(np.sum(every))
+
+
+def end_places() -> None:
+    sdfgad.grad(told_apart)(COMM, np.ones(4))
+
+
 def end_counts() -> None:
     sdfgad.grad(told_too_few)(COMM, np.ones(4))
 
@@ -198,5 +209,6 @@ def _say_when() -> None:
 
 FAULTS = MappingProxyType({
     "agreement": check_agreement, "refusals": check_refusals, "end-inside": end_inside, "end-counts": end_counts,
-    "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short, "end-memory": end_memory,
+    "end-places": end_places, "end-raised": end_raised, "end-refused": end_refused, "end-short": end_short,
+    "end-memory": end_memory,
     "end-tape": end_tape, "end-shape": end_shape, "end-killed": end_killed})

@@ -48,7 +48,8 @@ def told(comm, x):
     comm.Allgatherv(np.sin(x[:mine]), [every, counts])
     again = np.array(counts) + 0
     root = np.zeros(total, x.dtype)
-    comm.Gatherv(x[:mine] * every[0], [root, again] if rank == size - 1 else None, root=size - 1)
+    first = np.insert(np.cumsum(again), 0, 0)[:-1]
+    comm.Gatherv(x[:mine] * every[0], [root, (again, first)] if rank == size - 1 else None, root=size - 1)
     back = np.empty(mine, x.dtype)
     comm.Scatterv([root * root, again] if rank == size - 1 else None, back, root=size - 1)
     got = np.empty(total, x.dtype)
@@ -57,6 +58,33 @@ def told(comm, x):
         comm.Alltoallv([np.concatenate([back * (r + k + 1.0) for r in range(size)]), there], [got, again])
         back = back + 0.1 * got[total - 1] * x[:mine]
     return x * np.sum(got * got) + np.sum(back)
+
+
+def requests(comm, x):
+    """Messages that block while others are under way: all of them are there at the wait."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    w, y, z = x * x, np.empty_like(x), np.empty_like(x)
+    kept = w
+    halo = [comm.Send_init(w, right, 7), comm.Recv_init(z, left, 7)]
+    for _ in range(2):
+        MPI.Prequest.Startall(halo)
+        kept[1:] += 0.1 * w[0]
+        MPI.Request.Waitall(halo)
+        w = w + 0.5 * z
+        asked = comm.Irecv(z, left, 1)
+        comm.Send(w, right, 2)
+        w[0] = x[1]
+        comm.Recv(y, left, 2)
+        comm.Send(w, right, 1)
+        asked.Wait()
+        w = np.sin(y) * z + w
+        asked = comm.Isend(w, right)
+        comm.Recv(y, left)
+        asked.Wait()
+        w = 0.5 * w + y
+    for one in halo:
+        one.Free()
+    return w
 
 
 def empties(comm, x):
@@ -181,7 +209,7 @@ def typed(comm, x):
 
 
 ROWS: Mapping[str, Callable[..., Any]] = MappingProxyType({
-    f.__name__: f for f in (parts, told, empties, prefixes, products, in_place, extremes, typed)})
+    f.__name__: f for f in (parts, told, requests, empties, prefixes, products, in_place, extremes, typed)})
 
 
 def check_rows(names: Iterable[str], *dtypes: str, native: bool = False) -> None:

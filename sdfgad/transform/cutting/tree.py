@@ -1,6 +1,7 @@
 """A program on its way over the ranks: what one rank runs, and what all of them read for it."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,9 +11,10 @@ import numpy as np
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.errors import SourceLine, unsupported
 from sdfgad.ir.index import Bounds, Ix
-from sdfgad.ir.messages import FLAG, NUMBERS
+from sdfgad.ir.messages import FLAG, NUMBERS, REVERSE
 from sdfgad.ir.program import Array, Program, Range, Stmt
-from sdfgad.names import fresh
+from sdfgad.ir.walk import children, reads, statements, writes
+from sdfgad.names import GRAD, fresh
 from sdfgad.transform.cutting.accesses import Access, HaloNeed, ReadBox, read_box, varying
 from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 
@@ -44,13 +46,17 @@ CutNode: TypeAlias = RankPiece | RankRegion
 @dataclass(frozen=True)
 class PendingSum:
     """What the ranks add up: each has a `part`, everybody gets the `total`, and `given` takes it to where it belongs.
-    how: the reduction."""
+    counts: elements that each rank gets, where it gets those of its block alone.
+    how: the reduction. cleared: what makes the parts nothing. loops: so many are around where they are added up."""
 
     part: Array
     total: Array
     how: str
     given: RankPiece
     source: SourceLine | None
+    cleared: RankPiece
+    loops: int
+    counts: tuple[int, ...] = ()
 
 
 MESSAGE_TYPES = frozenset("dfDFlqi?")
@@ -63,14 +69,26 @@ def check_message(dtype: np.dtype, source: SourceLine | None) -> None:
                           "int32, int64 or bool, or leave the array whole", "SG124")
 
 
+def made_of(program: Program, names: frozenset[str]) -> frozenset[str]:
+    """The arrays, and all that are computed of them."""
+    found, before = names, frozenset[str]()
+    while found != before:
+        before = found
+        found |= frozenset(n for s in statements(program.body) if not children(s) and not found.isdisjoint(reads(s))
+                           for n in writes(s))
+    return found
+
+
 @dataclass
 class CutWork:
-    """The program that is being made. cut: the blocks of all arrays that have any."""
+    """The program that is being made. cut: the blocks of all arrays that have any. added_in: what the loops around, but
+    for so many outer ones, only add to; of the place that is being cut."""
 
     program: Program
     wanted: Distribution
     cut: dict[str, ArrayBlocks]
     arrays: dict[str, Array] = field(init=False)
+    added_in: dict[str, int] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,6 +97,15 @@ class CutWork:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         return self.wanted.grid.places
+
+    @cached_property
+    def cotangents(self) -> frozenset[str]:
+        """Arrays of the reverse sweep: cotangents, and what is made of them."""
+        return made_of(self.program, frozenset(n for n in self.program.arrays if n.startswith(GRAD)))
+
+    def sweep(self, names: Iterable[str]) -> dict[str, str]:
+        """What messages of some arrays say of the sweep that they are part of."""
+        return {"sweep": REVERSE} if not self.cotangents.isdisjoint(names) else {}
 
     @property
     def here(self) -> Place:

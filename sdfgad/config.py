@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -164,6 +164,12 @@ def _put(values: Mapping[str, Any]) -> Iterator[None]:
 def within(**values: Any) -> AbstractContextManager[None]:
     """Like `config`, for one call: cheap, as nobody asks for all settings."""
     return _put(_read_all(_given(values), "the call"))
+
+
+def for_same_target() -> Callable[[], AbstractContextManager[None]]:
+    """Makes blocks with the target that is in force now, for what is asked later, where another one may be."""
+    # What there is to choose by is settled, too: the target of the processor would ask for it again.
+    return partial(within, target=chosen_target(), device="cpu", debug_nans=False)
 
 
 def settings(**arguments: Any) -> Settings:

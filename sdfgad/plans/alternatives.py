@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 
 from sdfgad.analysis.cost import seconds_of
@@ -15,7 +15,7 @@ from sdfgad.checkpoint.schedule import ScheduledLoop, ScheduleProblem
 from sdfgad.checkpoint.schedule_plan import Rebuild, SchedulePlan, store_everything
 from sdfgad.checkpoint.solve import Bounds, Planner, between
 from sdfgad.checkpoint.verify import Verdict, verify
-from sdfgad.config import config, settings
+from sdfgad.config import config, for_same_target, settings
 from sdfgad.errors import PlanNotExecutable, UsageError
 from sdfgad.plans.planning import Choice, Emission
 from sdfgad.plans.timeline import timeline_of
@@ -71,7 +71,17 @@ class Alternative:
 def told(plan: Plan, choice: Choice, emission: Emission, about: About) -> Plan:
     """The plan with what a report needs; the solver is asked again only when somebody reads it."""
     plain = replace(plan, about=about)
-    return replace(plain, look=lambda: outlook_of(Alternative(choice, emission, plain)))
+    return replace(plain, look=_later(Alternative(choice, emission, plain)))
+
+
+def _later(found: Alternative, whole: tuple[FrontPoint, ...] | None = None) -> Callable[[], Outlook]:
+    """An outlook when it is asked for: of programs for the target of the plan, whatever is in force then."""
+    same = for_same_target()
+
+    def look() -> Outlook:
+        with same():
+            return outlook_of(found, whole)
+    return look
 
 
 def forward_seconds(choice: Choice) -> float:
@@ -124,7 +134,7 @@ def plans_on_front(choice: Choice, about: About, points: int) -> list[Plan]:
         raise UsageError(f"points={points}: a front has one point at least", code="SG205")
     found = front(choice, points)
     whole = tuple(f.point() for f in found)
-    return [replace(f.plan, about=about, look=partial(outlook_of, f, whole)) for f in found]
+    return [replace(f.plan, about=about, look=_later(f, whole)) for f in found]
 
 
 def _undominated(found: list[Alternative]) -> list[Alternative]:

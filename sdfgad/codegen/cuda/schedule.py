@@ -11,8 +11,10 @@ from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
+from sdfgad.codegen.cuda.layout import with_neighbours_together
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
+from sdfgad.codegen.cuda.sectors import with_patches
 from sdfgad.codegen.cuda.snapshots import STANDING
 from sdfgad.codegen.cuda.steps import steps_of
 from sdfgad.codegen.cuda.supported import check_supported
@@ -106,12 +108,18 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
     known: tuple[tuple[Thresholds, bool], DeviceProgram] | None = program.__dict__.get("_on_device")
     if known is None or known[0] != (thresholds(), ordered):
         check_supported(program)
-        formed = device_operations(fuse_pointwise(program, thresholds().device.again))
-        builder = _Builder(formed, ordered)
-        items = builder.block(Frame(builder.arrays), formed.body)
-        known = (thresholds(), ordered), DeviceProgram(program, items, builder.arrays, lifetimes(steps_of(items)))
+        laid = with_neighbours_together(program, lambda p: _kernels(p, ordered))
+        items, arrays = _kernels(laid, ordered)
+        items = with_patches(items, arrays)
+        known = (thresholds(), ordered), DeviceProgram(laid, items, arrays, lifetimes(steps_of(items)))
         object.__setattr__(program, "_on_device", known)
     return known[1]
+
+
+def _kernels(program: Program, ordered: bool) -> tuple[DeviceItems, Mapping[str, Array]]:
+    formed = device_operations(fuse_pointwise(program, thresholds().device.again))
+    builder = _Builder(formed, ordered)
+    return builder.block(Frame(builder.arrays), formed.body), builder.arrays
 
 
 def held_by(program: Program, results: Iterable[str], threads: int, ordered: bool = False) -> Held:

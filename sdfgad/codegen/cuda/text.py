@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, HostControl, Part, PointWork, Side, ThreadLoop
+from sdfgad.codegen.cuda.work import BLOCK, PATCH, DeviceKernel, HostControl, Part, PointWork, Side, ThreadLoop, size
 from sdfgad.codegen.expressions import Values, combine, count_uses
 from sdfgad.ir.expr import Local
 from sdfgad.ir.program import Let, Loop, Range, Store
@@ -99,17 +99,22 @@ class _KernelText:
         else:
             number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
             self.writer.line(f"const int64_t at = {number};")
-            self.writer.open(f"if (at < {self.kernel.points})")
+            self.writer.open("" if self.kernel.across is not None else f"if (at < {self.kernel.points})")
         if self.is_grouped:  # all threads take part in barriers: those too many do what the last point does
             width = self.kernel.beside
             self.writer.line(f"const int64_t wanted = group * {width} + threadIdx.x % {width};")
             self.writer.line(f"const int64_t at = sg::least(wanted, int64_t({self.kernel.points - 1}));")
-        frame = self.place(self.frame, self.kernel.box, "at")
+        if self.kernel.across is None:
+            frame = self.place(self.frame, self.kernel.box, "at")
+        else:
+            frame = self.patch(self.frame, self.kernel.across)
         for part in self.kernel.parts:
             self.writer.open()
             self.part(part, frame)
             self.writer.close()
         self.writer.close()
+        if self.kernel.across is not None:
+            self.writer.close()
         return self.writer.text
 
     @property
@@ -129,6 +134,26 @@ class _KernelText:
             self.writer.line(f"const int64_t {symbol(side.var)} = {index_text(frame, side.start)} + int64_t({digit});")
             step *= side.count
         # Values of a side that is ragged lie in this interval as well.
+        return frame.inside(Range(s.var, s.start, s.start + s.count) for s in sides)
+
+    def patch(self, frame: Frame, across: int) -> Frame:
+        """The variables of the box where a warp covers points of two coordinates; those behind the ends do nothing."""
+        sides, pieces = self.kernel.box, self.kernel.patches
+        rows, columns = PATCH
+        kind = "uint32_t" if self.kernel.threads < _SMALL else "int64_t"
+        self.writer.line(f"const {kind} warp = {kind}(at) / {rows * columns};")
+        names = {across: (rows, f"threadIdx.x / {columns} % {rows}"),
+                 len(sides) - 1: (columns, f"threadIdx.x % {columns}")}
+        step, tests = 1, [f"warp < {size(pieces)}"]
+        for k in reversed(range(len(sides))):
+            var, digit = symbol(sides[k].var), f"warp / {step} % {pieces[k].count}"
+            many, lane = names.get(k, (1, "0"))
+            place = f"int64_t({digit} * {many} + {lane})"
+            self.writer.line(f"const int64_t {var} = {index_text(frame, sides[k].start)} + {place};")
+            if k in names:
+                tests.append(f"{place} < {sides[k].count}")
+            step *= pieces[k].count
+        self.writer.open(f"if ({' && '.join(tests)})")
         return frame.inside(Range(s.var, s.start, s.start + s.count) for s in sides)
 
     def part(self, part: Part, frame: Frame) -> None:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
@@ -12,6 +12,8 @@ from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
 
 BLOCK = 256
 """Threads of a block."""
+PATCH = 8, 4
+"""Points of a warp in a coordinate across and in the last one: sectors of numbers of 8 bytes are whole along either."""
 TEAM = 1024
 """Threads of a block that runs alone: the most there can be. Each of them has 64 registers; where these may be too few
 there are as many as in other blocks."""
@@ -64,7 +66,8 @@ class DeviceKernel:
 
     terms: where a block of threads works for each point, and shares the sums of the only part, what it shares; the
     variables of these sides are those of the part. beside: so many points in a row that one block works for, with a
-    share of its threads for each. fills: arrays of which it replaces every element.
+    share of its threads for each. fills: arrays of which it replaces every element. across: the number of the
+    coordinate, not the last one, in which the threads of a warp differ too: they cover `PATCH` points of both.
     """
 
     box: tuple[Side, ...]
@@ -72,6 +75,13 @@ class DeviceKernel:
     terms: tuple[Side, ...] = ()
     fills: frozenset[str] = frozenset()
     beside: int = 1
+    across: int | None = None
+
+    @property
+    def patches(self) -> tuple[Side, ...]:
+        """The box, counted in pieces of a warp where one covers points of two coordinates."""
+        pieces = {} if self.across is None else {self.across: PATCH[0], len(self.box) - 1: PATCH[1]}
+        return tuple(replace(s, count=-(-s.count // pieces.get(k, 1))) for k, s in enumerate(self.box))
 
     @property
     def points(self) -> int:
@@ -86,7 +96,8 @@ class DeviceKernel:
     @property
     def threads(self) -> int:
         """Of a launch, in whole blocks."""
-        return self.groups * BLOCK if self.terms else -(-self.points // BLOCK) * BLOCK
+        points = self.points if self.across is None else size(self.patches) * PATCH[0] * PATCH[1]
+        return self.groups * BLOCK if self.terms else -(-points // BLOCK) * BLOCK
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,9 @@ def test_nothing_to_do() -> None:
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n != "mandelbrot2"])
 @pytest.mark.parametrize("least", [False, True], ids=["usual", "shared"])
 def test_npbench(name: str, least: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused by name, or right; with all sums shared, too."""
+    """Refused by name, or right; with all sums shared and temporaries of any size turned, too."""
     if least:
-        change(monkeypatch, device=LEAST.device)
+        change(monkeypatch, device=LEAST.device, turned_bytes=1)
     kernel = load(name)
     arguments = sample(kernel, 0, wide=True)
     seeds = factors(run(kernel, arguments)[0])

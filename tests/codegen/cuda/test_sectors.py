@@ -39,6 +39,15 @@ def moved(function: Callable[..., Any], *shape: int) -> list[Moved]:
         return [m for m in moved_by(scheduled(made.program)) if m.moved > 1e6]
 
 
+def sweep(x: np.ndarray) -> float:
+    """A recurrence along rows."""
+    y = np.zeros(x.shape)
+    y[:, 0] = x[:, 0]
+    for k in range(1, x.shape[1]):
+        y[:, k] = 0.5 * np.sin(y[:, k - 1]) * x[:, k]
+    return np.sum(y[:, -1] ** 2)
+
+
 def below(x: np.ndarray) -> float:
     """Columns of a triangle: sums that differ in length."""
     y = np.zeros(x.shape[1])
@@ -58,8 +67,58 @@ def test_sums_move_what_they_have_to(function: Callable[..., Any], shape: tuple[
 
 
 def test_what_moves_too_much_is_told() -> None:
-    worst = max(moved(turned, 4096, 4096), key=lambda m: m.ratio)
-    assert worst.ratio == 2.5 and worst.worst == "grad_y"
+    worst = max(moved(sweep, 20_000, 160), key=lambda m: m.ratio)
+    assert worst.ratio > 2 and worst.worst in ("x", "grad_x")
+
+
+def test_a_warp_covers_rows_and_columns() -> None:
+    assert all(m.ratio == 1.0 for m in moved(turned, 4096, 4096))
+    with changed(turned_cost=0.0):
+        assert max(m.ratio for m in moved(turned, 4096, 4096)) == 2.5
+
+
+def stack(x: np.ndarray) -> float:
+    """Planes that are looked at the other way round, beside numbers that all of them share."""
+    y = np.empty((x.shape[0], x.shape[2], x.shape[1]))
+    y[:] = np.transpose(x, (0, 2, 1)) * x[0, 0, 0]
+    return np.sum(np.sin(y) * y * np.transpose(np.cos(x), (0, 2, 1)))
+
+
+@pytest.mark.parametrize("function, shape", [(turned, (37, 37)), (stack, (3, 21, 14))])
+def test_points_of_patches_are_all_met(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    """Neither side is a multiple of what a warp covers."""
+    x = np.random.default_rng(4).normal(size=shape)
+    texts, found = list[str](), []
+    with changed(device=replace(thresholds().device, points=1)), running_here(on_cpu(lambda t: texts.append(t) or t)):
+        gradient = sdfgad.grad(function)
+        for seed in (1, 2, 3):
+            with in_order(seed):
+                found.append(gradient(x))
+    assert "warp = uint32_t(at) / 32;" in texts[0]
+    np.testing.assert_allclose(found[0], sdfgad.grad(function)(x), rtol=1e-12)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_temporaries_lie_as_threads_go_through_them() -> None:
+    """Rows are read with a sector for each number, but what the program keeps in between is not."""
+    found = moved(sweep, 20_000, 160)
+    with changed(turned_bytes=1 << 40):
+        usual = moved(sweep, 20_000, 160)
+    assert max(m.ratio for m in usual) > 3 and {m.worst for m in found} <= {"x", "grad_x", "nothing"}
+    assert sum(m.moved for m in found) < sum(m.moved for m in usual)
+
+
+def test_what_lies_otherwise_has_the_same_digits() -> None:
+    x = np.random.default_rng(2).normal(size=(37, 11))
+    found = []
+    for least in (1, 1 << 40):
+        with changed(turned_bytes=least), running_here():
+            for seed in (1, 2, 3):
+                with in_order(seed):
+                    found.append(sdfgad.grad(sweep)(x))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
 
 
 @pytest.mark.parametrize("function, shape, limits, kernels", [

@@ -1,0 +1,153 @@
+"""What kernels move between memory and device: sectors of 32 bytes, against the least bytes.
+
+Threads beside each other in a warp share a sector where they touch elements beside each other. Elements that several
+accesses of a kernel touch by the same formula, up to a distance, count once: caches have them. A thread that goes on to
+the next element by itself is no help here, as the sectors of its neighbours may have left the cache by then. Elements
+that data name are taken for neighbours.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from sdfgad.codegen.cpp import Frame, most_trips, strides
+from sdfgad.codegen.cuda.joining import Look, accesses
+from sdfgad.codegen.cuda.work import PATCH, DeviceItems, DeviceKernel, HostControl, Part, ThreadLoop
+from sdfgad.ir.program import Array, Loop, Range
+from sdfgad.thresholds import thresholds
+
+SECTOR = 32
+"""Bytes."""
+
+
+Distances = Mapping[str, tuple[int, ...]]
+"""Of each array how many elements are between neighbours, by dimension."""
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """A kernel, how often it runs, and how many values each variable has in it."""
+
+    kernel: DeviceKernel
+    times: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class SectorMoves:
+    """Of one run of a kernel, for one array and all accesses that differ in a distance alone. least: bytes of the
+    elements; moved: of the sectors."""
+
+    array: str
+    least: float
+    moved: float
+
+
+def runs(items: DeviceItems, arrays: Mapping[str, Array]) -> Iterator[KernelRun]:
+    """All kernels, in order; loops whose length data decide run once."""
+    yield from _runs(items, Frame(arrays), 1)
+
+
+def _runs(items: DeviceItems, frame: Frame, times: int) -> Iterator[KernelRun]:
+    for item in items:
+        if isinstance(item, HostControl):
+            inner, turns = frame, 1
+            if isinstance(item.stmt, Loop):
+                inner, turns = frame.inside([item.stmt.range]), _trips(item.stmt.range, frame)
+            for part in item.parts:
+                yield from _runs(part, inner, times * turns)
+        elif isinstance(item, DeviceKernel):
+            counts = {s.var: s.count for s in (*item.box, *item.terms)}
+            counts |= {r.var: _trips(r, frame) for r in _loops(item.parts) if r.var not in counts}
+            yield KernelRun(item, times, counts)
+
+
+def moves(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> Iterator[SectorMoves]:
+    """What a kernel moves, where arrays lie so."""
+    kernel = run.kernel
+    last = kernel.box[-1:] if kernel.beside > 1 else (*kernel.box, *kernel.terms)[-1:]
+    beside = [s.var for s in (*last, *kernel.terms[-1:])]  # what neighbours differ in, and what they differ in else
+    for array, steps in _formulas(run, lie):
+        size = arrays[array].dtype.itemsize
+        least = float(prod(run.counts[v] for v in steps) * size)
+        if kernel.across is None:
+            step = next((abs(steps[v]) * size for v in beside if v in steps), 0)
+            factor = min(max(step, size), max(SECTOR, size)) / size if step else 1.0
+        else:
+            factor = _of_patch(steps.get(kernel.box[kernel.across].var, 0), steps.get(beside[0], 0), size)
+        yield SectorMoves(array, least, least * factor)
+
+
+def _of_patch(across: int, along: int, size: int) -> float:
+    """How many times the bytes of its elements a warp moves that covers points of two coordinates."""
+    if not across and not along:
+        return 1.0
+    elements = {i * across + j * along for i in range(PATCH[0]) for j in range(PATCH[1])}
+    sectors = {e * size // SECTOR for e in elements}
+    return max(1.0, len(sectors) * SECTOR / (len(elements) * size))
+
+
+def with_patches(items: DeviceItems, arrays: Mapping[str, Array]) -> DeviceItems:
+    """Kernels whose warps cover points of two coordinates where that moves fewer sectors: one of the arrays lies the
+    other way round than the others."""
+    lie = in_order(arrays)
+    better = {id(run.kernel): _best_patch(run, arrays, lie) for run in runs(items, arrays)}
+    return _replaced(items, better)
+
+
+def _replaced(items: DeviceItems, better: Mapping[int, DeviceKernel]) -> DeviceItems:
+    return tuple(replace(one, parts=tuple(_replaced(part, better) for part in one.parts))
+                 if isinstance(one, HostControl) and not one.team else better.get(id(one), one)
+                 if isinstance(one, DeviceKernel) else one for one in items)
+
+
+def _best_patch(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> DeviceKernel:
+    kernel = run.kernel
+    if kernel.terms or kernel.points < thresholds().device.points:
+        return kernel
+    last = len(kernel.box) - 1
+    forms = [kernel] + [replace(kernel, across=k) for k in range(last)
+                        if kernel.box[k].count >= PATCH[0] and kernel.box[last].count >= PATCH[1]]
+    moved = [sum(m.moved for m in moves(replace(run, kernel=form), arrays, lie)) for form in forms]
+    best = min(range(len(forms)), key=lambda k: moved[k])
+    return forms[best] if moved[best] <= thresholds().turned_cost * moved[0] else kernel
+
+
+def _formulas(run: KernelRun, lie: Distances) -> Iterator[tuple[str, dict[str, int]]]:
+    """How far elements are from each other along each variable, for accesses that differ in more than a distance."""
+    seen: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
+    for look in accesses(run.kernel.parts):
+        if look.array in lie:
+            steps = _steps(look, run.counts, lie[look.array])
+            key = look.array, tuple(sorted(steps.items()))
+            if key not in seen:
+                seen.add(key)
+                yield look.array, steps
+
+
+def _steps(look: Look, counts: Mapping[str, int], distances: tuple[int, ...]) -> dict[str, int]:
+    found = {}
+    for var in counts:
+        step = sum((i.coefficient(var) or 0) * s for i, s in zip(look.index, distances, strict=True))
+        if step:
+            found[var] = step
+    return found
+
+
+def in_order(arrays: Mapping[str, Array]) -> Distances:
+    """Of arrays in C order."""
+    return {n: tuple(strides(a.shape)) for n, a in arrays.items()}
+
+
+def _loops(parts: tuple[Part, ...]) -> Iterator[Range]:
+    for part in parts:
+        if isinstance(part, ThreadLoop):
+            yield part.range
+            yield from _loops(part.parts)
+        else:
+            yield from part.domain
+
+
+def _trips(r: Range, frame: Frame) -> int:
+    return most_trips(r, frame.bounds) or r.trips or 1

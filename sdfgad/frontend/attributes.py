@@ -47,8 +47,6 @@ from sdfgad.trees import is_named
 
 _BY_VALUE = frozenset({"index", "remove", "count"})
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort"}) | _BY_VALUE
-
-
 _OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
 """What functions, classes and modules say of themselves."""
 
@@ -90,6 +88,11 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
         return Method(owner, name)
+    return _of_outside(ctx, owner, name)
+
+
+def _of_outside(ctx: Context, owner: Any, name: str) -> Value:
+    """An attribute of something that is no value of the program."""
     if is_sparse_factors(owner) and name == "solve":
         return Applied(solve, (owner,), {})
     if is_sparse(owner) and (found := sparse.attribute(owner, name)) is not None:

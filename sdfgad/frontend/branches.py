@@ -268,7 +268,8 @@ def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], un
     before = dict(ctx.frame.names)
     merged: dict[str, Value] = {}
     pending: list[tuple[str, Value, Value]] = []
-    for name in dict.fromkeys([*outcomes[0].names, *outcomes[1].names]):
+    order = list(dict.fromkeys([*outcomes[0].names, *outcomes[1].names]))
+    for name in order:
         first, second = (o.names.get(name, _ABSENT) for o in outcomes)
         if name == RESULT:
             first, second = (v.value if isinstance(v, Maybe) else v for v in (first, second))
@@ -289,7 +290,7 @@ def _merge(ctx: Context, outcomes: list[BranchOutcome], live: frozenset[str], un
                 outcome.names.pop(name, None)
     for name, first, second in pending:
         merged[name] = _phi(ctx, name, first, second, outcomes, before)
-    ctx.frame.names = merged
+    ctx.frame.names = {n: merged[n] for n in order}  # dicts have their items in the order of the names
 
 
 def _half(first: Value, second: Value, outcomes: list[BranchOutcome]) -> Maybe:

@@ -314,6 +314,24 @@ def ended_with_names_exchanged(rows):
     return s + np.sum(q * p)
 
 
+# the order of dicts
+
+@case(W)
+def in_order(w):
+    d, s = {"a": 1.0, "n": 2.0, "z": 3.0}, 0.0
+    if w[0] > -100:
+        d["a"] = w[1]
+    for t in w:
+        if t > 0:
+            d["n"] += t
+        if t > 2:
+            break
+        d["a"] *= 0.99
+    for i, v in enumerate(d.values()):
+        s += (i + 1) ** 2 * v
+    return s
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     parsed = check(fn, *arguments, rtol=1e-10)

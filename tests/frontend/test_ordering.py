@@ -198,7 +198,7 @@ def test_functions_of_scipy():
     (lambda x: np.sum(np.r_["r", x]), "string"),
     (lambda x: np.einsum("...i->", np.outer(x, x)), "ellipsis"),
     (lambda x: np.sum(np.block([[[x]]])), "more than two"),
-], ids=["quantile", "insert", "fft", "r_", "einsum", "block"])
+], ids=["quantile", "insert_rows", "insert", "fft", "r_", "einsum", "block"])
 def test_refused(program, says):
     with pytest.raises(sdfgad.UnsupportedError, match=says):
         parse(program, (V6,), {})

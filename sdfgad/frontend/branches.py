@@ -9,7 +9,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import StatementNeeded
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
-from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike
+from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, check_found
 from sdfgad.frontend.merge import (
     Kind,
     container_value,
@@ -208,8 +208,9 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
         except Unlike as found:
             unlike |= {found.name}
         except ListChanged as found:
-            if found.changed.depth != fields.depth or fields.changed:
+            if found.changed.depth != fields.depth:
                 raise
+            check_found(ctx, fields)
             ctx.hints["lists", *key] = found
         back()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, INT, describe, int_value
-from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding
+from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, binding, check_found
 from sdfgad.frontend.liveness import assigned
 from sdfgad.frontend.merge import Kind, container_value, declare, fill, fill_copy, join, kind_of, private, same
 from sdfgad.frontend.raising import fail, raise_if
@@ -73,8 +73,9 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                                  "keep the same items in every iteration", "SG104") from None
             ctx.hints[key] = fields.bound | {found.name}
         except ListChanged as found:
-            if found.changed.depth != fields.depth or fields.changed:
+            if found.changed.depth != fields.depth:
                 raise
+            check_found(ctx, fields)
             if not trial.lists:
                 raise ctx.refuse("a list changed inside a loop or branch", "use an array", "SG102") from None
             ctx.hints["lists", *key] = found

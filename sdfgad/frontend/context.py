@@ -12,7 +12,7 @@ from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
-from sdfgad.frontend.values import Function, ListValue, Record, Value, contained
+from sdfgad.frontend.values import Applied, Function, ListValue, Method, Record, Value, contained
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
@@ -122,7 +122,7 @@ class Context:
                 if isinstance(v, (ListValue, Record))]
 
     def values(self) -> Iterator[tuple[CallFrame, str, Value]]:
-        """Every binding that may be read later, of enclosing functions too."""
+        """Every binding that may be read later, of enclosing functions too, and what functions in it hold."""
         seen: set[int] = set()
         waiting = list(self.frames)
         while waiting:
@@ -130,10 +130,24 @@ class Context:
             while chain is not None and id(chain) not in seen:
                 seen.add(id(chain))
                 for name, value in chain.names.items():
-                    yield chain, name, value
-                    if isinstance(value, Function) and id(value.frame) not in seen:
-                        waiting.append(value.frame)
+                    for held in self._within(value, waiting):
+                        yield chain, name, held
                 chain = chain.enclosing
+
+    def _within(self, value: Value, frames: list[CallFrame]) -> Iterator[Value]:
+        """A value, and what the functions in it hold; the frames that these see are put to `frames`."""
+        yield value
+        for part in contained(value):
+            inside: tuple[Value, ...] = ()
+            if isinstance(part, Function):
+                inside = (*part.defaults, *part.keyword_defaults.values())
+                frames.append(part.frame)
+            elif isinstance(part, Applied):
+                inside = (part.function, *part.arguments, *part.keywords.values())
+            elif isinstance(part, Method):
+                inside = (part.owner,)
+            for held in inside:
+                yield from self._within(held, frames)
 
 
 def restore_contents(before: Sequence[tuple[ListValue | Record, Any]]) -> None:

@@ -204,6 +204,12 @@ def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
     raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
 
 
+def check_found(ctx: Context, fields: Fields) -> None:
+    """A list that changes although its items have become names is out of reach."""
+    if fields.changed:
+        raise ctx.refuse("a list changed inside a loop or branch", "give it a name outside", "SG102")
+
+
 def binding(stmt: ast.For | ast.While, name: str) -> ast.stmt:
     """The statement of a loop's body that binds a name last."""
     simple = [s for s in ast.walk(stmt) if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and any(

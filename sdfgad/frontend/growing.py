@@ -169,7 +169,7 @@ def as_list(ctx: Context, owner: Grown) -> ListValue:
     """The list as one that may be changed in any way, under all its names, where no loop is making it longer."""
     made = ListValue(items(ctx, owner), owner.depth)
     for frame, name, value in list(ctx.values()):
-        if value is owner:
+        if value is owner and frame.names[name] is owner:
             frame.names[name] = made
         elif any(part is owner for part in contained(value)):
             raise ctx.refuse("a change of a list that is inside of another", "give it a name", "SG102")

@@ -28,18 +28,20 @@ from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
-from sdfgad.frontend.settled import settled, unsettled
+from sdfgad.frontend.settled import settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
     Entries,
     Grown,
     IntValue,
+    Iterated,
     Lazy,
     ListValue,
     Masked,
     MaskPlaces,
     Maybe,
+    Picked,
     Reading,
     Record,
     Rows,
@@ -281,7 +283,11 @@ def both(ctx: Context, first: Value, second: Value) -> Value:
 # values kept for later
 
 def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
-    """A value that may be used several times: results not stored yet are stored now."""
+    """A value that may be used several times: results not stored yet are stored now, iterators become such."""
+    if isinstance(value, (Rows, Picked)):
+        held = value.held if isinstance(value, Rows) else (kept(ctx, tuple(value), label),)
+        again = value if isinstance(value, Rows) else held[0]
+        return Iterated([lambda: again], len(ctx.builder.regions), held)
     if isinstance(value, tuple):
         return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):
@@ -319,6 +325,7 @@ def _zero(m: Masked) -> Value:
 
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
+    value = taken(ctx, value)
     if isinstance(value, ListValue):
         if any(isinstance(v, Maybe) for v in value.items):
             raise unsettled(ctx, "an item of a list")

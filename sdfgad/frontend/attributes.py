@@ -21,7 +21,7 @@ from sdfgad.frontend.messages import of_status
 from sdfgad.frontend.mpi_types import DerivedType
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.run_texts import formatted
-from sdfgad.frontend.settled import has
+from sdfgad.frontend.settled import has, taken
 from sdfgad.frontend.sparse import is_sparse
 from sdfgad.frontend.surroundings import GONE, LIBRARIES
 from sdfgad.frontend.values import (
@@ -247,6 +247,7 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
 def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
     """Lists are changed while translating."""
     owner: ListValue = method.owner
+    arguments = [taken(ctx, a) for a in arguments]
     if method.name == "copy":
         return ListValue(list(owner.items), len(ctx.builder.regions))
     check_list(ctx, owner)
@@ -269,7 +270,7 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
 
 def of_text(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A method of a string, which is known while translating, as are its arguments."""
-    given = [tuple(a.items) if isinstance(a, ListValue) else a for a in arguments]
+    given = [tuple(a.items) if isinstance(a, ListValue) else a for a in (taken(ctx, v) for v in arguments)]
     parts = [p for a in (*given, *keywords.values()) for p in (a if isinstance(a, tuple) else (a,))]
     if not all(isinstance(p, str) or is_number(p) or p is None for p in parts):
         if callee.__name__ == "format":

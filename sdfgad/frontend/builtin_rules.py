@@ -24,7 +24,9 @@ from sdfgad.frontend.values import (
     ArrayValue,
     Function,
     IntValue,
+    Iterated,
     ListValue,
+    Picked,
     RangeValue,
     Record,
     Rows,
@@ -53,23 +55,32 @@ def range_(ctx: Context, *ends: Value) -> Value:
 def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
     rows = rows_of(ctx, iterable)
     if rows is None:
-        return tuple((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
-    return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)))
+        return Picked((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
+    return Rows(rows.count, lambda k: (int_value(k + int_ix(start)), rows.item(k)), held=rows.held)
 
 
 def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
     rows = [rows_of(ctx, i) for i in iterables]
     if any(r is None for r in rows):
-        return tuple(zip(*(items_of(ctx, i) for i in iterables), strict=False))
+        given = [items_of(ctx, i) for i in iterables]
+        if strict and len({len(g) for g in given}) > 1:
+            raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
+        return Picked(zip(*given, strict=False))
     count = rows[0].count  # type: ignore[union-attr]
     for other in rows[1:]:
+        if strict and other.count != count:  # type: ignore[union-attr]
+            raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
         count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
-    return Rows(count, lambda k: tuple(r.item(k) for r in rows))  # type: ignore[union-attr]
+    held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
+    return Rows(count, lambda k: tuple(r.item(k) for r in rows), held=held)  # type: ignore[union-attr]
 
 
 def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
-    calls = zip(*(items_of(ctx, i) for i in iterables), strict=False)
-    return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in calls], len(ctx.builder.regions))
+    def calls() -> Value:
+        given = zip(*(items_of(ctx, i) for i in iterables), strict=False)
+        return ListValue([ctx.invoke(ctx, function, list(c), {}) for c in given], len(ctx.builder.regions))
+
+    return Iterated([calls], len(ctx.builder.regions), (function, *iterables))
 
 
 def ndindex(ctx: Context, *shape: Value) -> Value:
@@ -107,12 +118,12 @@ def reversed_(ctx: Context, sequence: Value) -> Value:
         return sequence[::-1]
     rows = rows_of(ctx, sequence)
     if rows is None:
-        return tuple(items_of(ctx, sequence)[::-1])
-    return Rows(rows.count, lambda k: rows.item(rows.count - 1 - k))
+        return Picked(items_of(ctx, sequence)[::-1])
+    return Rows(rows.count, lambda k: rows.item(rows.count - 1 - k), held=rows.held)
 
 
 def zip_longest(ctx: Context, *iterables: Value, fillvalue: Value = None) -> Value:
-    return tuple(itertools.zip_longest(*(items_of(ctx, i) for i in iterables), fillvalue=fillvalue))
+    return Picked(itertools.zip_longest(*(items_of(ctx, i) for i in iterables), fillvalue=fillvalue))
 
 
 def list_(ctx: Context, items: Value = ()) -> Value:

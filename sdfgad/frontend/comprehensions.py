@@ -11,7 +11,18 @@ from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.growing import append, run_growing
 from sdfgad.frontend.loop_forms import UNROLL_TRIPS
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, RangeValue, Rows, Value, contained
+from sdfgad.frontend.settled import taken
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Grown,
+    IntValue,
+    Iterated,
+    ListValue,
+    RangeValue,
+    Rows,
+    Value,
+    contained,
+)
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Loop, Range
@@ -26,11 +37,25 @@ def dict_comprehension(ctx: Context, node: ast.DictComp) -> Value:
     return records.make_dict(ctx, items)
 
 
-def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    """`[item for ...]`."""
+def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
+    """`(item for ...)`: nothing but the first iterable is looked at before somebody asks for the items."""
+    frame, first = ctx.frame, ctx.evaluate(ctx, node.generators[0].iter)
+
+    def items() -> Value:
+        ctx.frames.append(frame)
+        try:
+            return comprehension(ctx, node, first)
+        finally:
+            ctx.frames.pop()
+
+    return Iterated([items], len(ctx.builder.regions), (first,))
+
+
+def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Value = None) -> Value:
+    """`[item for ...]`; given: what the first iterable is, where that is known."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = ctx.evaluate(ctx, node.generators[0].iter)
+    first = taken(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
     rows = _long(ctx, node, first)
     if rows is not None and not _is_constant(ctx, node, rows):
         back = ctx.mark()

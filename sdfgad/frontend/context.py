@@ -12,7 +12,7 @@ from sdfgad.frontend.builder import Builder
 from sdfgad.frontend.liveness import Liveness
 from sdfgad.frontend.source import SourceText
 from sdfgad.frontend.surroundings import Surroundings
-from sdfgad.frontend.values import Applied, Function, ListValue, Method, Record, Value, contained
+from sdfgad.frontend.values import Applied, Function, Iterated, ListValue, Method, Record, Value, contained
 
 BREAK, CONTINUE, RETURN, RESULT = "%break", "%continue", "%return", "%result"
 EXITS = (BREAK, CONTINUE, RETURN)
@@ -116,10 +116,10 @@ class Context:
 
         return back
 
-    def changeable(self) -> list[tuple[ListValue | Record, Any]]:
-        """Every list and dict of the program with what is in it now."""
+    def changeable(self) -> list[tuple[ListValue | Record | Iterated, Any]]:
+        """Every list, dict and iterator of the program with what is in it now."""
         return [(v, v.items.copy()) for _, _, value in self.values() for v in contained(value)
-                if isinstance(v, (ListValue, Record))]
+                if isinstance(v, (ListValue, Record, Iterated))]
 
     def values(self) -> Iterator[tuple[CallFrame, str, Value]]:
         """Every binding that may be read later, of enclosing functions too, and what functions in it hold."""
@@ -150,8 +150,8 @@ class Context:
                 yield from self._within(held, frames)
 
 
-def restore_contents(before: Sequence[tuple[ListValue | Record, Any]]) -> None:
+def restore_contents(before: Sequence[tuple[ListValue | Record | Iterated, Any]]) -> None:
     """Lists and dicts hold again what they did when `changeable` was asked."""
     for value, items in before:
         value.items.clear()
-        (value.items.extend if isinstance(value, ListValue) else value.items.update)(items)
+        (value.items.update if isinstance(value, Record) else value.items.extend)(items)

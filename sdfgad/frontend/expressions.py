@@ -13,7 +13,7 @@ from sdfgad.frontend import arithmetic, attributes, classes, places, records
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
-from sdfgad.frontend.comprehensions import comprehension, dict_comprehension
+from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
 from sdfgad.frontend.grown import item_at
@@ -347,7 +347,7 @@ _RULES: Mapping[type, Callable[[Context, Any], Value]] = MappingProxyType({
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool_op, ast.IfExp: _conditional,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Lambda: _lambda, ast.Call: _call,
     ast.Dict: _dict, ast.Set: _set, ast.DictComp: dict_comprehension,
-    ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.JoinedStr: joined,
+    ast.ListComp: comprehension, ast.GeneratorExp: generator, ast.JoinedStr: joined,
     ast.NamedExpr: _assigned})
 _HELP: Mapping[type, str] = MappingProxyType({
     ast.SetComp: "use a tuple",

@@ -14,7 +14,7 @@ from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.values import Applied, Rows, Value
+from sdfgad.frontend.values import Applied, Picked, Rows, Value
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -26,7 +26,7 @@ def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
     given = iterables * int(to_int(ctx, repeat))
     rows = [rows_of(ctx, i) for i in given]
     if any(r is None for r in rows):
-        return tuple(itertools.product(*(items_of(ctx, i) for i in given)))
+        return Picked(itertools.product(*(items_of(ctx, i) for i in given)))
 
     def item(k: Ix) -> Value:
         found: list[Value] = []
@@ -35,13 +35,14 @@ def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
             k = floordiv(k, r.count)  # type: ignore[union-attr]
         return tuple(found)
 
-    return Rows(math.prod((r.count for r in rows), start=ix(1)), item)  # type: ignore[union-attr]
+    held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
+    return Rows(math.prod((r.count for r in rows), start=ix(1)), item, held=held)  # type: ignore[union-attr]
 
 
 def repeat(ctx: Context, object: Value, times: Value = None) -> Value:
     if times is None:
         raise ctx.refuse("itertools.repeat without an end", "give the number of times", "SG102")
-    return Rows(ctx.builder.scope.greatest(int_ix(to_int(ctx, times)), ix(0)), lambda k: object)
+    return Rows(ctx.builder.scope.greatest(int_ix(to_int(ctx, times)), ix(0)), lambda k: object, held=(object,))
 
 
 def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> Value:
@@ -54,7 +55,7 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
     items = items_of(ctx, iterable) if initial is None else [initial, *items_of(ctx, iterable)]
     step = np.add if func is None else func
-    return tuple(itertools.accumulate(items, lambda a, b: ctx.invoke(ctx, step, [a, b], {})))
+    return Picked(itertools.accumulate(items, lambda a, b: ctx.invoke(ctx, step, [a, b], {})))
 
 
 def of_items(made: Callable[..., Any]) -> Rule:
@@ -62,13 +63,13 @@ def of_items(made: Callable[..., Any]) -> Rule:
 
     def rule(ctx: Context, iterable: Value, *counts: Value) -> Value:
         numbers = [None if c is None else int(to_int(ctx, c)) for c in counts]
-        return tuple(made(items_of(ctx, iterable), *numbers))
+        return Picked(made(items_of(ctx, iterable), *numbers))
 
     return rule
 
 
 def chain(ctx: Context, *iterables: Value) -> Value:
-    return tuple(v for i in iterables for v in items_of(ctx, i))
+    return Picked(v for i in iterables for v in items_of(ctx, i))
 
 
 def applied(ctx: Context, function: Value, *arguments: Value, **keywords: Value) -> Value:
@@ -81,7 +82,7 @@ def ndenumerate(ctx: Context, arr: Value) -> Value:
     stored = ctx.builder.materialise(as_array(ctx, arr), "items")
     places = rows_of(ctx, ctx.invoke(ctx, np.ndindex, [tuple(int_value(n) for n in stored.shape)], {}))
     assert places is not None
-    return Rows(places.count, lambda k: (places.item(k), subscript(ctx, stored, places.item(k))))
+    return Rows(places.count, lambda k: (places.item(k), subscript(ctx, stored, places.item(k))), held=(stored,))
 
 
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({

@@ -32,7 +32,7 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
-from sdfgad.frontend.settled import ChangingRefusal
+from sdfgad.frontend.settled import ChangingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
     Entries,
@@ -55,7 +55,7 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    iterable = ctx.evaluate(ctx, stmt.iter)
+    iterable = taken(ctx, ctx.evaluate(ctx, stmt.iter))
     if isinstance(iterable, EnumMeta):
         iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):

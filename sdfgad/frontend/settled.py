@@ -6,7 +6,7 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.values import Maybe, Record, Value
+from sdfgad.frontend.values import Iterated, Maybe, Record, Value
 
 _HELP = "give it a value before the loop or branch"
 
@@ -25,6 +25,15 @@ def changing(found: UnsupportedError) -> ChangingRefusal:
 def unsettled(ctx: Context, what: str) -> ChangingRefusal:
     """The refusal of something that only some ways to this point have set."""
     return changing(ctx.refuse(f"{what}, which may not be there at this point", _HELP, "SG107"))
+
+
+def taken(ctx: Context, value: Value) -> Value:
+    """What an iterator gives, once; anything else as it is."""
+    if not isinstance(value, Iterated):
+        return value
+    if value.depth != len(ctx.builder.regions):
+        raise ctx.refuse("an iterator made outside of the loop or branch that uses it up", "make a list of it", "SG102")
+    return value.items.pop()() if value.items else ()
 
 
 def settled(ctx: Context, owner: Record) -> dict[Any, Value]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.values import Value
 
 
@@ -18,7 +19,9 @@ def by_name(ctx: Context, callee: Value, rule: Callable[..., Value], skipped: in
 
     From the first parameter on that is another one in the rule, arguments by place become those by name. One that the
     rule does not have is left out if it is what the function of NumPy or SciPy has by default, and refused otherwise.
+    Iterators are used up.
     """
+    arguments = [taken(ctx, a) for a in arguments]
     package = str(getattr(callee, "__module__", "")).split(".")[0]
     if package not in ("numpy", "scipy") or isinstance(callee, np.ufunc) or not inspect.isroutine(callee):
         return list(arguments), dict(keywords)

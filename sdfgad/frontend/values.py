@@ -240,11 +240,28 @@ class RangeValue:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a `for` walks over at run time: `count` items, item k made by `item(k)`."""
+    """What a `for` walks over at run time: `count` items, item k made by `item(k)` of what is in `held`."""
 
     count: Ix
     item: Callable[[Ix], Value] = field(repr=False)
     span: tuple[Ix, Ix, int] | None = None  # start, stop, step when the items are those of a range
+    held: tuple[Value, ...] = ()
+
+
+class Picked(tuple):
+    """The items of an iterator, where they are known."""
+
+    __slots__ = ()
+
+
+@dataclass(eq=False)
+class Iterated:
+    """An iterator under a name, which gives its items once: what makes them, none when it has; `depth` is the region
+    it was made in, `held` what it looks at."""
+
+    items: list[Callable[[], Value]]
+    depth: int
+    held: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,6 +333,9 @@ def contained(value: Value) -> Iterator[Value]:
             yield from contained(item)
     elif isinstance(value, Grown):
         yield from value.rows
+    elif isinstance(value, (Rows, Iterated)):
+        for item in value.held:
+            yield from contained(item)
     elif isinstance(value, Entries):
         yield from contained(value.owner)
     elif isinstance(value, partial):

@@ -31,7 +31,7 @@ def rows_of(ctx: Context, iterable: Value) -> Rows | None:
         if not iterable.shape:
             raise ctx.refuse("a loop over a number", "loop over range(n)", "SG102")
         stored = ctx.builder.materialise(iterable, "items")
-        return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)))
+        return Rows(stored.shape[0], lambda k: subscript(ctx, stored, int_value(k)), held=(stored,))
     return None
 
 

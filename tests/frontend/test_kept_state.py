@@ -1,7 +1,6 @@
 """State that loops, branches and inner functions keep: items of lists, nonlocal names, what begins as None or 0."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -313,56 +312,6 @@ def ended_with_names_exchanged(rows):
         s = np.sum(p * 2) + p[1]
         p[0] = 7.0
     return s + np.sum(q * p)
-
-
-# what functions hold
-
-@case(W)
-def held_by_functions(w):
-    def default(t, acc=[0.0]):  # noqa: B006
-        acc[0] += t
-        return acc[0]
-
-    def made():
-        n, last = 0.0, [1.0]
-
-        def f(t):
-            nonlocal n
-            n, last[0] = n * 0.5 + t, last[0] * 0.9 + n
-            return n * last[0]
-
-        return f
-
-    def first(acc, t):
-        acc[0] += t
-        return acc[0]
-
-    h, s = [0.0, 0.0], 0.0
-    push, pop, part = h.append, h.pop, functools.partial(first, [0.0])
-    several, named = [made(), made()], {"f": made()}
-    for t in w:
-        push(t * 2)
-        pop(0)
-        s += default(t) * 0.1 + several[0](t) * several[1](t * 2) + named["f"](t) + part(t)
-    return h[0] * h[1] + s
-
-
-# the order of dicts
-
-@case(W)
-def in_order(w):
-    d, s = {"a": 1.0, "n": 2.0, "z": 3.0}, 0.0
-    if w[0] > -100:
-        d["a"] = w[1]
-    for t in w:
-        if t > 0:
-            d["n"] += t
-        if t > 2:
-            break
-        d["a"] *= 0.99
-    for i, v in enumerate(d.values()):
-        s += (i + 1) ** 2 * v
-    return s
 
 
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])

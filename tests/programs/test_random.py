@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sdfgad.thresholds import LEAST, changed
 from tests.programs.examine import Task, Verdict
 from tests.programs.examine import examine as judge
+from tests.programs.holders import HOLDERS
 from tests.programs.runners import Compiled, Interpreted
 from tests.programs.running import Runner, arguments, check, load
 from tests.programs.sums import programs as with_sums
@@ -74,6 +75,11 @@ def test_loop_nests_of_usual_sizes(start):
     assert_right(examined(Task(n, 40 + 3 * n % 30) for n in range(start, start + 4)))
 
 
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_variables_kept_elsewhere(holder):
+    assert_right(examined(Task(n, holder=holder) for n in (6001, 6003, 6007)))
+
+
 def test_compiled_gradients(tmp_path):
     examine(Compiled(), tmp_path, 6, 3)
 
@@ -86,6 +92,12 @@ def test_compiled_loop_nests_on_several_threads():
 def test_a_number_decides_a_program():
     assert Task(7, 50).text == Task(7, 50).text != Task(8, 50).text
     assert Task(1).text.startswith("import numpy as np")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_many_variables_kept_elsewhere(holder):
+    assert_right(examined(Task(n, holder=holder) for n in range(6100, 6200)))
 
 
 @pytest.mark.slow

@@ -1,0 +1,174 @@
+"""Iterators give their items once, and look at their data when they are asked; what functions and iterators hold stays
+what it was when a name is bound to something else."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
+from tests.frontend.checking import check
+from tests.frontend.programs import Case, collector
+from tests.support.oracle import inner, program_gradient, program_tangent
+
+ROWS = np.random.default_rng(5).uniform(-0.9, 0.9, (80, 5))
+CASES: list[Case] = []
+case = collector(CASES)
+
+
+@case(ROWS)
+def used_up(x):
+    z, s = zip(x[0], x[1], strict=True), 0.0
+    for a, b in z:
+        s += a * b
+    for _a, _b in z:
+        s += 100
+    m = map(lambda t: t * 2, x[0])
+    s += sum(m) + sum(m) * 1000
+    g = (t ** 2 for t in x[1])
+    s += sum(g) + len(list(g))
+    e = enumerate([x[0, 0], x[0, 1]])
+    return s + sum(k * a for k, a in e) + sum(1.0 for _ in e)
+
+
+@case(ROWS)
+def asked_later(x):
+    u, k = x[0] * 2, 2.0
+    m, g, h = map(lambda a: a * 2, u), (a * 3 for a in u), (a * k for a in x[1])
+    z, r = zip(u, x[2], strict=True), reversed(u)
+    u[0], k = 100.0, 3.0
+    return sum(m) + sum(g) + sum(h) + sum(a * b for a, b in z) + sum(n * a for n, a in enumerate(r))
+
+
+@case(ROWS)
+def given_to_functions(x):
+    def twice(it):
+        return sum(it) + sum(it)
+
+    k = 2.0
+    g = (t * k for t in x[0])
+    k = 3.0
+    names = ",".join(str(n) for n in range(3))
+    items = []
+    items.extend(t * 2 for t in x[0])
+    items += (t for t in x[1])
+    return twice(g) + twice(t * 2 for t in x[1]) + twice(map(np.sin, x[2])) + twice([1.0, k]) + sum(items) * len(names)
+
+
+@case(ROWS)
+def rows_of_names_bound_anew(x):
+    u = x[0] * 2
+    z, e = zip(u, x[1], strict=True), enumerate(u)
+    for row in x:
+        u = 0.5 * u + row
+    return sum(a * b for a, b in z) + sum(k * a for k, a in e) + np.sum(u)
+
+
+@case(ROWS)
+def in_every_iteration(x):
+    s = 0.0
+    for row in x:
+        g, z = (t * row[0] for t in row), zip(row, x[0], strict=True)
+        s += sum(g) + sum(a * b for a, b in z)
+    for k, t in enumerate(a * 2 for a in x[1]):
+        s += k * t
+    return s
+
+
+@case(ROWS)
+def functions_that_hold_arrays(x):
+    def made(a):
+        return lambda t: np.sum(a * t)
+
+    u = x[0] * 2
+
+    def default(t, a=u):
+        return np.sum(a * t)
+
+    held, part, s = [made(u)], {"p": functools.partial(lambda a, t: a @ t, u)}, 0.0
+    for row in x:
+        u = 0.5 * u + row
+        s += held[0](row) + default(row) * 2 + part["p"](row) * 3
+    if x[0, 0] > -100:
+        u = x[1] * 3
+    return s + default(x[2]) + held[0](x[3]) + np.sum(u)
+
+
+# what functions hold
+
+@case(ROWS)
+def held_by_functions(x):
+    w = x[:, 0]
+    def default(t, acc=[0.0]):  # noqa: B006
+        acc[0] += t
+        return acc[0]
+
+    def made():
+        n, last = 0.0, [1.0]
+
+        def f(t):
+            nonlocal n
+            n, last[0] = n * 0.5 + t, last[0] * 0.9 + n
+            return n * last[0]
+
+        return f
+
+    def first(acc, t):
+        acc[0] += t
+        return acc[0]
+
+    h, s = [0.0, 0.0], 0.0
+    push, pop, part = h.append, h.pop, functools.partial(first, [0.0])
+    several, named = [made(), made()], {"f": made()}
+    for t in w:
+        push(t * 2)
+        pop(0)
+        s += default(t) * 0.1 + several[0](t) * several[1](t * 2) + named["f"](t) + part(t)
+    return h[0] * h[1] + s
+
+
+# the order of dicts
+
+@case(ROWS)
+def in_order(x):
+    w = x[:, 1]
+    d, s = {"a": 1.0, "n": 2.0, "z": 3.0}, 0.0
+    if w[0] > -100:
+        d["a"] = w[1]
+    for t in w:
+        if t > 0:
+            d["n"] += t
+        if t > 2:
+            break
+        d["a"] *= 0.99
+    for i, v in enumerate(d.values()):
+        s += (i + 1) ** 2 * v
+    return s
+
+
+@pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    parsed = check(fn, *arguments)
+    name, along = next(iter(parsed.traced.values())), np.cos(ROWS * 7)
+    held = {k: np.asarray(v) for k, v in parsed.collect(arguments, {}).items()}
+    _, found = program_gradient(parsed.program, held, [name])
+    _, pushed = program_tangent(parsed.program, held, {name: along})
+    expected = (fn(ROWS + 1e-6 * along) - fn(ROWS - 1e-6 * along)) / 2e-6
+    np.testing.assert_allclose(inner(found[name], along), pushed, rtol=1e-10)
+    np.testing.assert_allclose(pushed, expected, rtol=1e-6)
+
+
+def test_an_iterator_from_outside_of_a_loop_is_refused_in_it() -> None:
+    def program(x):
+        z, s = zip(x[0], x[1], strict=True), 0.0
+        for _ in range(80):
+            for a, b in z:
+                s += a * b
+        return s
+
+    with pytest.raises(UnsupportedError, match="an iterator made outside"):
+        parse(program, (ROWS,))

@@ -29,8 +29,11 @@ Taken: assignments of every form, augmented assignments with NumPy's in-place me
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants,
-`match`, and names bound in expressions (`:=`). Calls of `print`, loggers and `warnings.warn` are left out, with one
-warning that names them; what clocks show may be printed, and reach no result.
+`nonlocal`, `match`, and names bound in expressions (`:=`). Loops and branches may set items of lists (`k[0] = f(u)`), and
+a name may be `None` or 0 before a loop that makes it an array. Iterators under a name (`zip`, `map`, generator
+expressions) give their items once, and look at their data when they are asked.
+Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
+printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
 arrays and floats are data, everything else is a constant, methods and properties run in place. Loops and branches may
 bind a name to another one of the same structure, `s = State(s.u + du, s.h)`. Other objects are taken,
@@ -52,10 +55,11 @@ may share none, neither with another argument nor with an array from outside.
 
 Refused: updates of views that NumPy makes read-only, arrays of classes of their own (matrices, masked arrays), `try`
 but for what classes decide (below), `yield`, `async`, classes made inside, `global` assignments, comprehensions over
-run-time data, sets, lists that grow
+run-time data, sets but of constants, lists that grow
 by numbers of items only known at run time (loops may append to them, in every iteration or when a condition on the
 loop's variable holds, as `t % 10 == 0` or `t > 100`; an array that changes in place is to be appended as a copy),
-lists changed in place inside branches and loops that are not unrolled, attributes of objects from outside set, arrays
+lists that branches, or loops that are not written out, change at a place known only at run time or make longer in other
+ways, iterators used up in a loop or branch that they were not made in, attributes of objects from outside set, arrays
 whose length depends on data as results, rebinding one of several arrays
 under a run-time condition and then updating it in place (begin with copies: `a = a.copy()`; arrays
 that exchange their names in a loop, `a, b = b, a`, are taken, also where data end it, and where nothing else shows
@@ -63,8 +67,9 @@ them while they change places), reading `z` after an update of `z.real` under an
 and the same of what `reshape` and `ravel` make of arrays that are not in C order, where NumPy may show the array
 itself.
 
-`try` with `except` of AttributeError, KeyError, TypeError, ImportError or NameError is taken: whether these are raised
-is known from the classes of values. Others depend on the data, and are taken where the handler ends in a bare `raise`.
+`try` with `finally` is taken where its body is not left early. `except` of AttributeError, KeyError, TypeError,
+ImportError or NameError is taken: whether these are raised is known from the classes of values. Others depend on the
+data, and are taken where the handler ends in a bare `raise`.
 A key or attribute that only some of the ways to a point have set may be set again there; who asks for it, or whether it
 is there, is refused.
 

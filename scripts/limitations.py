@@ -29,8 +29,8 @@ Taken: assignments of every form, augmented assignments with NumPy's in-place me
 any step, integer-array and boolean-mask indexing for reading and writing, `if`, conditional expressions, `for` over
 ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, `break`, `continue`, `return` anywhere,
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants,
-`nonlocal`, `match`, and names bound in expressions (`:=`). Loops and branches may set items of lists (`k[0] = f(u)`), and
-a name may be `None` or 0 before a loop that makes it an array. Iterators under a name (`zip`, `map`, generator
+`nonlocal`, `match`, and names bound in expressions (`:=`). Loops and branches may set items of lists (`k[0] = f(u)`),
+and a name may be `None` or 0 before a loop that makes it an array. Iterators under a name (`zip`, `map`, generator
 expressions) give their items once, and look at their data when they are asked.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.

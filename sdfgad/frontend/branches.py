@@ -9,7 +9,7 @@ from sdfgad.frontend.arithmetic import kept
 from sdfgad.frontend.builder import StatementNeeded
 from sdfgad.frontend.context import BREAK, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import describe, same_size, select
-from sdfgad.frontend.fields import Fields, ListChanged, Rebound, Unlike, check_found
+from sdfgad.frontend.fields import SHARED, Fields, ListChanged, Rebound, Unlike, check_found
 from sdfgad.frontend.merge import (
     Kind,
     container_value,
@@ -203,8 +203,8 @@ def run_branches(ctx: Context, condition: Expr, then: Callable[[], None], orelse
         try:
             return _run_branches(ctx, condition, then, orelse, live, fields, unlike)
         except Rebound as found:
-            unlike |= fields.bound & {found.name}
-            ctx.hints[key] = fields.bound | {found.name}
+            unlike |= fields.asked & {found.name}
+            ctx.hints[key] = fields.asked | {found.name}
         except Unlike as found:
             unlike |= {found.name}
         except ListChanged as found:
@@ -344,11 +344,15 @@ def _phi(ctx: Context, name: str, first: Value, second: Value, outcomes: list[Br
 
 
 def _known_elsewhere(ctx: Context, name: str, values: tuple[Value, Value], outcomes: list[BranchOutcome]) -> bool:
-    """Whether anything but `name` refers to a list, dict or object in one of the values."""
+    """Whether anything but `name` refers to a list, dict or object in one of the values: none of them may change then.
+    """
     own = {id(p) for v in values for p in mutable_parts(v)}
     others = [v for o in outcomes for n, v in o.names.items() if n != name]
     others += [v for frame, _, v in ctx.values() if frame is not ctx.frame]
-    return bool(own) and any(id(p) in own for v in others for p in mutable_parts(v))
+    shared = [p for v in others for p in mutable_parts(v) if id(p) in own]
+    for part in shared:
+        part.depth = SHARED
+    return bool(shared)
 
 
 def _reusable(ctx: Context, name: str, kind: Kind, outcomes: list[BranchOutcome],

@@ -68,10 +68,11 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
                 _fixpoint(ctx, stmt, live | frame.liveness.captured | fields.names, once, trial, fields)
             return
         except Rebound as found:
-            if found.name in fields.bound:
-                raise ctx.refuse(f"{found.name!r}, which stands for other containers in every iteration",
-                                 "keep the same items in every iteration", "SG104") from None
-            ctx.hints[key] = fields.bound | {found.name}
+            if found.name in fields.asked:
+                raise changing(ctx.refuse(
+                    f"{fields.written(found.name)!r}, which stands for other containers in every iteration",
+                    "keep the same items in every iteration", "SG104")) from None
+            ctx.hints[key] = fields.asked | {found.name}
         except ListChanged as found:
             if found.changed.depth != fields.depth:
                 raise
@@ -81,8 +82,9 @@ def fixpoint(ctx: Context, stmt: ast.For | ast.While, live: frozenset[str], once
             ctx.hints["lists", *key] = found
         except Unlike as found:
             with ctx.at(binding(stmt, found.name)):
-                raise ctx.refuse(f"{found.name!r}, which changes its structure from one iteration to the next: "
-                                 f"{found.what}", "keep the same items in every iteration", "SG104") from None
+                raise changing(ctx.refuse(
+                    f"{fields.written(found.name)!r}, which changes its structure from one iteration to the next: "
+                    f"{found.what}", "keep the same items in every iteration", "SG104")) from None
         ctx.builder.rollback(snapshot)
         frame.names, ctx.here = dict(names), here
 

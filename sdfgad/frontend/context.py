@@ -107,11 +107,14 @@ class Context:
         self.builder.flush()
         snapshot, names, here, frames = self.builder.snapshot(), dict(self.frame.names), self.here, len(self.frames)
         contents = self.changeable()
+        depths = [(v, v.depth) for v, _ in contents]
 
         def back() -> None:
             del self.frames[frames:]
             self.builder.rollback(snapshot)
             restore_contents(contents)
+            for value, depth in depths:
+                value.depth = depth
             self.frame.names, self.here = dict(names), here
 
         return back

@@ -27,6 +27,9 @@ from sdfgad.frontend.structures import (
 )
 from sdfgad.frontend.values import ListValue, Maybe, Record, Value, contained
 
+SHARED = -2
+"""The depth of a container that several names stand for, of which one has been bound anew on some way."""
+
 
 class Rebound(Exception):
     """A loop or branch binds `name` to another container: its leaves have to be names."""
@@ -63,7 +66,8 @@ class Tree:
 
 class Fields:
     """The fields of every dict and object that may change at this point, and the leaves of the containers that `bound`
-    stand for. changed: where a list was seen to change, whose items are fields then, too; its length is kept.
+    stand for, fields among them. changed: where a list was seen to change, whose items are fields then, too; its length
+    is kept.
 
     A field is in its dict or object while statements run, and under a name of its own while loops and branches look
     after names; it is never in both places, as that would be a second reference to its array.
@@ -72,7 +76,8 @@ class Fields:
     def __init__(self, ctx: Context, bound: Set[str] = frozenset(),
                  changed: ListChanged | None = None) -> None:
         names = ctx.frame.names
-        self.ctx, self.bound = ctx, frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
+        self.ctx, self.asked = ctx, frozenset(bound)
+        self.bound = frozenset(n for n in bound if n in names and is_tree(taken_in(ctx, names[n])))
         self.depth, self.changed = len(ctx.builder.regions), changed
         found = {id(v): v for frame, name, value in ctx.values() if frame is not ctx.frame or name not in bound
                  for v in contained(value)
@@ -82,7 +87,10 @@ class Fields:
         self.places: dict[str, tuple[Record | ListValue, Any]] = {}
         self.trees: dict[str, Tree] = {}
         self.loose: set[str] = set()  # containers that others know as well: nobody may change them
+        self.frozen: list[tuple[ListValue | Record, int]] = []  # the same under their other names, and their depths
         self.made: dict[str, Value] = {}
+        self.apart: set[str] = set()  # containers whose leaves are names now
+        self.within: dict[int, Any] = {}  # what parts of such containers held at first
 
     @property
     def names(self) -> frozenset[str]:
@@ -109,10 +117,12 @@ class Fields:
             done = True
         finally:
             self.ctx.changing.pop()
-            for record, _ in before:
-                record.depth -= 1
             if not done:
                 restore_contents(before)
+                for part, depth in reversed(self.frozen):
+                    part.depth = depth
+            for record, _ in before:
+                record.depth -= record.depth != SHARED
             for part in (p for value in self.made.values() for p in mutable_parts(value) if p.depth > self.depth):
                 part.depth = self.depth
 
@@ -120,7 +130,11 @@ class Fields:
         """Fields and leaves become names."""
         for name in sorted(self.bound & self.ctx.frame.names.keys()):
             self._spread(name)
+        trees: set[int] = set()
         for k, record in enumerate(self.records):
+            if id(record) in trees:
+                self.within.setdefault(k, record.items.copy())
+                continue
             if len(record.items) != self.lengths.get(k, len(record.items)):
                 self.ctx.here = self.changed.place if self.changed is not None else self.ctx.here
                 raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter",
@@ -130,7 +144,11 @@ class Fields:
                 name = f"{key}.{label}.{k}"
                 self.places[name] = (record, key)
                 self.ctx.frame.names[name] = value
-        self.clear()
+                trees |= {id(part) for part in mutable_parts(value)} if name in self.asked else set()
+            self._empty(k)
+        for name in sorted(self.asked & self.places.keys() & self.ctx.frame.names.keys()):
+            if name in self.trees or is_tree(taken_in(self.ctx, self.ctx.frame.names[name])):
+                self._spread(name)
 
     def _spread(self, name: str) -> None:
         names = self.ctx.frame.names
@@ -141,9 +159,14 @@ class Fields:
         if (what := difference(tree.form, form_of(value), name)):
             raise Unlike(name, what)
         del names[name]
-        own = {id(p) for p in mutable_parts(value)}
-        if own and any(id(p) in own for _, _, other in self.ctx.values() for p in contained(other)):
+        self.apart.add(name)
+        parts = mutable_parts(value)
+        known = {id(p) for _, _, other in self.ctx.values() for p in contained(other)} if parts else set()
+        for part in (p for p in parts if id(p) in known):
             self.loose.add(name)
+            if part.depth != SHARED:  # what one name changes, the other one would not see
+                self.frozen.append((part, part.depth))
+                part.depth = SHARED
         names.update(zip(tree.leaves, (v for _, v in leaves_of(value)), strict=True))
 
     def added(self, before: Mapping[str, Value]) -> list[str]:
@@ -160,25 +183,33 @@ class Fields:
 
     def clear(self) -> None:
         """Everything is in names, which are as they were before."""
-        for k, record in enumerate(self.records):
-            if isinstance(record, ListValue):
-                record.items[:] = [None] * self.lengths[k]
-            else:
-                record.items.clear()
+        restore_contents([(self.records[k], items) for k, items in self.within.items()])
+        for k in range(len(self.records)):
+            if k not in self.within:
+                self._empty(k)
+
+    def _empty(self, k: int) -> None:
+        record = self.records[k]
+        if isinstance(record, ListValue):
+            record.items[:] = [None] * self.lengths[k]
+        else:
+            record.items.clear()
 
     def put_back(self) -> None:
         """Names become fields, those that only some ways have set as well: `settled` tells."""
         names = self.ctx.frame.names
+        for name, tree in self.trees.items():
+            self._gather(name, tree)
         for name in [n for n in names if n in self.places]:
             record, key = self.places[name]
             record.items[key] = names.pop(name)
-        for name, tree in self.trees.items():
-            self._gather(name, tree)
 
     def _gather(self, name: str, tree: Tree) -> None:
         names = self.ctx.frame.names
         found = {leaf: names.pop(leaf) for leaf in tree.leaves if leaf in names}
-        if not found:
+        empty = name in self.apart and not tree.leaves
+        self.apart.discard(name)
+        if not found and not empty:
             return
         if name in names and not isinstance(names[name], Maybe):  # back already, some of its leaves are others now
             found = dict(zip(tree.leaves, (v for _, v in leaves_of(names[name])), strict=True)) | found

@@ -43,7 +43,9 @@ from sdfgad.transform.sums.sums_in_place import sum_in_place
 from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 
-TABULATE = Pass(tabulate, "What depends on sizes alone is a constant table: neither computed at a call nor recorded.")
+TABULATE = Pass(
+    tabulate, "What depends on sizes alone is a constant table: neither computed at a call nor recorded.",
+    {"remove_dead_code": "what nobody reads becomes no table"})
 BOUND_LOOPS = Pass(
     bound_loops,
     "Iterations that a condition on loop variables skips are not run, and need no condition on the way back.")

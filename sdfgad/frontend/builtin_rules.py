@@ -17,7 +17,7 @@ from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sampl
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
-from sdfgad.frontend.records import default_dict, dict_, replace, set_attribute
+from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
@@ -180,7 +180,7 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, dict: dict_, OrderedDict: dict_, defaultdict: default_dict, getattr: getattr_,
+    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
     copy.deepcopy: deep,

@@ -48,7 +48,7 @@ def generator(ctx: Context, node: ast.GeneratorExp) -> Value:
         finally:
             ctx.frames.pop()
 
-    return Iterated([items], len(ctx.builder.regions), (first,))
+    return Iterated([items], len(ctx.builder.regions), (first,), frame)
 
 
 def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Value = None) -> Value:

@@ -142,7 +142,9 @@ class Context:
         yield value
         for part in contained(value):
             inside: tuple[Value, ...] = ()
-            if isinstance(part, Function):
+            if isinstance(part, Iterated) and part.frame is not None:
+                frames.append(part.frame)
+            elif isinstance(part, Function):
                 inside = (*part.defaults, *part.keyword_defaults.values())
                 frames.append(part.frame)
             elif isinstance(part, Applied):

@@ -115,11 +115,11 @@ def _list(ctx: Context, node: ast.List) -> Value:
 
 
 def _set(ctx: Context, node: ast.Set) -> Value:
-    """A set of constants, to look for something in: in the order it is written."""
+    """A set of constants, to look for something in: nobody knows in which order Python would go through it."""
     items = _elements(ctx, node.elts)
     if not all(is_number(i) or isinstance(i, str) for i in items):
         raise ctx.refuse("a set of values only known at run time", "use a tuple", "SG102")
-    return tuple(dict.fromkeys(items))
+    return frozenset(items)
 
 
 def _elements(ctx: Context, nodes: Sequence[ast.expr]) -> list[Value]:

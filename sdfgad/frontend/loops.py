@@ -156,9 +156,9 @@ def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, again: bool = T
     rest = Rows(rows.count - 1, lambda k: rows.item(k + 1), span)
     bind(rows.item(ix(0)))
     first_iteration(ctx, stmt)
-    back = ctx.mark()
 
     def counted() -> None:
+        back = ctx.mark()
         try:
             _counted(ctx, stmt, rest, bind, exchange=True)
         except ChangingRefusal:

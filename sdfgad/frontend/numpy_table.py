@@ -141,6 +141,18 @@ def _complex_math(ufunc: np.ufunc) -> Rule:
     return lambda ctx, z: ctx.invoke(ctx, ufunc, [ctx.invoke(ctx, complex, [z], {})], {})
 
 
+def _of_complex(ufunc: np.ufunc) -> Rule:
+    """A function of `np.emath`, of complex numbers alone: of real ones the data say whether the result is complex."""
+
+    def rule(ctx: Context, *values: Value) -> Value:
+        if not any(as_array(ctx, v).dtype.kind == "c" for v in values):
+            raise ctx.refuse("real numbers, of which the data say whether the result is complex",
+                             "call the function of this name in numpy itself, or give it x + 0j", "SG102")
+        return ctx.invoke(ctx, ufunc, list(values), {})
+
+    return rule
+
+
 def _rounding(ufunc: np.ufunc) -> Rule:
     """`math.floor` and `math.ceil`: an integer."""
 
@@ -291,6 +303,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     math.erfc: _math(math.erfc, "erfc"), math.gamma: _math(math.gamma, "gamma"),
     math.lgamma: _math(math.lgamma, "gammaln"), special_bodies.of_order: special.of_order,
     special_bodies.of_numbers: special.of_numbers,
+    **{getattr(np.emath, n): _of_complex(getattr(np, n)) for n in (
+        "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},
     **{getattr(cmath, n): _complex_math(getattr(np, n)) for n in (
         "exp", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{getattr(math, n): _math(getattr(math, n), getattr(np, u)) for n, u in {

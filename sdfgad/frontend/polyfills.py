@@ -100,8 +100,6 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.nancumprod: numeric.nancumprod, np.nanargmax: numeric.nanargmax, np.nanargmin: numeric.nanargmin,
     np.signbit: numeric.signbit, np.isrealobj: joining.isrealobj, np.iscomplexobj: joining.iscomplexobj,
     np.iterable: joining.iterable,
-    **{getattr(np.emath, f): getattr(ufuncs, f"complex_{f}") for f in (
-        "sqrt", "log", "log10", "arcsin", "arccos", "arctanh", "power")},
     np.ma.getmask: ufuncs.getmask, np.ma.is_masked: ufuncs.is_masked, np.ma.isMaskedArray: ufuncs.is_masked,
     np.apply_along_axis: mapping.apply_along_axis, np.fromfunction: mapping.fromfunction,
     mapping.each_element: mapping.each_element,

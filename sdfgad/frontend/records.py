@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
@@ -44,8 +44,9 @@ def as_record(ctx: Context, value: Value) -> Record:
 def item(ctx: Context, owner: Record, key: Value) -> Value:
     """`owner[key]` of a dict."""
     key = _key(ctx, owner, key)
-    if not has(ctx, owner, key) and issubclass(owner.form, defaultdict):
-        put_item(ctx, owner, key, ctx.invoke(ctx, owner.form.made_by, [], {}))  # type: ignore[attr-defined]
+    factory = owner.form.__dict__.get("made_by") if issubclass(owner.form, defaultdict) else None
+    if factory is not None and not has(ctx, owner, key):
+        put_item(ctx, owner, key, ctx.invoke(ctx, factory, [], {}))
     found = owner.items[key] if has(ctx, owner, key) else _ABSENT
     if found is _ABSENT:
         ask = ctx.refuse if hasattr(owner.form, "__missing__") else partial(ctx.raises, KeyError)
@@ -251,11 +252,16 @@ def joined(ctx: Context, left: Value, right: Value, update: bool) -> Value:
     return made
 
 
+def ordered_dict(ctx: Context, items: Value = (), /, **keywords: Value) -> Value:
+    """`collections.OrderedDict(...)`."""
+    made = dict_(ctx, items, **keywords)
+    return Record(OrderedDict, made.items, made.depth)
+
+
 def default_dict(ctx: Context, factory: Value = None, items: Value = (), /, **keywords: Value) -> Value:
     """`collections.defaultdict(...)`: its class knows what makes a missing item."""
     made = dict_(ctx, items, **keywords)
-    return made if factory is None else Record(type("defaultdict", (defaultdict,), {"made_by": factory}), made.items,
-                                               made.depth)
+    return Record(type("defaultdict", (defaultdict,), {"made_by": factory}), made.items, made.depth)
 
 
 def set_attribute(ctx: Context, owner: Value, name: Value, value: Value) -> None:

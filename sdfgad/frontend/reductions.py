@@ -254,7 +254,6 @@ _NOTHING = object()
 
 def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable[..., Value]:
     """`max(a, b, ...)`, `max(sequence)`: a later value wins only when it compares strictly better."""
-    by_key = choosing.first_largest if ufunc is np.greater else choosing.first_smallest
 
     def rule(ctx: Context, *values: Value, key: Value = None, default: Value = _NOTHING) -> Value:
         if key is not None or default is not _NOTHING:
@@ -262,7 +261,7 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
             if not items and default is not _NOTHING:
                 return default
             return rule(ctx, *items) if key is None and len(items) > 1 else items[0] if key is None else ctx.invoke(
-                ctx, by_key, [tuple(items), key], {})
+                ctx, choosing.first_best, [tuple(items), key, ufunc is np.greater], {})
         if len(values) == 1:
             sequence = stacked(ctx, values[0]) if isinstance(values[0], Grown) else values[0]
             if isinstance(sequence, ArrayValue):
@@ -318,7 +317,7 @@ def length(ctx: Context, value: Value) -> Value:
         return int_value(value.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
-    if isinstance(value, (tuple, list, str, range, dict)):
+    if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):
         return len(value)
     raise ctx.refuse(f"the length of {describe(value)}", code="SG102")
 

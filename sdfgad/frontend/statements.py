@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
@@ -295,6 +296,8 @@ def _return(ctx: Context, stmt: ast.Return) -> None:
         if isinstance(part, SELECTED):
             raise ctx.refuse(f"{describe(part)} as a return value", "return arrays; use np.where instead of a mask",
                              "SG109")
+        if isinstance(part, Record) and issubclass(part.form, defaultdict):
+            raise ctx.refuse("a defaultdict as a return value", "return dict(...) of it", "SG109")
         if isinstance(part, (Function, Applied)):
             raise ctx.refuse("a return value that is not made of arrays, numbers and constants",
                              "return arrays, numbers and constants", "SG109")

@@ -256,12 +256,12 @@ class Picked(tuple):
 
 @dataclass(eq=False)
 class Iterated:
-    """An iterator under a name, which gives its items once: what makes them, none when it has; `depth` is the region
-    it was made in, `held` what it looks at."""
-
+    """An iterator under a name, which gives its items once: what makes them, none when it has. depth: of the region it
+    was made in; held: what it looks at; frame: whose names it sees."""
     items: list[Callable[[], Value]]
     depth: int
     held: tuple[Value, ...] = ()
+    frame: CallFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)

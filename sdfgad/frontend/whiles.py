@@ -25,10 +25,9 @@ from sdfgad.ir.program import While
 
 def run_while(ctx: Context, stmt: ast.While) -> None:
     """A `while` statement."""
-    ctx.builder.flush()
-    snapshot = ctx.builder.snapshot()
+    back = ctx.mark()
     decided = known_truth(ctx, ctx.evaluate(ctx, stmt.test))
-    ctx.builder.rollback(snapshot)
+    back()
     if decided is False:
         if stmt.orelse:
             ctx.execute(ctx, stmt.orelse)

@@ -60,6 +60,18 @@ def given_to_functions(x):
 
 
 @case(ROWS)
+def that_functions_give_back(x):
+    def made(a):
+        return (t * a[0] for t in x[0])
+
+    u = x[1] * 2
+    g = made(u)
+    for row in x:
+        u = 0.5 * u + row
+    return sum(g) + np.sum(u)
+
+
+@case(ROWS)
 def rows_of_names_bound_anew(x):
     u = x[0] * 2
     z, e = zip(u, x[1], strict=True), enumerate(u)

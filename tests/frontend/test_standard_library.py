@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend import parse
 from tests.frontend.checking import check
 from tests.frontend.programs import A34, V6, Z3, Case, collector
 from tests.support.oracle import check_program
@@ -155,6 +157,31 @@ def looked_up(x):
     return s * len({1, 1, 2}) * x[Place.SECOND] + x[bisect.bisect_right(knots, 1.5)]
 
 
+class Counter:
+
+    def __init__(self) -> None:
+        self.k = 0
+
+    def more(self) -> bool:
+        self.k += 1
+        return self.k < 5
+
+
+@case(V6)
+def asked_in_a_test(x):
+    c, s = Counter(), 0.0
+    while c.more():
+        s += x[c.k]
+    return s * c.k
+
+
+@case(V6)
+def classes_of_dicts(x):
+    d, e, f = OrderedDict(a=x[0]), defaultdict(list), defaultdict(None, b=x[1])
+    found = [isinstance(d, OrderedDict), isinstance(e, defaultdict), isinstance(f, dict), isinstance({}, OrderedDict)]
+    return d["a"] * f["b"] * sum(k * told for k, told in enumerate(found, 1))
+
+
 @case(V6)
 def decorated(x):
     def twice(f):
@@ -198,6 +225,7 @@ def inserted_and_deleted(a, x):
         np.insert(v, [1, 3], x[:2]), np.insert(a, 1, v, axis=0), np.insert(a, -1, 5.0, axis=1),
         np.insert(a, [0, 2], np.stack([v, v * 2]), axis=0), np.insert(v, [3, 1], [7.0, 8.0]),
         np.insert(a, [1, 4], x[0], axis=1), np.insert(v, 4, 1.0), np.insert(a, 2, a[:2], axis=0),
+        np.insert(a[:, :3], 1, x[:6].reshape(2, 3), axis=1), np.insert(a[:, :3], 1, a[:, 1:], axis=1),
         np.delete(a, slice(1, 3), axis=0), np.delete(x, slice(None, None, 2))))
 
 
@@ -215,3 +243,10 @@ def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     parsed = check(fn, *arguments)
     held = {k: np.asarray(v) for k, v in parsed.collect(arguments, {}).items()}
     check_program(parsed.program, held, list(parsed.traced.values()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("program, what", [
+    (lambda x: sum(x[k] for k in {3, 1, 2}), "frozenset"), (lambda x: defaultdict(float, a=x[0]), "a defaultdict")])
+def test_refused(program: Callable[..., Any], what: str) -> None:
+    with pytest.raises(UnsupportedError, match=what):
+        parse(program, (V6,))

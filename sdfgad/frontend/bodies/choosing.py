@@ -143,21 +143,11 @@ def place_in_table(count, k):
     return place
 
 
-def first_largest(items, key):
+def first_best(items, key, larger):
     best = items[0]
     found = key(best)
     for item in items[1:]:
         value = key(item)
-        if value > found:
-            best, found = item, value
-    return best
-
-
-def first_smallest(items, key):
-    best = items[0]
-    found = key(best)
-    for item in items[1:]:
-        value = key(item)
-        if value < found:
+        if value > found if larger else value < found:
             best, found = item, value
     return best

@@ -49,7 +49,7 @@ def insert(arr, obj, values, axis=None):
         if axis is None or rows.ndim == 1:
             new = np.ravel(new)
         else:  # one row, or several: the first axis of the values is that of the insertion
-            new = np.broadcast_to(new, rows.shape[1:])[None] if new.ndim < rows.ndim else np.moveaxis(new, axis, 0)
+            new = np.broadcast_to(new, rows.shape[1:])[None] if new.ndim < rows.ndim else new
         whole = np.concatenate((rows[:obj], new, rows[obj:]))
     else:
         if new.ndim < rows.ndim and new.ndim > 0 and rows.ndim > 1:

@@ -64,48 +64,6 @@ def _check_dtype(dtype):
         raise ValueError("results of another dtype")
 
 
-def complex_sqrt(x):
-    _complex_only(x)
-    return np.sqrt(x)
-
-
-def complex_log(x):
-    _complex_only(x)
-    return np.log(x)
-
-
-def complex_log10(x):
-    _complex_only(x)
-    return np.log10(x)
-
-
-def complex_arcsin(x):
-    _complex_only(x)
-    return np.arcsin(x)
-
-
-def complex_arccos(x):
-    _complex_only(x)
-    return np.arccos(x)
-
-
-def complex_arctanh(x):
-    _complex_only(x)
-    return np.arctanh(x)
-
-
-def complex_power(x, p):
-    if not np.iscomplexobj(x) and not np.iscomplexobj(p):
-        _complex_only(x)
-    return np.power(x, p)
-
-
-def _complex_only(x):
-    if not np.iscomplexobj(x):
-        raise ValueError("real numbers, of which the data say whether the result is complex: "
-                         "call the function of this name in numpy itself, or give it x + 0j")
-
-
 def is_masked(x):
     return False
 

@@ -83,6 +83,14 @@ class ShiftLimits:
 
 
 @dataclass(frozen=True)
+class PadLimits:
+    """size: elements of a shifted copy. room: for the halos as well, as a multiple of the array."""
+
+    size: int = 16
+    room: float = 1.5
+
+
+@dataclass(frozen=True)
 class TurnLimits:
     """What is worth a body of twice the length: points: of the copy; share: of all points of an iteration; statements:
     in the body; trips: of the loop."""
@@ -130,6 +138,7 @@ class Thresholds:
     lines: LineLimits = _from(LineLimits(), least=LineLimits(uses=0.0))
     clearing: ClearingLimits = _from(ClearingLimits(), least=ClearingLimits(points=0))
     shifting: ShiftLimits = _from(ShiftLimits(), least=ShiftLimits(size=1, whole=0.0))
+    padding: PadLimits = _from(PadLimits(), least=PadLimits(size=1, room=4.0))
     turns: TurnLimits = _from(TurnLimits(), least=TurnLimits(points=0, share=0.0, trips=2))
     sum_piece: int = _from(512, least=1)
     """Elements of a box of a sum from which on a pass over it counts (`sum_pieces`)."""

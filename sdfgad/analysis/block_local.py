@@ -7,9 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
-from sdfgad.analysis.elements.access import Site, writes_of
+from sdfgad.analysis.elements.access import Site, reads_of, writes_of
 from sdfgad.analysis.elements.boxes import Box, covered, hull_of
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import ix
@@ -76,29 +75,44 @@ def blocks(block: Block) -> Iterator[Block]:
 
 
 def _afresh(array: Array, here: Sequence[Stmt], count: int, tops: Collection[int]) -> tuple[Stmt, ...]:
-    """The first of the statements that touch the array, where they stand in the block itself (`tops`, by `id`) and
-    write the same elements each time: all of them, unless they are all that write any, `count` in number."""
-    first = tuple(takewhile(lambda s: id(s) in tops and _writes_alike(s, array.name), here))
+    """The first of the statements that touch the array, where they stand in the block itself (`tops`, by `id`), write
+    the same elements each time and look at none but what is there by then: all of them, unless they are all that write
+    any, `count` in number."""
+    first: list[Stmt] = []
+    there: list[Box] = []
+    for stmt in here:
+        alike = id(stmt) in tops and _writes_alike(stmt, array.name)
+        if not alike or not _of_what_is_there(stmt, array.name, there):
+            break
+        first.append(stmt)
+        there += _filled(stmt, array.name)
     whole = len(first) == count or any(array.name in replaced(s, {array.name: array}) for s in first) or \
-        _together(first, array)
-    return first if whole else ()
+        covered(Box(array.name, tuple((ix(0), ix(n)) for n in array.shape)), there)
+    return tuple(first) if whole else ()
 
 
 def _writes_alike(stmt: Stmt, name: str) -> bool:
-    """Whether a computation stores into an array once, at the same elements each time, and does not read it."""
+    """Whether a statement stores into an array once, at the same elements each time."""
     stores = [w for w in writes_of(stmt, _ANYWHERE) if w.array == name]
-    if len(stores) != 1 or name in reads(stmt):
+    if len(stores) != 1:
         return False
     own = {r.var for r in stores[0].domain}
     ends = [i for r in stores[0].domain for i in (r.start, r.stop)]
     return all(i.symbols <= own and not i.elems for i in (*ends, *stores[0].index))
 
 
-def _together(first: Sequence[Stmt], array: Array) -> bool:
-    """Whether boxes that statements fill hold all of an array."""
-    boxes = [hull_of(w.array, w.index, w.domain, dense=True) for s in first for w in writes_of(s, _ANYWHERE)]
-    whole = Box(array.name, tuple((ix(0), ix(n)) for n in array.shape))
-    return covered(whole, [b for b in boxes if b is not None and b.array == array.name])
+def _of_what_is_there(stmt: Stmt, name: str, there: Sequence[Box]) -> bool:
+    """Whether all that a statement reads of an array lies in some boxes: halos are made of what they surround."""
+    if name not in reads(stmt):
+        return True
+    boxes = [hull_of(r.array, r.index, r.domain) for r in reads_of(stmt, _ANYWHERE) if r.array == name]
+    return all(b is not None and covered(b, there) for b in boxes)
+
+
+def _filled(stmt: Stmt, name: str) -> Iterator[Box]:
+    """The boxes that a statement fills of an array."""
+    boxes = (hull_of(w.array, w.index, w.domain, dense=True) for w in writes_of(stmt, _ANYWHERE) if w.array == name)
+    yield from (b for b in boxes if b is not None)
 
 
 def _points(stmt: Stmt) -> int:

@@ -8,6 +8,7 @@ from sdfgad.ir.verify import DERIVED, PREPARED
 from sdfgad.transform.clearing.clear_first import clear_first
 from sdfgad.transform.clearing.overwritten import eliminate_dead_stores
 from sdfgad.transform.clearing.zeroing import fold_zeroing
+from sdfgad.transform.copies.pad_shifted_copies import pad_shifted_copies
 from sdfgad.transform.copies.propagate_shifted_copies import propagate_shifted_copies
 from sdfgad.transform.copies.write_ahead import write_ahead
 from sdfgad.transform.dropping.dead import remove_dead_code
@@ -69,9 +70,13 @@ NUMBER_SCALARS = Pass(
     {"parallelise": "the scalars of loops that became maps are gone"})
 SUM_IN_PLACE = Pass(sum_in_place, "A sum of a recurrence needs no temporary, and its terms no record.")
 SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
+PAD_SHIFTED_COPIES = Pass(
+    pad_shifted_copies, "What is rolled has halos: neighbours are read where they are, and recorded once.",
+    {"share_values": "of two equal rolls one is left"})
 PROPAGATE_SHIFTED_COPIES = Pass(
     propagate_shifted_copies, "A rolled copy is read where it came from.",
-    {"share_values": "of two equal rolls one is left"})
+    {"share_values": "of two equal rolls one is left",
+     "pad_shifted_copies": "seams cut many statements where halos leave them whole"})
 PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
@@ -146,8 +151,8 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS,
     WRITE_OUT_PLACES, PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES,
-    PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC, PAIR_BY_DISTANCE, NORMALISE,
-    HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
+    PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC,
+    PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,

@@ -46,8 +46,17 @@ def two_steps(x):
     return np.sum(x * x)
 
 
+def ring(x):
+    for _ in range(2):
+        x = x + 0.1 * (np.roll(x, 1) - x) * np.roll(x, -2)
+        y = np.sin(x)
+        x = x * (y - np.roll(y, 3))
+    return np.sum(x)
+
+
 TARGETS: Mapping[str, tuple[Callable[..., Any], Mapping[str, np.ndarray]]] = MappingProxyType({
     "sums_of_products": (sums_of_products, {"A": B, "B": B[::-1].copy()}),
     "neighbours": (neighbours, {"x": X}),
     "sweeps": (sweeps, {"A": A}),
-    "two_steps": (two_steps, {"x": X})})
+    "two_steps": (two_steps, {"x": X}),
+    "ring": (ring, {"x": X})})

@@ -3,39 +3,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, pairwise, product
+from dataclasses import replace
+from itertools import pairwise, product
 from math import prod
 
-from sdfgad.analysis.elements.boxes import path_of
 from sdfgad.analysis.elements.cover import is_pointwise
-from sdfgad.ir.expr import Const, Expr, Load, loads, rewrite
-from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import IN_MEMORY, Array, Block, Let, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, statements, writes
+from sdfgad.ir.expr import Expr, Load, loads, rewrite
+from sdfgad.ir.index import ix
+from sdfgad.ir.program import IN_MEMORY, Array, Block, Map, Program, Range, Stmt, Store
+from sdfgad.ir.walk import all_writes, reads, rebuild_blocks, writes
 from sdfgad.thresholds import ShiftLimits, thresholds
-
-Sides = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class _CopyPiece:
-    """One store of a copy: what it fills, and from which elements. place: of its map in the block."""
-
-    place: int
-    sides: Sides
-    domain: tuple[Range, ...]
-    index: tuple[Ix, ...]
-    source: Load
-
-    def there(self, index: tuple[Ix, ...]) -> Load:
-        """What was copied to a place in this piece."""
-        names: dict[str, Ix] = {}
-        for here, i in zip(self.index, index, strict=True):
-            for r in self.domain:
-                if r.var in here.symbols:
-                    names[r.var] = i - here + r.var
-        return replace(self.source, index=tuple(i.subs(names) for i in self.source.index))
+from sdfgad.transform.copies.shifted import CopyPiece, dropped, pieces_of, plain, touching
 
 
 def propagate_shifted_copies(program: Program, limits: ShiftLimits | None = None) -> Program:
@@ -54,13 +32,13 @@ def propagate_shifted_copies(program: Program, limits: ShiftLimits | None = None
 class _Propagation:
     def __init__(self, program: Program, keep: frozenset[str], limits: ShiftLimits) -> None:
         self.arrays, self.limits = program.arrays, limits
-        self.places = _touching(program.body)
+        self.places = touching(program.body)
         self.names = [n for n, a in program.arrays.items() if n not in keep and a.role == "transient"
                       and a.packing is None and a.size >= limits.size and a.dtype.kind in "fc"]
 
     def block(self, block: list[Stmt]) -> Block:
         """The block without the copies whose readers can do without."""
-        here = _touching(tuple(block), deep=False)
+        here = touching(tuple(block), deep=False)
         written = Counter(name for s in block for name in writes(s))
         for name in self.names:
             if here.get(name) == self.places.get(name) and written[name] > 1:
@@ -68,18 +46,9 @@ class _Propagation:
         return tuple(block)
 
 
-def _touching(block: Block, deep: bool = True) -> Mapping[str, int]:
-    """How many statements of a block touch an array. deep: and of those they hold."""
-    found: dict[str, int] = {}
-    for stmt in statements(block) if deep else block:
-        for name in reads(stmt) | writes(stmt):
-            found[name] = found.get(name, 0) + 1
-    return found
-
-
 def _without_copy(block: Sequence[Stmt], arrays: Mapping[str, Array], name: str,
                   limits: ShiftLimits) -> list[Stmt] | None:
-    array, pieces = arrays[name], _pieces(block, arrays[name])
+    array, pieces = arrays[name], pieces_of(block, arrays[name])
     if any(arrays[p.source.array].role not in IN_MEMORY for p in pieces):
         return None
     if not pieces or prod(b - a for a, b in pieces[0].sides) < limits.whole * array.size:
@@ -97,72 +66,13 @@ def _without_copy(block: Sequence[Stmt], arrays: Mapping[str, Array], name: str,
         return None
     out: list[Stmt] = []
     for k, stmt in enumerate(block):
-        out += cut.get(k) or (_dropped(stmt, array.name) if k in makers else [stmt])
+        out += cut.get(k) or (dropped(stmt, array.name) if k in makers else [stmt])
     return out
 
 
-def _dropped(stmt: Stmt, name: str) -> list[Stmt]:
-    """A map without its stores to an array."""
-    body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array != name) if isinstance(stmt, Map) else ()
-    return [replace(stmt, body=body)] if isinstance(stmt, Map) and body else []
-
-
-def _pieces(block: Sequence[Stmt], array: Array) -> list[_CopyPiece]:
-    """The pieces of a copy that together hold each element once, the largest first; none where it is something else."""
-    found: list[_CopyPiece] = []
-    for place, stmt in enumerate(block):
-        if array.name in writes(stmt) and not (_number(stmt, array.name) and not found):
-            piece = _piece(place, stmt, array)
-            if piece is None:
-                return []
-            found.append(piece)
-    sizes = [prod(b - a for a, b in p.sides) for p in found]
-    if sum(sizes) != array.size or any(_meet(p.sides, q.sides) for p, q in combinations(found, 2)):
-        return []
-    return sorted(found, key=lambda p: -prod(b - a for a, b in p.sides))
-
-
-def _number(stmt: Stmt, name: str) -> bool:
-    """Whether a map stores a number into an array, which the pieces overwrite."""
-    return isinstance(stmt, Map) and all(isinstance(p, Store) and (p.array != name or not p.op and isinstance(
-        p.expr, Const)) for p in stmt.body)
-
-
-def _piece(place: int, stmt: Stmt, array: Array) -> _CopyPiece | None:
-    """A map as a copy, element by element, into a box of an array; it computes nothing and reads nothing it stores."""
-    if not isinstance(stmt, Map) or not _plain(stmt.domain) or not writes(stmt).isdisjoint(reads(stmt)):
-        return None
-    stores = [p for p in stmt.body if isinstance(p, Store) and p.array == array.name]
-    if len(stores) != 1 or any(isinstance(p, Let) for p in stmt.body):
-        return None
-    store, source = stores[0], stores[0].expr
-    if store.op is not None or not isinstance(source, Load) or source.dtype != array.dtype:
-        return None
-    path = path_of(array.name, array.shape, store.index, stmt.domain, {})
-    if path is None or path.box.sides is None or path.order is None or any(sign != 1 for _, sign in path.order):
-        return None
-    sides = tuple((a.const, b.const) for a, b in path.box.sides)
-    known = tuple((a, b) for a, b in sides if a is not None and b is not None)
-    own = {r.var for r in stmt.domain}
-    fixed = all(not i.elems and i.symbols <= own for i in source.index)
-    inside = all(0 <= a < b <= n for (a, b), n in zip(known, array.shape, strict=False))
-    if len(known) != len(sides) or not fixed or not inside:
-        return None
-    return _CopyPiece(place, known, stmt.domain, store.index, source)
-
-
-def _plain(domain: Sequence[Range]) -> bool:
-    return all(r.step == 1 and r.start.const is not None and r.stop.const is not None and r.start.const < r.stop.const
-               for r in domain)
-
-
-def _meet(a: Sides, b: Sides) -> bool:
-    return all(p[0] < q[1] and q[0] < p[1] for p, q in zip(a, b, strict=True))
-
-
-def _cut(stmt: Stmt, name: str, pieces: Sequence[_CopyPiece]) -> list[Map] | None:
+def _cut(stmt: Stmt, name: str, pieces: Sequence[CopyPiece]) -> list[Map] | None:
     """The maps that do what a map does and read where the pieces came from; None where that cannot be."""
-    if not isinstance(stmt, Map) or not _plain(stmt.domain) or any(
+    if not isinstance(stmt, Map) or not plain(stmt.domain) or any(
             isinstance(p, Store) and not is_pointwise(stmt.domain, p.index) for p in stmt.body):
         return None
     looks = {n for p in stmt.body for n in loads(p.expr) if n.array == name}
@@ -192,7 +102,7 @@ def _elems(stmt: Map) -> Iterator[Load]:
             yield from i.elems  # type: ignore[misc]
 
 
-def _cell(stmt: Map, cell: Sequence[tuple[int, int]], name: str, pieces: Sequence[_CopyPiece]) -> Map | None:
+def _cell(stmt: Map, cell: Sequence[tuple[int, int]], name: str, pieces: Sequence[CopyPiece]) -> Map | None:
     """The map over a part of its domain, in which every look goes to one piece."""
     first = {r.var: ix(low) for r, (low, _) in zip(stmt.domain, cell, strict=True)}
     lost = False

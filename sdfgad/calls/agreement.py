@@ -14,9 +14,9 @@ import numpy as np
 
 from sdfgad.analysis.uniform import Provenance
 from sdfgad.errors import OutputError, SdfgadError, UsageError
-from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, handle_of, library
+from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, ObjectsNeeded, handle_of, library
 
-READY, NEEDS, ASKS, FAILED = 0, 1, 2, 3
+READY, NEEDS, ASKS, OBJECTS, FAILED = 0, 1, 2, 3, 4
 _NOBODY = 2**40
 OBJECTIVES = (None, "same", "sum")
 QUESTION = ('is it one number that every rank has (objective="same"), or a part of a sum over the ranks '
@@ -34,7 +34,8 @@ class Agreement:
     plans: a digest of what the ranks decided about the program when they planned it.
 
     share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can. outdated:
-    the ranks have plans of different calls, or some have none, and have to plan anew.
+    the ranks have plans of different calls, or some have none, and have to plan anew. telling: somebody has to know
+    what others send in lower case, so that all ranks say it.
     """
 
     communicator: Any
@@ -49,19 +50,23 @@ class Agreement:
     torn: bool = False
     plans: str = "0"
     outdated: bool = False
+    telling: bool = False
 
     def __enter__(self) -> Agreement:
         return self
 
     def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        needs = NEEDS if not isinstance(self.needs, AnswersNeeded) else ASKS
+        needs = ASKS if isinstance(self.needs, AnswersNeeded) else OBJECTS if isinstance(
+            self.needs, ObjectsNeeded) else NEEDS
         state = FAILED if error is not None else READY if self.needs is None else needs
         least, most = self._extremes(state)
         if most.state == FAILED:
             told = self.communicator.bcast(_told(error), least.failed)
             if error is None:
                 raise _same_error(least.failed, *told)
+        elif most.state == OBJECTS:
+            self.telling = True
         elif most.state == ASKS and least.state == READY or most.state == READY and least.plans != most.plans:
             self.outdated = True
         elif most.state in (NEEDS, ASKS):

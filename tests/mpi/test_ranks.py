@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 MIDDLE = ("samples", "operations-float32", "operations-complex128", "objectives", "question",
           "places", "limits", "agreement", "refusals", "tutorial",
           "code", "lists", "idle", "counts", "silence", "plans", "replicated", "rows", "parts-native", "random:0:20",
-          "distributed", "limited", "orders", "overlap", "overlap-native", "objects")
+          "distributed", "limited", "orders", "overlap", "overlap-native")
 
 
 def run(count: int, *checks: str, **options: Any) -> RanksRun:
@@ -44,9 +44,8 @@ def test_samples_against_serial_programs(on_two: dict[str, Any]) -> None:
 
 def test_three_ranks() -> None:
     done = run(3, "sample-ring", "sample-farm", "operations-float64", "silence", "rows-complex", "random:24:12",
-               "distributed-few", "objects", timeout=500)
+               "distributed-few", timeout=500)
     assert done.status == 0, done.err[-4000:]
-    check_objects(done.found)
     check_samples(done.found, 2)
     check_operations(done.found["operations float64"])
     check_silence(done.found)
@@ -63,21 +62,6 @@ def test_what_all_ranks_hold_alike(on_two: dict[str, Any]) -> None:
     for name, text in wrong.items():
         for form, message in on_two[f"replicated {name}"]["error"]:
             assert form == "UsageError" and text in message, name
-
-
-def check_objects(found: dict[str, Any]) -> None:
-    """Messages in lower case: what comes is told by those who send it."""
-    one = {n.removeprefix("objects "): f for n, f in found.items() if n.startswith("objects ")}
-    right = {n: f for n, f in one.items() if "slope" in f}
-    assert len(right) == 7 and one["turned"]["error"] == 0.0
-    assert all(f["value"] < 1e-13 and f["slope"] < 1e-8 and f["dot"] < 1e-12 for f in right.values()), right
-    for name, text in {"of_two_forms": "of different forms on one way", "from_nobody": "no rank sends"}.items():
-        assert {form for form, _ in one[name]["error"]} == {"UnsupportedError"}
-        assert any(text in message and "objects.py" in message for _, message in one[name]["error"])
-
-
-def test_messages_in_lower_case(on_two: dict[str, Any]) -> None:
-    check_objects(on_two)
 
 
 def check_rows(found: dict[str, Any], count: int) -> None:

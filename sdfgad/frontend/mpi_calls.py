@@ -27,11 +27,13 @@ from sdfgad.frontend.messages import (
 )
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
 from sdfgad.frontend.mpi_objects import (
+    alltoall_objects,
     broadcast_form,
     brought,
     irecv_object,
     isend_object,
     recv_object,
+    scatter_objects,
     send_object,
     sendrecv_objects,
 )
@@ -306,7 +308,8 @@ _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
     "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
     "Recv_init": recv_init, **dict.fromkeys(("send", "ssend", "bsend"), send_object), "recv": recv_object,
-    "sendrecv": sendrecv_objects, **dict.fromkeys(("isend", "issend", "ibsend"), isend_object), "irecv": irecv_object,
+    "sendrecv": sendrecv_objects, "scatter": scatter_objects, "alltoall": alltoall_objects,
+    **dict.fromkeys(("isend", "issend", "ibsend"), isend_object), "irecv": irecv_object,
     **{f"I{one}": _nonblocking(rule) for one, rule in (
         ("allreduce", allreduce_into), ("reduce", reduce_into), ("bcast", _bcast_into), ("gather", _gather),
         ("allgather", _allgather), ("barrier", _barrier))}})

@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import as_array, describe
+from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.mail import ObjectPlace, PostedMessage
-from sdfgad.frontend.messages import exchange, post
-from sdfgad.frontend.mpi_given import object_of
-from sdfgad.frontend.values import IntValue, Value, ViewValue, is_number
+from sdfgad.frontend.messages import MessageBuffers, collective, exchange, post, size_of
+from sdfgad.frontend.mpi_given import object_of, root_of
+from sdfgad.frontend.values import IntValue, ListValue, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ranks import (
     ObjectForm,
@@ -61,18 +64,53 @@ def brought(request: Value) -> Value:
 
 
 def broadcast_form(ctx: Context, comm: Any, value: Value, root: int) -> ViewValue:
-    """A copy of what is broadcast, or room for it where a rank gives None: the root says what comes. Broadcasts are
-    told apart by their order, which is the same on all ranks."""
-    handle = handle_of(comm)
-    number = ctx.surroundings.broadcasts.count(handle)
-    ctx.surroundings.broadcasts.append(handle)
-    way = ObjectWay(members(comm), lineage(handle), root, None, -1 - number)
+    """A copy of what is broadcast, or room for it where a rank gives None: the root says what comes."""
+    way = _from_root(ctx, comm, root)
     if value is None and comm.Get_rank() != root:
         return _room(ctx, way)
     given = object_of(ctx, value)
     if comm.Get_rank() == root:
         ctx.surroundings.sent.append((way, _form(ctx, given)))
     return ctx.builder.fresh_copy(given, "message")
+
+
+def scatter_objects(ctx: Context, comm: Any, sendobj: Value, root: Value = 0) -> Value:
+    """Each rank gets an item of the root's list."""
+    place = root_of(ctx, root)
+    way, here = _from_root(ctx, comm, place), comm.Get_rank() == place
+    rows = _stacked(ctx, comm, sendobj) if here else None
+    if rows is not None:
+        ctx.surroundings.sent.append((way, _form(ctx, rows, 1)))
+    into = _room(ctx, way) if rows is None else _place(ctx, _form(ctx, rows, 1))
+    sent = () if rows is None else (rows,)
+    collective(ctx, comm, "scatter", MessageBuffers(sent, (into,), size_of(into), into.dtype), place)
+    return into
+
+
+def alltoall_objects(ctx: Context, comm: Any, sendobj: Value) -> Value:
+    """A list of what the ranks have in this one's place of their lists; all of them have one shape."""
+    rows = _stacked(ctx, comm, sendobj)
+    got = ctx.builder.view(ctx.builder.declare(rows.shape, rows.dtype, "every"), rows.shape)
+    collective(ctx, comm, "alltoall", MessageBuffers((rows,), (got,), size_of(rows) // comm.Get_size(), rows.dtype))
+    return ListValue([subscript(ctx, got, k) for k in range(comm.Get_size())], len(ctx.builder.regions))
+
+
+def _stacked(ctx: Context, comm: Any, value: Value) -> ViewValue:
+    """The items of a list, one for each rank, in one array."""
+    items = list(items_of(ctx, value)) if isinstance(value, (ListValue, list, tuple)) else []
+    if len(items) != comm.Get_size():
+        raise ctx.refuse(f"{describe(value)} for {comm.Get_size()} ranks", "give a list with one number or array for "
+                         "each rank, all of one shape", "SG109")
+    rows = ctx.invoke(ctx, np.stack, [ListValue([object_of(ctx, one) for one in items], len(ctx.builder.regions))], {})
+    return ctx.builder.fresh_copy(as_array(ctx, rows), "message")
+
+
+def _from_root(ctx: Context, comm: Any, root: int) -> ObjectWay:
+    """The way of what a root gives to all. Such calls are told apart by their order, which all ranks have alike."""
+    handle = handle_of(comm)
+    number = ctx.surroundings.broadcasts.count(handle)
+    ctx.surroundings.broadcasts.append(handle)
+    return ObjectWay(members(comm), lineage(handle), root, None, -1 - number)
 
 
 def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) -> ViewValue:
@@ -84,10 +122,11 @@ def _outgoing(ctx: Context, comm: Any, value: Value, dest: Value, tag: Value) ->
     return given
 
 
-def _form(ctx: Context, given: ViewValue) -> ObjectForm:
+def _form(ctx: Context, given: ViewValue, inner: int = 0) -> ObjectForm:
+    """inner: so many axes are those of ranks."""
     if any(n.const is None for n in given.shape):
         raise ctx.refuse("a message whose size depends on a loop or on data", "send a part of fixed size", "SG103")
-    return ObjectForm(given.dtype.str, tuple(n.const or 0 for n in given.shape), given.weak)
+    return ObjectForm(given.dtype.str, tuple(n.const or 0 for n in given.shape[inner:]), given.weak)
 
 
 def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ViewValue | None:
@@ -100,6 +139,10 @@ def _incoming(ctx: Context, comm: Any, source: Value, tag: Value) -> ViewValue |
 def _room(ctx: Context, way: ObjectWay) -> ViewValue:
     form = _form_of(ctx, way)
     ctx.surroundings.received.append((way, form))
+    return _place(ctx, form)
+
+
+def _place(ctx: Context, form: ObjectForm) -> ViewValue:
     shape = tuple(map(ix, form.shape))
     array = ctx.builder.declare(shape, np.dtype(form.dtype), "object")
     return ctx.builder.view(array, shape, form.weak, scalar=not shape)

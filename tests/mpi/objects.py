@@ -95,6 +95,17 @@ def from_all(comm, x):
     return total
 
 
+def lists(comm, x):
+    """Each rank gets an item of the root's list; then one of everybody's."""
+    ranks = range(comm.size)
+    part = comm.scatter([x[:3] * (k + 1) for k in ranks] if comm.rank == comm.size - 1 else None, root=comm.size - 1)
+    number = comm.scatter([x[k] for k in ranks] if comm.rank == 0 else None)
+    total = number * np.sum(part ** 2)
+    for k, got in enumerate(comm.alltoall([np.sin(x[:2] * k) for k in ranks])):
+        total = total + np.sum(got * x[1:3]) * (k + 1)
+    return total
+
+
 def of_two_forms(comm, x):
     right = (comm.rank + 1) % comm.size
     comm.send(x[:2], dest=right)
@@ -113,7 +124,7 @@ def turned(comm, x, y):
     return np.sum(w[0] * x[0])
 
 
-PROGRAMS = (chain, parts_to_the_root, shifted, edges, from_anybody, parameters, from_all)
+PROGRAMS = (chain, parts_to_the_root, shifted, edges, from_anybody, parameters, from_all, lists)
 
 
 def check_objects() -> None:

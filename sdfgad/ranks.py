@@ -3,28 +3,97 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
+
+
+@dataclass(frozen=True)
+class ObjectWay:
+    """The way of a message of numbers or an array in lower case. ranks: of the communicator, as ranks of the world;
+    lineage: how it was made. source, target: ranks in it, tag; None: any, or not known before the call."""
+
+    ranks: tuple[int, ...]
+    lineage: tuple[int, ...]
+    source: int | None
+    target: int | None
+    tag: int | None
+
+    def meets(self, other: ObjectWay) -> bool:
+        """Whether a message that is sent one way may be received on the other."""
+        pairs = ((self.source, other.source), (self.target, other.target), (self.tag, other.tag))
+        return (self.ranks, self.lineage) == (other.ranks, other.lineage) and all(
+            None in pair or pair[0] == pair[1] for pair in pairs)
+
+
+@dataclass(frozen=True)
+class ObjectForm:
+    """What is sent: the name of the dtype, the shape, and whether NumPy takes it for a number of Python."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    weak: bool
+
+
+Objects = tuple[tuple[ObjectWay, ObjectForm], ...]
+"""Messages in lower case, in the order of the program."""
 
 
 class CommunicatorNeeded(Exception):
     """A translation has come to a call that makes a communicator, which all ranks have to make at the same time.
 
-    `make` makes it; the translation then begins again and finds it.
+    `make` makes it; the translation then begins again and finds it. objects: what has been sent in lower case so far.
     """
 
-    def __init__(self, name: str, make: Callable[[], None]) -> None:
+    def __init__(self, name: str, make: Callable[[], None], objects: Objects = ()) -> None:
         super().__init__(name)
-        self.name, self.make = name, make
+        self.name, self.make, self.objects = name, make, objects
 
 
 class AnswersNeeded(CommunicatorNeeded):
     """A plan has come to a question that every rank has to answer before it goes on. ask: asks them, through a
     communicator of all; the plan is then made again and finds what was said."""
 
-    def __init__(self, name: str, ask: Callable[[Any], None]) -> None:
-        super().__init__(name, lambda: None)
+    def __init__(self, name: str, ask: Callable[[Any], None], objects: Objects = ()) -> None:
+        super().__init__(name, lambda: None, objects)
         self.ask = ask
+
+
+class ObjectsNeeded(CommunicatorNeeded):
+    """A translation receives something in lower case, of which it does not know the shape: all ranks say what they
+    send. The translation then begins again, and finds it among the `objects_sent`."""
+
+    def __init__(self, objects: Objects) -> None:
+        super().__init__("recv", lambda: None, objects)
+
+
+@lru_cache(maxsize=1)
+def objects_sent() -> list[Objects]:
+    """What all ranks have said that they send in lower case, if anybody has asked in this call."""
+    return []
+
+
+@lru_cache(maxsize=1)
+def made_communicators() -> dict[Any, tuple[Any, Any]]:
+    """Those made by calls in programs, with the one they were made from. They live as long as the process."""
+    return {}
+
+
+def lineage(handle: int) -> tuple[int, ...]:
+    """Which of those made from which a communicator is, counted from one that programs were given. As ranks make them
+    together, it is the same on all ranks of it."""
+    every = [(handle_of(parent), handle_of(made)) for parent, made in made_communicators().values()]
+    parent = next((p for p, made in every if made == handle), None)
+    return () if parent is None else (*lineage(parent), [made for p, made in every if p == parent].index(handle))
+
+
+def members(communicator: Any) -> tuple[int, ...]:
+    """The ranks of a communicator, in its order, as ranks of the world."""
+    mpi = library()
+    assert mpi is not None
+    group = communicator.Get_group()
+    return tuple(mpi.Group.Translate_ranks(group, list(range(communicator.Get_size())), mpi.COMM_WORLD.Get_group()))
 
 
 def library() -> ModuleType | None:

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -17,12 +18,13 @@ from sdfgad.checkpoint.outlook import Measured, MessageCount, MessageCounts
 from sdfgad.checkpoint.plan import STORE, Plan
 from sdfgad.codegen.mpi_log import MessageNote, noted_messages
 from sdfgad.errors import UnsupportedError, UsageError, unsupported
+from sdfgad.frontend.surroundings import Surroundings
 from sdfgad.ir.messages import SWEEPS, messages
 from sdfgad.pipeline import Derivative, Primal
 from sdfgad.plans.ranks_decide import forget_answers
 from sdfgad.plans.traffic import sent_by
 from sdfgad.pushforwards import Pushforward
-from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded
+from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, ObjectsNeeded, objects_sent
 from sdfgad.report.ranks import RankFigures, RankPlans
 
 Made = TypeVar("Made", Derivative, Primal, Pushforward)
@@ -37,23 +39,28 @@ def agreed(communicator: Any | None, prepare: Callable[[], Made], objective: str
         alike(made)
         return made
     forget_answers()
+    objects_sent().clear()
     again = False
     while True:
+        around: Surroundings | None = None
         with Agreement(communicator, objective) as agreement:
             try:
                 made = prepare()
             except CommunicatorNeeded as needed:
                 agreement.needs = needed
             else:
+                around = made.parsed.surroundings
                 _say(agreement, made)
                 agreement.alike = alike(made)
-        if agreement.outdated:
+        if agreement.telling:
+            _tell(communicator, agreement.needs, around)
+        elif agreement.outdated:
             if again:
                 raise UsageError("the ranks do not plan alike: some have a memory limit, and some have none",
                                  code="SG211", help="give all of them a limit")
             again = True
-            if agreement.needs is None:
-                made.parsed.surroundings.outdated = True
+            if around is not None:
+                around.outdated = True
             forget_answers()
         elif isinstance(agreement.needs, AnswersNeeded):
             agreement.needs.ask(communicator)
@@ -74,9 +81,24 @@ def _say(agreement: Agreement, made: Derivative | Primal | Pushforward) -> None:
     handles = whole_handles(agreement.communicator, made.parsed.surroundings.communicators.values())
     agreement.plans = made.parsed.surroundings.agreed
     agreement.program = getattr(made, "serial", "0")
+    around = made.parsed.surroundings
+    agreement.told = around.told
+    if around.told == "0" and (around.sent or around.received):
+        agreement.needs = ObjectsNeeded(tuple(around.sent))
     if isinstance(made, Derivative):
         agreement.origin, agreement.returns = made.origin(handles), bool(made.outputs)
         agreement.silent = not made.outvoted and made.silent is not None
+
+
+def _tell(communicator: Any, needs: CommunicatorNeeded | None, around: Surroundings | None) -> None:
+    """All ranks say what they send in lower case. A translation that counts on something else is outdated then."""
+    mine = tuple(around.sent) if around is not None else () if needs is None else needs.objects
+    said = tuple(one for part in communicator.allgather(mine) for one in part)
+    objects_sent().append(said)
+    if around is not None:
+        around.told = sha256(repr(said).encode()).hexdigest()[:15]
+        around.outdated |= any(form != given for way, given in around.received for other, form in said
+                               if other.meets(way))
 
 
 def _of_nobody(prepare: Callable[[], Made]) -> Made:
@@ -124,6 +146,7 @@ def planned_alone(prepare: Callable[[], Derivative]) -> Plan:
         return prepare().plan
     except CommunicatorNeeded as needed:
         why = "with a limit, all of them plan together" if isinstance(needed, AnswersNeeded) else \
+            "what recv brings is known to the others" if isinstance(needed, ObjectsNeeded) else \
             f"{needed.name} makes a communicator, which all of them have to do"
         raise UnsupportedError(f"the plan of one rank: {why}", code="SG121", help="use plan_of_ranks, which all ranks "
                                "call, or plan after a call of the gradient") from None

@@ -70,9 +70,22 @@ def test_a_limit_and_a_growing_tape_are_refused() -> None:
 def test_auto_takes_the_cheapest_axis(name: str, sizes: dict[str, int], cut: dict[str, str]) -> None:
     kernel = load(name)
     made = sdfgad.grad(kernel.program, wrt=kernel.wrt, output=kernel.output, reduce="sum", distribute="auto", comm=4,
-                       gather=False)
+                       grid=(4,), gather=False)
     blocks = made.plan(*kernel.initialize(**sizes).values()).about.traffic.blocks
     assert cut.items() <= blocks.items()
+
+
+def steps_of_five_points(u, steps):
+    for _ in range(steps):
+        u[1:-1, 1:-1] += 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+    return np.sum(u ** 2)
+
+
+@pytest.mark.parametrize("comm, grid, block", [(16, None, "1999:3001, 1999:3001"), (16, (16,), "1999:2251, 0:4000")])
+def test_auto_takes_grids_of_ranks(comm: int, grid: Any, block: str) -> None:
+    """Where blocks of two axes send less, and as far as the caller says nothing else."""
+    made = sdfgad.grad(steps_of_five_points, distribute="auto", comm=comm, grid=grid, gather=False)
+    assert made.plan(sdfgad.spec((4000, 4000)), 3).about.traffic.blocks == {"u": block}
 
 
 def test_auto_says_what_stands_in_the_way() -> None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from sdfgad.analysis.uniform import Provenance
 from sdfgad.errors import OutputError, SdfgadError, UsageError
-from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, handle_of, library
+from sdfgad.ranks import AnswersNeeded, CommunicatorNeeded, ObjectsNeeded, handle_of, library
 
-READY, NEEDS, ASKS, FAILED = 0, 1, 2, 3
+READY, NEEDS, ASKS, OBJECTS, FAILED = 0, 1, 2, 3, 4
 _NOBODY = 2**40
 OBJECTIVES = (None, "same", "sum")
 QUESTION = ('is it one number that every rank has (objective="same"), or a part of a sum over the ranks '
@@ -31,10 +31,12 @@ class Agreement:
     whether it can do without the messages of the function (`silent`); and a digest of what has to be alike
     on all ranks (`alike`).
 
-    plans: a digest of what the ranks decided about the program when they planned it.
+    plans: a digest of what the ranks decided about the program when they planned it; told: of what all ranks said that
+    they send in lower case.
 
     share: afterwards, what this rank multiplies its seed by. silent: whether all ranks can; torn: some can. outdated:
-    the ranks have plans of different calls, or some have none, and have to plan anew.
+    the ranks have plans of different calls, or some have none, and have to plan anew. telling: somebody has to know
+    what others send in lower case, so that all ranks say it.
     """
 
     communicator: Any
@@ -48,20 +50,25 @@ class Agreement:
     silent: bool = False
     torn: bool = False
     plans: str = "0"
+    told: str = "0"
     outdated: bool = False
+    telling: bool = False
 
     def __enter__(self) -> Agreement:
         return self
 
     def __exit__(self, form: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        needs = NEEDS if not isinstance(self.needs, AnswersNeeded) else ASKS
+        needs = ASKS if isinstance(self.needs, AnswersNeeded) else OBJECTS if isinstance(
+            self.needs, ObjectsNeeded) else NEEDS
         state = FAILED if error is not None else READY if self.needs is None else needs
         least, most = self._extremes(state)
         if most.state == FAILED:
             told = self.communicator.bcast(_told(error), least.failed)
             if error is None:
                 raise _same_error(least.failed, *told)
+        elif most.state == OBJECTS or most.state == READY and least.told != most.told:
+            self.telling = True
         elif most.state == ASKS and least.state == READY or most.state == READY and least.plans != most.plans:
             self.outdated = True
         elif most.state in (NEEDS, ASKS):
@@ -86,7 +93,7 @@ class Agreement:
         mark = int(origin.mark or "0", 16) if self.needs is None else int.from_bytes(self.needs.name.encode()[:7])
         said = _Said(state, rank if state == FAILED else _NOBODY, self.returns, rank if self.returns else _NOBODY,
                      origin.own and self.returns, origin.common and self.returns, mark, int(self.program, 16),
-                     self.silent, int(self.alike, 16), int(self.plans, 16))
+                     self.silent, int(self.alike, 16), int(self.plans, 16), int(self.told, 16))
         numbers = np.array([*astuple(said), *(-n for n in astuple(said))], np.int64)
         most = np.empty_like(numbers)
         self.communicator.Allreduce(numbers, most, op=library().MAX)  # type: ignore[union-attr]
@@ -121,6 +128,7 @@ class _Said:
     silent: int
     alike: int
     plans: int
+    told: int
 
 
 def check_objective(objective: str | None) -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -50,16 +51,13 @@ class DistributeOption:
         return int(self.comm.Get_size()) if is_communicator(self.comm) else int(self.comm)
 
     def candidates(self, bound: Bound) -> list[Distribution]:
-        """What could be cut along one axis: each large extent of an argument, with all axes that have nearly as many
-        elements."""
+        """What could be cut along one axis, and on a grid of ranks along two: each large extent of an argument, with
+        all axes that have nearly as many elements."""
         shapes = {n: np.shape(v) for n, v in bound.leaves.items() if np.shape(v)}
-        forms: dict[tuple[Any, ...], Distribution] = {}
-        for extent in sorted({n for shape in shapes.values() for n in shape if n >= self.size}, reverse=True):
-            for last in (False, True):
-                axes = {name: _near(shape, extent, last) for name, shape in shapes.items()}
-                axes = {name: cut for name, cut in axes.items() if 0 in cut}
-                forms.setdefault(tuple(sorted(axes.items())), self._along(axes, 1))
-        return list(forms.values())
+        sides = even_grid(self.size, 2) if self.grid is None else self.grid
+        along_one = _alike(shapes, self.size) if self.grid is None or len(sides) == 1 else []
+        along_two = _pairs(shapes, max(sides)) if len(sides) == 2 and min(sides) > 1 else []
+        return [*(self._along(axes, 1) for axes in along_one), *(self._along(axes, 2) for axes in along_two)]
 
     def of(self, bound: Bound) -> Distribution:
         """How the arrays of a call are cut. UsageError for names and forms that do not fit."""
@@ -71,8 +69,10 @@ class DistributeOption:
         return self._along(axes, count)
 
     def _along(self, axes: Mapping[str, tuple[int | None, ...]], count: int) -> Distribution:
-        rank = self.comm.Get_rank() if is_communicator(self.comm) else self.size // 2
-        return Distribution(RankGrid(self._grid(self.size, count)), rank, axes, gather=self.gather)
+        grid = RankGrid(self._grid(self.size, count))
+        middle = grid.places.index(tuple(n // 2 for n in grid.extents))
+        rank = self.comm.Get_rank() if is_communicator(self.comm) else middle
+        return Distribution(grid, rank, axes, gather=self.gather)
 
     def placed(self, bound: Bound) -> Bound:
         """The arguments of a call, with the place of every block that is given alone. UsageError for those that are
@@ -129,6 +129,33 @@ def _axes(name: str, form: Any, bound: Bound) -> tuple[int | None, ...]:
         raise UsageError(f"distribute: {name!r}: {form!r}, for {len(extents)} axes", code="SG205", help=_FORMS)
     cut = [k for k, f in enumerate(forms) if f == BLOCK]
     return tuple(cut.index(k) if k in cut else None for k in range(len(forms)))
+
+
+_Cut: TypeAlias = dict[str, tuple[int | None, ...]]
+"""The dimension of the grid for each axis of some arrays."""
+
+
+def _alike(shapes: Mapping[str, tuple[int, ...]], least: int) -> list[_Cut]:
+    """Cuts along one axis, of at least so many elements."""
+    forms: dict[tuple[Any, ...], _Cut] = {}
+    for extent in sorted({n for shape in shapes.values() for n in shape if n >= least}, reverse=True):
+        for last in (False, True):
+            every = {name: _near(shape, extent, last) for name, shape in shapes.items()}
+            axes = {name: cut for name, cut in every.items() if 0 in cut}
+            forms.setdefault(tuple(sorted(axes.items())), axes)
+    return list(forms.values())
+
+
+def _pairs(shapes: Mapping[str, tuple[int, ...]], least: int) -> list[_Cut]:
+    """Cuts along two axes, which the largest array that is cut at all has both."""
+    forms: dict[tuple[Any, ...], _Cut] = {}
+    for one, other in permutations(_alike(shapes, least), 2):
+        axes = {n: tuple(0 if a == 0 else 1 if b == 0 else None
+                         for a, b in zip(one.get(n, whole), other.get(n, whole), strict=True))
+                for n, shape in shapes.items() if n in one or n in other for whole in [(None,) * len(shape)]}
+        if {0, 1} <= set(axes[max(axes, key=lambda n: prod(shapes[n]))]):
+            forms.setdefault(tuple(sorted(axes.items())), axes)
+    return list(forms.values())
 
 
 def _near(shape: tuple[int, ...], extent: int, last: bool) -> tuple[int | None, ...]:

@@ -10,11 +10,25 @@ from sdfgad.frontend.values import ViewValue
 from sdfgad.ir.program import View
 
 
+@dataclass(eq=False)
+class ObjectPlace:
+    """Where a message in lower case arrives. find: makes room for it when it is waited for, as what it is may be known
+    no sooner; None where it comes from nobody."""
+
+    find: Callable[[], ViewValue | None]
+    view: ViewValue | None = None
+
+    def found(self) -> ViewValue | None:
+        self.view = self.view or self.find()
+        return self.view
+
+
 @dataclass(frozen=True, eq=False)
 class PostedMessage:
     """What `Isend`, `Irecv` or a collective that does not block gives: it goes when it is waited for. region: where it
     was posted. run: the collective, of which `buffer` is the place it fills. done: whether it is no request, but a
-    receive that is done behind its call: what it brings may be read then, though it goes with others' wait.
+    receive that is done behind its call: what it brings may be read then, though it goes with others' wait. brings:
+    what the wait gives, of a message in lower case, in place of `buffer`.
 
     peer, tag: integers known now, or at run time. None of what is sent or received may be touched in between, so the
     time at which it goes makes no difference.
@@ -29,6 +43,7 @@ class PostedMessage:
     region: tuple[int, ...]
     run: Callable[[], object] | None = None
     done: bool = False
+    brings: ObjectPlace | None = None
 
 
 @dataclass(frozen=True, eq=False)

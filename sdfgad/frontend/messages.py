@@ -206,7 +206,8 @@ def _go(ctx: Context, posted: Sequence[PostedMessage]) -> None:
         return
     if len({handle_of(r.communicator) for r in posted}) > 1:
         raise ctx.refuse("requests of several communicators at the same time", "wait for those of one first", "SG107")
-    given = [(r.incoming, (r.buffer, r.peer, r.tag)) for r in posted if r.buffer is not None]
+    places = [r.buffer if r.brings is None else r.brings.found() for r in posted]
+    given = [(r.incoming, (place, r.peer, r.tag)) for r, place in zip(posted, places, strict=True) if place is not None]
     exchange(ctx, posted[0].communicator, [m for into, m in given if not into],
              [m for into, m in given if into])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, wraps
+from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,17 @@ from sdfgad.frontend.messages import (
     wait_for,
 )
 from sdfgad.frontend.mpi_given import is_in_place, object_of, own_part, root_of, rows_of, same_parts, same_size
+from sdfgad.frontend.mpi_objects import (
+    alltoall_objects,
+    broadcast_form,
+    brought,
+    irecv_object,
+    isend_object,
+    recv_object,
+    scatter_objects,
+    send_object,
+    sendrecv_objects,
+)
 from sdfgad.frontend.mpi_persistent import recv_init, send_init, start
 from sdfgad.frontend.mpi_reductions import (
     allreduce,
@@ -44,7 +55,7 @@ from sdfgad.frontend.mpi_vectors import allgatherv, alltoallv, gatherv, scatterv
 from sdfgad.frontend.values import ListValue, Method, Reading, Value, ViewValue, is_number
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import View
-from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, is_datatype, library
+from sdfgad.ranks import CommunicatorNeeded, handle_of, is_communicator, is_datatype, library, made_communicators
 
 _SUPPORTED = "see docs/distributed.md for the calls that are taken"
 _ASKED = frozenset({"Get_rank", "Get_size", "Get_name", "Is_inter", "Get_topology"})
@@ -83,8 +94,9 @@ def of_ranks(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: 
     if callee is library().Status and not arguments:  # type: ignore[union-attr]
         return MessageStatus()
     if _is_class(owner) and name in _OF_SEVERAL:
-        _OF_SEVERAL[name](ctx, items_of(ctx, arguments[0]))
-        return None
+        requests = list(items_of(ctx, arguments[0]))
+        _OF_SEVERAL[name](ctx, requests)
+        return ListValue([brought(r) for r in requests], len(ctx.builder.regions)) if name == "waitall" else None
     if name == "Wtime":
         return Reading()
     if name == "Compute_dims":
@@ -127,25 +139,12 @@ def _made_communicator(ctx: Context, callee: Any, arguments: Sequence[Value], ke
     args, more = [_known(ctx, a) for a in arguments], {k: _known(ctx, v) for k, v in keywords.items()}
     mail, parent = ctx.builder.mail, callee.__self__
     call = (handle_of(parent), callee.__name__, repr(args), repr(sorted(more.items())))
-    key, known = (*call, mail.made.count(call)), _communicators()
+    key, known = (*call, mail.made.count(call)), made_communicators()
     if key not in known or handle_of(known[key][0]) != call[0]:
-        raise CommunicatorNeeded(callee.__name__, lambda: known.update({key: (parent, callee(*args, **more))}))
+        raise CommunicatorNeeded(callee.__name__, lambda: known.update({key: (parent, callee(*args, **more))}),
+                                 tuple(ctx.surroundings.sent))
     ctx.builder.mail = replace(mail, made=(*mail.made, call))
     return known[key][1]
-
-
-@lru_cache(maxsize=1)
-def _communicators() -> dict[Any, tuple[Any, Any]]:
-    """Those made by calls in programs, with the one they were made from. They live as long as the process."""
-    return {}
-
-
-def lineage(handle: int) -> tuple[int, ...]:
-    """Which of those made from which a communicator is, counted from one that programs were given. As ranks make them
-    together, it is the same on all ranks of it."""
-    every = [(handle_of(parent), handle_of(made)) for parent, made in _communicators().values()]
-    parent = next((p for p, made in every if made == handle), None)
-    return () if parent is None else (*lineage(parent), [made for p, made in every if p == parent].index(handle))
 
 
 def _of_status(ctx: Context, callee: Method) -> Value:
@@ -162,7 +161,7 @@ def _of_request(ctx: Context, callee: Method, arguments: Sequence[Value]) -> Val
     if callee.name not in ("Wait", "wait") or arguments:
         raise ctx.refuse(f"the method {callee.name!r} of a request", "call Wait", "SG121")
     wait_for(ctx, [callee.owner])
-    return None
+    return brought(callee.owner)
 
 
 # point to point
@@ -230,8 +229,7 @@ def _bcast_into(ctx: Context, comm: Any, buf: Value, root: Value = 0) -> None:
 
 
 def _bcast(ctx: Context, comm: Any, obj: Value, root: Value = 0) -> Value:
-    given = object_of(ctx, obj)
-    copy = ctx.builder.fresh_copy(given, "message")
+    copy = broadcast_form(ctx, comm, obj, root_of(ctx, root))
     _bcast_into(ctx, comm, ctx.builder.view(ctx.builder.arrays[copy.view.array], copy.shape), root)
     return copy
 
@@ -309,7 +307,9 @@ _RULES: Mapping[str, Callable[..., Value]] = MappingProxyType({
     "Allgatherv": allgatherv, "Alltoallv": alltoallv, "Alltoall": _alltoall, "allgather": _allgather_list,
     "gather": _gather_list, "Barrier": _barrier, "barrier": _barrier,
     "Free": _free, **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init"), send_init),
-    "Recv_init": recv_init,
+    "Recv_init": recv_init, **dict.fromkeys(("send", "ssend", "bsend"), send_object), "recv": recv_object,
+    "sendrecv": sendrecv_objects, "scatter": scatter_objects, "alltoall": alltoall_objects,
+    **dict.fromkeys(("isend", "issend", "ibsend"), isend_object), "irecv": irecv_object,
     **{f"I{one}": _nonblocking(rule) for one, rule in (
         ("allreduce", allreduce_into), ("reduce", reduce_into), ("bcast", _bcast_into), ("gather", _gather),
         ("allgather", _allgather), ("barrier", _barrier))}})

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from sdfgad.ranks import ObjectForm, ObjectWay
+
 LIBRARIES = frozenset({"numpy", "scipy", "sdfgad", "dace", "builtins"})
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 _REPLACEABLE = ("scipy.sparse", "scipy.interpolate", "numpy.polynomial")
@@ -92,7 +94,10 @@ class _Lookup:
 class Surroundings:
     """looks: everything found outside. arrays: those found, by identity. watched: pairs of an array whose contents
     became part of the translation and what they were. communicators: those that messages go through, by handle.
-    agreed: a digest of what all ranks have decided about it; outdated: another rank wants to decide anew."""
+    agreed: a digest of what all ranks have decided about it; outdated: another rank wants to decide anew.
+
+    sent, received: messages in lower case; broadcasts: the communicator of each of those, in order; told: a
+    digest of what all ranks have said since that they send."""
 
     looks: dict[tuple[int, str], _Lookup] = field(default_factory=dict)
     arrays: dict[int, np.ndarray] = field(default_factory=dict)
@@ -100,6 +105,10 @@ class Surroundings:
     communicators: dict[int, Any] = field(default_factory=dict)
     agreed: str = "0"
     outdated: bool = False
+    sent: list[tuple[ObjectWay, ObjectForm]] = field(default_factory=list)
+    received: list[tuple[ObjectWay, ObjectForm]] = field(default_factory=list)
+    broadcasts: list[int] = field(default_factory=list)
+    told: str = "0"
 
     def note(self, place: Any, name: str, value: Any) -> None:
         """Remember what `place` held under `name`."""

@@ -12,10 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.frontend.mpi_calls import lineage
 from sdfgad.ir.messages import EXCHANGE, NUMBERS, communicates, is_message, sent
 from sdfgad.ir.program import Block, Lib, Loop, Program
-from sdfgad.ranks import library
+from sdfgad.ranks import library, lineage, members
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The ranks of a communicator, and how it was made: the same on all of them."""
@@ -34,7 +33,7 @@ class _Unknown(Exception):
 def message_traffic(program: Program, communicators: Mapping[int, Any]) -> Traffic | None:
     """What a rank sends and receives; None where branches, data or wildcards decide. communicators: by handle."""
     try:
-        found = _of_block(program.body, program.constants, _members(program, communicators))
+        found = _of_block(program.body, program.constants, _members(communicators))
     except _Unknown:
         return None
     return found if all(program.arrays[n].label == NUMBERS for n in _numbers(program.body)) else None
@@ -50,14 +49,9 @@ def _numbers(block: Block) -> set[str]:
     return found
 
 
-def _members(program: Program, communicators: Mapping[int, Any]) -> dict[int, tuple[int, ...]]:
+def _members(communicators: Mapping[int, Any]) -> dict[int, tuple[int, ...]]:
     """The ranks of each communicator, in its order; `_Unknown` where two of them have the same."""
-    mpi = library()
-    assert mpi is not None
-    world, found = mpi.COMM_WORLD.Get_group(), {}
-    for handle, one in communicators.items():
-        group = one.Get_group()
-        found[handle] = tuple(mpi.Group.Translate_ranks(group, list(range(one.Get_size())), world))
+    found = {handle: members(one) for handle, one in communicators.items()}
     if len({_group(handle, m) for handle, m in found.items()}) < len(found):
         raise _Unknown
     return found
@@ -67,28 +61,28 @@ def _group(handle: int, members: tuple[int, ...]) -> Group:
     return tuple(sorted(members)), lineage(handle)
 
 
-def _of_block(block: Block, constants: Mapping[str, np.ndarray], members: Mapping[int, tuple[int, ...]]) -> Traffic:
+def _of_block(block: Block, constants: Mapping[str, np.ndarray], ranks: Mapping[int, tuple[int, ...]]) -> Traffic:
     parts: list[Any] = []
     here: Counter[tuple[str, Way]] = Counter()
     for stmt in block:
         if is_message(stmt):
-            here.update(_ways(stmt, constants, members))
+            here.update(_ways(stmt, constants, ranks))
         elif communicates((stmt,)):
             if not isinstance(stmt, Loop) or stmt.until is not None or stmt.range.trips is None:
                 raise _Unknown
-            parts += [tuple(sorted(here.items())), (stmt.range.trips, _of_block(stmt.body, constants, members))]
+            parts += [tuple(sorted(here.items())), (stmt.range.trips, _of_block(stmt.body, constants, ranks))]
             here = Counter()
     return (*parts, tuple(sorted(here.items())))
 
 
 def _ways(stmt: Lib, constants: Mapping[str, np.ndarray],
-          members: Mapping[int, tuple[int, ...]]) -> list[tuple[str, Way]]:
+          of_handles: Mapping[int, tuple[int, ...]]) -> list[tuple[str, Way]]:
     """Of one operation."""
     numbers = [constants.get(v.array) for v in stmt.ins[len(sent(stmt)):-1]]
     if stmt.attrs.get("record") or any(n is None for n in numbers):
         raise _Unknown
     known = [[int(k) for k in n] for n in numbers if n is not None]
-    mpi, ranks = library(), members[known[0][0]]
+    mpi, ranks = library(), of_handles[known[0][0]]
     assert mpi is not None
     me, group = mpi.COMM_WORLD.Get_rank(), _group(known[0][0], ranks)
     if stmt.attrs["kind"] != EXCHANGE:
@@ -123,5 +117,5 @@ def _balanced(stretches: Sequence[Any]) -> bool:
                 joined.setdefault(way[0], []).append(count)
             else:
                 left[way] += count if how == "out" else -count
-    return not any(left.values()) and all(len(counts) == len(members) and len(set(counts)) == 1
-                                          for (members, _), counts in joined.items())
+    return not any(left.values()) and all(len(counts) == len(ranks) and len(set(counts)) == 1
+                                          for (ranks, _), counts in joined.items())

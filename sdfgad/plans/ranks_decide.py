@@ -48,7 +48,8 @@ def _ask(recipe: Recipe, question: str, mine: Any) -> list[Any]:
     """What every rank says to a question. `AnswersNeeded` where nobody has been asked: the plan is then made again."""
     key, known = (recipe.code, recipe.request.limit, question), _answers()
     if key not in known:
-        raise AnswersNeeded(question, lambda communicator: known.update({key: communicator.allgather(mine)}))
+        raise AnswersNeeded(question, lambda communicator: known.update({key: communicator.allgather(mine)}),
+                            tuple(recipe.parsed.surroundings.sent))
     return known[key]
 
 

@@ -36,6 +36,12 @@ class Model:
         return np.sum(y * y) * s
 
 
+class Unbound:
+    @dace.program
+    def loss(self, x: dace.float64[3]):
+        return np.sum(x * x)
+
+
 @dace.program
 def weighted(x: dace.float64[3]):
     return np.sum(x * x * WEIGHTS)
@@ -82,6 +88,12 @@ def columns(a: dace.float64[2, 3]):
 def value(program: Any, *arguments: Any) -> Any:
     parsed = read(as_function(program), arguments, {})
     return run(parsed.program, parsed.collect(arguments))
+
+
+def test_a_program_in_a_class_says_how_methods_are_decorated() -> None:
+    for program in (Unbound().loss, Unbound.loss):
+        with pytest.raises(sdfgad.UsageError, match="decorate it with @dace.method"):
+            sdfgad.grad(program)(np.ones(3))
 
 
 def test_arrays_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

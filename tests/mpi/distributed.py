@@ -108,6 +108,8 @@ def check_grid() -> None:
     expected = sdfgad.grad(diffuse)(u, k, 4)
     made = sdfgad.grad(diffuse, distribute={"u": ("block", "block")}, comm=COMM)
     tell("distributed grid", error=max(off(a, b) for a, b in zip(made(u, k, 4), expected, strict=True)))
+    chosen = sdfgad.grad(diffuse, distribute="auto", comm=COMM, grid=(2, 2))
+    tell("distributed chosen", error=max(off(a, b) for a, b in zip(chosen(u, k, 4), expected, strict=True)))
 
 
 def check_agreement() -> None:

@@ -19,6 +19,7 @@ from tests.mpi.cases import CHECKS
 from tests.mpi.distributed import DISTRIBUTED
 from tests.mpi.faults import FAULTS
 from tests.mpi.limited import LIMITED
+from tests.mpi.objects import CHECKS_OF_OBJECTS
 from tests.mpi.orders import CHECKS_OF_ORDERS
 from tests.mpi.overlap import CHECKS_OF_OVERLAP
 from tests.mpi.programs import SAMPLES, Sample, rows
@@ -79,7 +80,7 @@ def main(names: list[str]) -> None:
     build.link_flags = linked_quickly
     checks: dict[str, Callable[[], None]] = {
         "samples": samples, **CHECKS, **FAULTS, **DISTRIBUTED, **TRAFFIC, **REPLICAS, **CHECKS_OF_ROWS, **LIMITED,
-        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP,
+        **CHECKS_OF_ORDERS, **CHECKS_OF_OVERLAP, **CHECKS_OF_OBJECTS,
         **{f"sample-{n}": partial(samples, n) for n in SAMPLES}}
     for name in names:
         if name.startswith("random:"):  # random:FIRST:COUNT or random:FIRST:COUNT:native

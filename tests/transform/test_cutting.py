@@ -18,7 +18,7 @@ from sdfgad.codegen.fingerprint import fingerprint
 from sdfgad.codegen.targets import chosen
 from sdfgad.ir.messages import EXCHANGE, is_message, messages, sweep_of
 from sdfgad.ir.messages import sent as messages_out
-from sdfgad.ir.program import Block, Loop, Program
+from sdfgad.ir.program import Block, Loop, Program, View
 from sdfgad.ir.verify import DERIVED
 from sdfgad.ir.walk import children, rebuild, statements
 from sdfgad.transform.cutting import maps
@@ -99,17 +99,49 @@ def test_ranks_with_equal_blocks_have_one_code() -> None:
 
 
 @pytest.mark.parametrize("name, cut", [("jacobi_2d", "A B"), ("heat_3d", "A B"), ("fdtd_2d", "ex ey hz"),
-                                       ("cavity_flow", "u v p"), ("hdiff", "in_field out_field coeff")])
+                                       ("hdiff", "in_field out_field coeff")])
 def test_no_more_messages_back_than_forth(name: str, cut: str) -> None:
     """Cotangents go the other way. What nobody reads, because it is a sum or the end, is sent by neither."""
     serial, shapes = kernel(name)
-    axes = {n: (0, *(None,) * (len(shapes[n]) - 1)) for n in cut.split()}
+    sent = sends_of_all(serial, {n: (0, *(None,) * (len(shapes[n]) - 1)) for n in cut.split()})
+    assert 0 < sent["reverse"] <= sent["forward"]
+
+
+@pytest.mark.parametrize("name, sizes, cut, more", [
+    ("nbody", {"N": 20, "tEnd": 0.3, "dt": 0.1, "softening": 0.1, "G": 1.0}, "mass pos vel", 0),
+    ("cavity_flow", {"ny": 18, "nx": 6, "nt": 3, "nit": 2, "rho": 1.0, "nu": 0.1}, "u v p", 4)])
+def test_as_many_messages_back_as_forth(name: str, sizes: dict[str, Any], cut: str, more: int) -> None:
+    """more: the halos of what is recorded in all steps, once."""
+    one = load(name)
+    args = one.initialize(**sizes)
+    serial = serial_gradient(one.program, tuple(args.values()), one.wrt, one.output, "sum")
+    axes: dict[str, tuple[int | None, ...]] = {n: (0, None) for n in cut.split()}
+    sent = sends_of_all(serial, axes)
+    assert sent["reverse"] == sent["forward"] + more > more
+
+
+def sends_of_all(serial: SerialGradient, axes: dict[str, tuple[int | None, ...]]) -> Counter[str]:
+    """How many messages three ranks send in each sweep, which leave gradients where they are."""
     sent = Counter[str]()
     for rank in range(3):
-        part = serial.cut(Distribution(RankGrid((3,)), rank, axes, gather=False))
-        for sweep, count in sends_of(part.body):
+        for sweep, count in sends_of(serial.cut(Distribution(RankGrid((3,)), rank, axes, gather=False)).body):
             sent[sweep] += count
-    assert 0 < sent["reverse"] <= sent["forward"]
+    return sent
+
+
+def test_forces_of_all_on_all_send_no_pairs() -> None:
+    """Forces and gradients of bodies are summed in parts: each rank sends numbers for all bodies, not for all pairs."""
+    one, count = load("nbody"), 40  # of so many each pair is computed once
+    args = one.initialize(N=count, tEnd=0.2, dt=0.1, softening=0.1, G=1.0)
+    serial = serial_gradient(one.program, tuple(args.values()), one.wrt, one.output, "sum")
+    done = cut_and_run(serial, {"mass": (0, None), "pos": (0, None), "vel": (0, None)}, (2,))
+    assert done.error < 1e-12
+    assert max(message_size(v) for part in done.programs for m in messages(part.body) for v in m.ins[:-3]) < 4 * count
+    assert done.world.sums <= 2 * (2 + 2 * 2 + 1 + 2)
+
+
+def message_size(view: View) -> int:
+    return math.prod(n.const or 0 for n in view.shape)
 
 
 def sends_of(block: Block) -> Iterator[tuple[str, int]]:

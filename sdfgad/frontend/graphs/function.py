@@ -109,6 +109,9 @@ def _of_program(program: Any) -> GraphFunction:
     if program.methodobj is None and program.objname is not None:
         raise UsageError(f"{program.f.__name__} is a method", code="SG205",
                          help="take it from an object: sdfgad.grad(thing.method)")
+    if program.objname is None and next(iter(program.signature.parameters), "") == "self":
+        raise UsageError(f"{program.f.__name__} is a method, and @dace.program knows no objects", code="SG205",
+                         help="decorate it with @dace.method, and take it from an object: sdfgad.grad(thing.method)")
     starred = [p.name for p in parameters_of(program) if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if starred:
         raise UsageError(f"{program.f.__name__} has the parameter *{starred[0]}", code="SG205",

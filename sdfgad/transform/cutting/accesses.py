@@ -40,6 +40,13 @@ def read_by(stmt: Map) -> list[Access]:
     return list(dict.fromkeys(found))
 
 
+def added_to(stmt: Map) -> frozenset[str]:
+    """What a map adds to and does nothing else with."""
+    stores = [p for p in stmt.body if isinstance(p, Store)]
+    other = {p.array for p in stores if p.op != "+"} | {name for name, _ in read_by(stmt)}
+    return frozenset(p.array for p in stores) - other
+
+
 def accesses(expr: Expr) -> Iterator[Access]:
     """The elements that an expression reads, those in indices too."""
     yield from ((n.array, n.index) for n in loads(expr))

@@ -82,12 +82,13 @@ class Distribution:
 
     def largest(self, shapes: Mapping[str, Sequence[int]]) -> int:
         """The rank with the most elements of the arrays that the caller has named, one in the middle if there are
-        several: that has two neighbours."""
+        several: that has neighbours on all sides."""
         def elements(rank: int) -> int:
             own = [self.blocks(n, shape).own(self.grid.places[rank], shape) for n, shape in shapes.items()]
             return sum(prod(behind - first for first, behind in box) for box in own)
-        middle = self.grid.size // 2
-        return max(range(self.grid.size), key=lambda r: (elements(r), -abs(r - middle)))
+        def aside(rank: int) -> int:
+            return sum(abs(k - n // 2) for k, n in zip(self.grid.places[rank], self.grid.extents, strict=True))
+        return max(range(self.grid.size), key=lambda r: (elements(r), -aside(r)))
 
     def own(self, name: str, shape: Sequence[int]) -> tuple[slice, ...]:
         """The block of this rank of an array that the caller has named."""

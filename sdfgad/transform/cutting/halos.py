@@ -10,13 +10,13 @@ import numpy as np
 from sdfgad.errors import unsupported
 from sdfgad.ir.index import Ix, ix, maximum, minimum
 from sdfgad.ir.messages import EXCHANGE, OP, order_view
-from sdfgad.ir.program import Block, Lib, Stmt
+from sdfgad.ir.program import Block, Lib, Map, Stmt
 from sdfgad.ir.walk import with_children
 from sdfgad.names import loop_name
 from sdfgad.transform.cutting.accesses import HaloNeed, ReadBox, in_own, within
 from sdfgad.transform.cutting.shares import WHOLE, told
 from sdfgad.transform.cutting.strips import HaloMessage, strips_of
-from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message
+from sdfgad.transform.cutting.tree import CutNode, CutWork, RankPiece, check_message, in_any_order
 
 TAG = 20_801
 """Of all messages: none that the user has under way is received in place of one."""
@@ -32,16 +32,48 @@ class Halos:
         """The statements of one rank. met: what has been sent before, and has not changed since."""
         out: list[Stmt] = []
         met = {name: list(needs) for name, needs in met.items()}
-        for k, node in enumerate(nodes):
-            if not all(self._is_met(n, met) for n in node.needs):
-                asked = self._unmet(nodes[k:], met)
-                out += self._exchanges(asked)
+        left = list(nodes)
+        while left:
+            if not self._has_all(left[0], met):
+                ahead = self._ahead(left, met)
+                left = [*ahead, *(n for n in left if not any(n is a for a in ahead))]
+            if not self._has_all(left[0], met):
+                asked = self._unmet(left, met)
+                out += self._exchanges(asked, left[0])
                 for need in asked:
                     met.setdefault(need.array, []).append(need)
+            node = left.pop(0)
             out += self._own(node, met)
             for name in node.writes:
                 met.pop(name, None)
         return tuple(out)
+
+    def _ahead(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[CutNode]:
+        """exchange(x) ; y = f(x) ; z = g(u) ; exchange(z) ; w = h(z)
+        ->   z = g(u) ; exchange(x, z) ; y = f(x) ; w = h(z)
+
+        The statements that can be done before the messages of the first one, up to the last that others of its sweep
+        wait for.
+        """
+        waiting, found, useful = [nodes[0]], list[CutNode](), 0
+        known = dict(met)
+        for node in nodes[1:]:
+            if _of_maps(node) and self._has_all(node, known) and all(in_any_order(node, w) for w in waiting):
+                found.append(node)
+                known = {name: needs for name, needs in known.items() if name not in node.writes}
+                continue
+            made = frozenset(n for f in found for n in f.writes) - frozenset(n for w in waiting for n in w.writes)
+            if self._in_reverse(node) == self._in_reverse(nodes[0]) and any(
+                    n.array in made and not self._is_met(n, known) for n in node.needs):
+                useful = len(found)
+            waiting.append(node)
+        return found[:useful]
+
+    def _in_reverse(self, node: CutNode) -> bool:
+        return bool(self.work.sweep(node.reads | node.writes))
+
+    def _has_all(self, node: CutNode, met: dict[str, list[HaloNeed]]) -> bool:
+        return all(self._is_met(n, met) for n in node.needs)
 
     def _unmet(self, nodes: Sequence[CutNode], met: dict[str, list[HaloNeed]]) -> list[HaloNeed]:
         """What statements need of arrays as they are now: what the first one does not have is not sent alone."""
@@ -63,15 +95,15 @@ class Halos:
                                    for o, b, e in zip(own, need.boxes, earlier.boxes, strict=True))
                                for earlier in before)
 
-    def _exchanges(self, asked: list[HaloNeed]) -> Iterator[Stmt]:
-        """One exchange for each type of numbers, in an order that is the same on all ranks."""
+    def _exchanges(self, asked: list[HaloNeed], node: CutNode) -> Iterator[Stmt]:
+        """One exchange ahead of a statement for each type of numbers, in an order that is the same on all ranks."""
         arrays = self.work.arrays
         names = dict.fromkeys(n.array for n in asked)
         for dtype in dict.fromkeys(arrays[n].dtype for n in names):
             group = [m for name in names if arrays[name].dtype == dtype
                      for m in self._messages([n for n in asked if n.array == name])]
             if group:
-                yield from self._exchange(group, dtype, asked[0])
+                yield from self._exchange(group, dtype, asked[0], node)
 
     def _messages(self, needs: list[HaloNeed]) -> Iterator[HaloMessage]:
         """The messages of one array from and to this rank: the elements that one reads and the other has. Both ends
@@ -93,7 +125,8 @@ class Halos:
         for box in _joined(met):
             yield HaloMessage(name, source, target, box)
 
-    def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed) -> Iterator[Stmt]:
+    def _exchange(self, group: Sequence[HaloMessage], dtype: np.dtype, need: HaloNeed,
+                  node: CutNode) -> Iterator[Stmt]:
         """What this rank sends and receives of some messages."""
         rank, source = self.work.wanted.rank, need.source
         check_message(dtype, source)
@@ -102,11 +135,16 @@ class Halos:
         to = self.work.numbers(*(n for s in out for n in (s.peer, TAG)))
         came = self.work.numbers(*(n for s in into for n in (s.peer, TAG)))
         attrs = MappingProxyType({"kind": EXCHANGE, "record": False, "dtype": dtype,
-                                  **self.work.sweep(m.array for m in group)})
+                                  **self.work.sweep(node.reads | node.writes)})
         yield from (copy for s in out for copy in s.copies)
         yield Lib(OP, (*(s.view for s in into), order_view()),
                   (*(s.view for s in out), to.whole, came.whole, order_view()), attrs, source)
         yield from (copy for s in into for copy in s.copies)
+
+
+def _of_maps(node: CutNode) -> bool:
+    """Whether a node is maps alone, if any on this rank: all ranks say the same."""
+    return isinstance(node, RankPiece) and all(isinstance(s, Map) for s in node.own)
 
 
 def _until_written(nodes: Sequence[CutNode], name: str) -> Iterator[HaloNeed]:

@@ -16,7 +16,7 @@ from sdfgad.ir.expr import Const, Expr, Load, Local, walk
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import Array, Let, Map, Range, Store, all_of, over
 from sdfgad.ir.walk import expr_reads, reads, rename_symbols
-from sdfgad.transform.cutting.accesses import Side, in_own, read_box, read_by
+from sdfgad.transform.cutting.accesses import Side, added_to, in_own, read_box, read_by
 from sdfgad.transform.cutting.blocks import CutAxis
 from sdfgad.transform.cutting.shares import StoreShare, share_of, summable
 from sdfgad.transform.cutting.sums import TOGETHER
@@ -82,7 +82,7 @@ def _piece(work: CutWork, stmt: Map, where: Where, share: StoreShare) -> RankPie
     mine = domains[work.wanted.rank]
     own = () if mine is None else (_counted_from(stmt, mine, share.origins(stmt, work.here)),)
     written = frozenset(p.array for p in stmt.body if isinstance(p, Store))
-    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written)
+    return RankPiece(own, work.needs(read_by(stmt), domains, loops, stmt), reads(stmt), written, added_to(stmt))
 
 
 def _counted_from(stmt: Map, domain: tuple[Range, ...], origins: Mapping[str, int]) -> Map:
@@ -222,7 +222,7 @@ def _given_blocks(work: CutWork, sums: _Summation) -> RankPiece:
     lows = tuple(ix(cut.span(work.here)[0]) if k == sums.axis else low for k, (low, _) in enumerate(box))
     at = tuple(i + low for i, low in zip(sums.turned_back(here), lows, strict=True))
     stmt = Map(domain, (Store(store.array, at, Load(total.name, here, total.dtype), store.op),), sums.stmt.source)
-    return RankPiece((stmt,) if total.size else (), (), frozenset({total.name}), frozenset({store.array}))
+    return RankPiece((stmt,) if total.size else (), (), reads(stmt), frozenset({store.array}), added_to(stmt))
 
 
 def _summed_box(work: CutWork, stmt: Map, store: Store,

@@ -82,7 +82,9 @@ def share_of(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], grid: Rank
     taken = {t.axis.dimension for t in own}
     parts: list[Portion] = []
     for dimension in range(len(grid.extents)) if store.op in SUMMED else ():
-        lead = None if dimension in taken else next(_leads(stmt, store, cut, dimension), None)
+        leads = () if dimension in taken else _leads(stmt, store, cut, dimension)
+        # The variable of what is written would share out as its owners do.
+        lead = next((p for p in leads if dimension not in summed or _elsewhere(store, p, cut)), None)
         parts += [] if lead is None else [lead]
     return StoreShare(own, tuple(parts), grid)
 
@@ -91,9 +93,14 @@ def summable(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks]) -> frozens
     """Dimensions of the grid by which the target of a sum is cut, and something that is read by another variable."""
     if store.op not in ("+", "max", "min") or store.array not in cut:
         return frozenset()
-    own = {a.dimension: i.symbols for i, a in zip(store.index, cut[store.array].axes, strict=True) if a is not None}
-    return frozenset(d for d, symbols in own.items()
-                     if any(symbols.isdisjoint(p.index.symbols) for p in _leads(stmt, store, cut, d)))
+    own = frozenset(a.dimension for a in cut[store.array].axes if a is not None)
+    return frozenset(d for d in own if any(_elsewhere(store, p, cut) for p in _leads(stmt, store, cut, d)))
+
+
+def _elsewhere(store: Store, lead: Portion, cut: Mapping[str, ArrayBlocks]) -> bool:
+    """Whether what is read along a cut axis runs by other variables than what is written along it."""
+    return all(a is None or a.dimension != lead.axis.dimension or i.symbols.isdisjoint(lead.index.symbols)
+               for i, a in zip(store.index, cut[store.array].axes, strict=True))
 
 
 def _leads(stmt: Map, store: Store, cut: Mapping[str, ArrayBlocks], dimension: int) -> Iterator[Portion]:

@@ -11,7 +11,7 @@ from sdfgad.ir.messages import OP, order_view
 from sdfgad.ir.program import Array, Lib, Loop, Map, Store, all_of
 from sdfgad.ir.walk import reads, statements, writes
 from sdfgad.transform.cutting.accesses import read_by
-from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, check_message
+from sdfgad.transform.cutting.tree import CutNode, CutWork, PendingSum, RankPiece, check_message, in_any_order
 
 TOGETHER = 1 << 12
 """Elements up to which a sum goes with others: a message of more is not held up by its latency."""
@@ -34,28 +34,22 @@ def only_added_to(loop: Loop) -> frozenset[str]:
 def packed(work: CutWork, nodes: Sequence[CutNode | PendingSum]) -> list[CutNode]:
     """s = allreduce(p) ; t = allreduce(q)   ->   r = (p, q) ; u = allreduce(r) ; s, t = u
 
-    Sums wait until a statement reads or writes what they go to.
+    Sums wait until a statement reads or writes what they go to, and does not just add to it.
     """
     out: list[CutNode] = []
     waiting: list[PendingSum] = []
     for node in nodes:
         if isinstance(node, PendingSum):
-            if any(_meets(node.given, one) for one in waiting):
+            if not all(in_any_order(node.given, one.given) for one in waiting):
                 out += _flushed(work, waiting)
                 waiting = []
             waiting.append(node)
             continue
-        if any(_meets(node, one) for one in waiting):
+        if not all(in_any_order(node, one.given) for one in waiting):
             out += _flushed(work, waiting)
             waiting = []
         out.append(node)
     return [*out, *_flushed(work, waiting)]
-
-
-def _meets(node: CutNode, waiting: PendingSum) -> bool:
-    """Whether a statement has something to do with what a sum goes to."""
-    return not (node.reads | node.writes).isdisjoint(waiting.given.writes) or not node.writes.isdisjoint(
-        waiting.given.reads)
 
 
 def _flushed(work: CutWork, waiting: list[PendingSum]) -> Iterator[CutNode]:

@@ -21,12 +21,14 @@ from sdfgad.transform.cutting.blocks import ArrayBlocks, Distribution, Place
 
 @dataclass(frozen=True)
 class RankPiece:
-    """Statements of one rank. needs: of all ranks, so that all know of all messages; reads, writes: of any rank."""
+    """Statements of one rank. needs: of all ranks, so that all know of all messages; reads, writes: of any rank. adds:
+    what is added to and nothing else, which may change places with other sums into it."""
 
     own: tuple[Stmt, ...]
     needs: tuple[HaloNeed, ...]
     reads: frozenset[str]
     writes: frozenset[str]
+    adds: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,16 @@ class RankRegion:
     needs: tuple[HaloNeed, ...]
     reads: frozenset[str]
     writes: frozenset[str]
+    adds: frozenset[str] = frozenset()
 
 
 CutNode: TypeAlias = RankPiece | RankRegion
+
+
+def in_any_order(one: CutNode, other: CutNode) -> bool:
+    """Whether two statements may change places: neither writes what the other one has to do with, but for sums."""
+    shared = (one.writes & (other.reads | other.writes)) | (one.reads & other.writes)
+    return shared <= one.adds & other.adds
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
     if isinstance(value, ListValue):
         return bool(value.items)
     if isinstance(value, Grown):
-        return finished(ctx, value) > 0
+        return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")

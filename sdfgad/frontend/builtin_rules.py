@@ -5,7 +5,7 @@ import copy
 import dataclasses
 import itertools
 import math
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,7 @@ from sdfgad.frontend.elementwise import int_ix, int_value
 from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
 from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.structures import deque_of
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
@@ -130,6 +131,12 @@ def list_(ctx: Context, items: Value = ()) -> Value:
     return ListValue(items_of(ctx, items), len(ctx.builder.regions))
 
 
+def deque_(ctx: Context, iterable: Value = (), maxlen: Value = None) -> Value:
+    """`collections.deque(...)`: a list that is asked at both ends, and keeps the last `maxlen` items."""
+    most = None if maxlen is None else int(to_int(ctx, maxlen))
+    return ListValue(list(deque(items_of(ctx, iterable), most)), len(ctx.builder.regions), deque_of(most))
+
+
 def tuple_(ctx: Context, items: Value = ()) -> Value:
     return tuple(items_of(ctx, items))
 
@@ -180,7 +187,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
     reversed: reversed_, list: list_, tuple: tuple_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, getattr: getattr_,
+    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
+    getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
     copy.deepcopy: deep,

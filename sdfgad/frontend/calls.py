@@ -20,11 +20,11 @@ from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import result_of
-from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.growing import as_list, check_growing, lengthen
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
 from sdfgad.frontend.layout import laid_out
-from sdfgad.frontend.liveness import Liveness, analyse
+from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -49,7 +49,6 @@ from sdfgad.frontend.values import (
     Value,
     contained,
     is_number,
-    load_names,
 )
 from sdfgad.frontend.views import check_fresh
 from sdfgad.trees import is_named
@@ -147,10 +146,11 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
-    if isinstance(method.owner, Grown) and method.owner.begun is not None and method.name == "append":
-        append(ctx, method.owner, [kept(ctx, a) for a in arguments])
+    if isinstance(method.owner, Grown) and method.owner.now.begun is not None and method.name in ("append", "extend"):
+        lengthen(ctx, method, [kept(ctx, a) for a in arguments])
         return None
     if isinstance(method.owner, Grown):
+        check_growing(ctx, method)
         method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)

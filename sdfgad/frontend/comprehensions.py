@@ -92,8 +92,8 @@ def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> 
     """A loop whose iterations share nothing but the list they fill."""
     if _FILLED in ctx.frame.names:
         raise ctx.refuse("a long comprehension inside of another", "use a loop", "SG102")
-    ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
-    run_growing(ctx, [_FILLED], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
+    made = ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
+    run_growing(ctx, [made], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
     return ctx.frame.names.pop(_FILLED)
 
 
@@ -105,7 +105,7 @@ def _fill(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> No
     with builder.region() as block:
         builder.scope.ranges.append(span)
         bind_target(ctx, node.generators[0].target, rows.item(ix(span.var)))
-        append(ctx, ctx.frame.names[_FILLED], [kept(ctx, ctx.evaluate(ctx, node.elt))])
+        append(ctx, ctx.frame.names[_FILLED], kept(ctx, ctx.evaluate(ctx, node.elt)))
     if not builder.shared.stale <= stale:
         raise ctx.refuse("a comprehension that updates arrays which have other names, too", "use a loop", "SG107")
     builder.source = source

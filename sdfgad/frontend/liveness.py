@@ -97,8 +97,13 @@ def _own_walk(node: ast.AST) -> Iterable[ast.AST]:
         yield from _own_walk(child)
 
 
+def load_names(tree: ast.AST) -> list[str]:
+    """Every name read below a syntax node, with repetitions."""
+    return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+
 def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(load_names(node))
 
 
 def _block(body: Sequence[ast.stmt], live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:

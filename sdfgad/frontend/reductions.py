@@ -314,7 +314,7 @@ def length(ctx: Context, value: Value) -> Value:
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
     if isinstance(value, Grown):
-        return int_value(value.length)
+        return int_value(value.now.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):

@@ -6,7 +6,7 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.values import Iterated, Maybe, Record, Value
+from sdfgad.frontend.values import Grown, Iterated, ListValue, Maybe, Record, Value
 
 _HELP = "give it a value before the loop or branch"
 
@@ -14,6 +14,20 @@ _HELP = "give it a value before the loop or branch"
 class ChangingRefusal(UnsupportedError):
     """A refusal because a name, key or item is of another kind after an iteration than before it: perhaps before the
     first alone."""
+
+
+class GrowingRefusal(UnsupportedError):
+    """A refusal because a loop makes a list, `changed`, longer or shorter."""
+
+    changed: ListValue | Grown | None = None
+
+
+def growing(found: UnsupportedError, changed: ListValue | Grown) -> GrowingRefusal:
+    """A refusal as one of a list whose length changes."""
+    made = GrowingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                          within=found.within)
+    made.changed = changed
+    return made
 
 
 def changing(found: UnsupportedError) -> ChangingRefusal:

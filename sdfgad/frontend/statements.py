@@ -261,11 +261,11 @@ def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
-    if isinstance(old, Grown) and old.begun is None:
+    if isinstance(old, Grown) and old.now.begun is None:
         old = as_list(ctx, old)
     if isinstance(old, Grown) and ufunc is np.add:
         for item in items_of(ctx, kept(ctx, value)):
-            append(ctx, ctx.frame.names[name], [item])
+            append(ctx, old, item)
         return
     if isinstance(old, ListValue):
         if ufunc is not np.add:

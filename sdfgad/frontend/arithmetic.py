@@ -24,6 +24,7 @@ from sdfgad.frontend.elementwise import (
     shape_text,
     truth,
 )
+from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
@@ -326,6 +327,11 @@ def _zero(m: Masked) -> Value:
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
     value = taken(ctx, value)
+    if isinstance(value, Yielding):
+        if not only_numbers(value):
+            raise ctx.refuse("a generator that is asked for its items while something else goes on",
+                             "loop over it on its own, or make a list of it before: list(...)", "SG102")
+        value = listed(ctx, value)
     if isinstance(value, ListValue):
         if any(isinstance(v, Maybe) for v in value.items):
             raise unsettled(ctx, "an item of a list")

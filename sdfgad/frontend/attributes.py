@@ -149,7 +149,7 @@ def _named(ctx: Context, owner: Value, name: str) -> Value:
         return getattr(owner, name)
     if name == "_replace":
         return Method(owner, name)
-    if name.startswith("_") or not hasattr(owner, name):
+    if name.startswith("_") or inspect.getattr_static(owner, name, None) is None:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     return records.of_class(ctx, owner, type(owner), name)
 

@@ -17,8 +17,10 @@ from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sampl
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
+from sdfgad.frontend.generators import Yielding, listed, suspended
 from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.structures import deque_of
 from sdfgad.frontend.values import (
@@ -54,6 +56,9 @@ def range_(ctx: Context, *ends: Value) -> Value:
 
 
 def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    iterable = taken(ctx, iterable)
+    if isinstance(iterable, Yielding):
+        return suspended(ctx, dataclasses.replace(iterable, start=int(to_int(ctx, start))))
     rows = rows_of(ctx, iterable)
     if rows is None:
         return Picked((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
@@ -128,6 +133,9 @@ def zip_longest(ctx: Context, *iterables: Value, fillvalue: Value = None) -> Val
 
 
 def list_(ctx: Context, items: Value = ()) -> Value:
+    items = taken(ctx, items)
+    if isinstance(items, Yielding):
+        return listed(ctx, items)
     return ListValue(items_of(ctx, items), len(ctx.builder.regions))
 
 
@@ -138,7 +146,7 @@ def deque_(ctx: Context, iterable: Value = (), maxlen: Value = None) -> Value:
 
 
 def tuple_(ctx: Context, items: Value = ()) -> Value:
-    return tuple(items_of(ctx, items))
+    return tuple(items_of(ctx, list_(ctx, items)))
 
 
 def getattr_(ctx: Context, owner: Value, name: Value, *default: Value) -> Value:

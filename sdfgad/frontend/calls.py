@@ -20,6 +20,7 @@ from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import result_of
+from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list, check_growing, lengthen
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
@@ -251,8 +252,6 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
                          on_call(function, "this library function has no compiled form yet: write it with others, or "
                                  "call it before and pass what it gives as an argument"), "SG121")
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
-        raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
     return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
                    False)
 
@@ -321,6 +320,8 @@ def _inline(ctx: Context, code: SourceText, enclosing: CallFrame | None, argumen
         raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance",
                          "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
+    if is_generator(code):
+        return suspended(ctx, Yielding(code, {n: kept(ctx, v, n) for n, v in names.items()}, enclosing))
     frame = CallFrame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
                   quiet or (bool(ctx.frames) and ctx.frame.quiet), len(ctx.builder.regions))
     uses = _single_uses(code)

@@ -9,6 +9,7 @@ from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.generators import Yielding, comprehended
 from sdfgad.frontend.growing import append, run_growing
 from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.settled import taken
@@ -56,6 +57,8 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
     first = taken(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    if isinstance(first, Yielding):
+        return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)
     if rows is not None and not _is_constant(ctx, node, rows):
         back = ctx.mark()

@@ -53,9 +53,9 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 
 
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
-    items = items_of(ctx, iterable) if initial is None else [initial, *items_of(ctx, iterable)]
+    items = [kept(ctx, v) for v in (() if initial is None else (initial,)) + tuple(items_of(ctx, iterable))]
     step = np.add if func is None else func
-    return Picked(itertools.accumulate(items, lambda a, b: ctx.invoke(ctx, step, [a, b], {})))
+    return Picked(itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))))
 
 
 def of_items(made: Callable[..., Any]) -> Rule:

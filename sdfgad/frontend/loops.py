@@ -21,6 +21,7 @@ from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
+from sdfgad.frontend.generators import Yielding, run_generator
 from sdfgad.frontend.growing import lists_of, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.loop_forms import (
@@ -59,6 +60,9 @@ Bind = Callable[[Value], None]
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
     iterable = taken(ctx, ctx.evaluate(ctx, stmt.iter))
+    if isinstance(iterable, Yielding):
+        run_generator(ctx, stmt, iterable)
+        return
     if isinstance(iterable, EnumMeta):
         iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):

@@ -27,8 +27,10 @@ from sdfgad.frontend.elementwise import (
     select,
     truth,
 )
+from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.masking import over_mask
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -293,6 +295,9 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    iterable = taken(ctx, iterable)
+    if isinstance(iterable, Yielding):
+        iterable = listed(ctx, iterable)
     if isinstance(iterable, Grown):
         iterable = stacked(ctx, iterable)
     if isinstance(iterable, ArrayValue):

@@ -24,6 +24,7 @@ from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.fields import check_list
+from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.in_place import check_update
@@ -32,6 +33,7 @@ from sdfgad.frontend.loops import run_for
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
@@ -220,6 +222,8 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
+    value = taken(ctx, value)
+    value = listed(ctx, value) if isinstance(value, Yielding) else value
     items = _with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):
         with ctx.at(target):

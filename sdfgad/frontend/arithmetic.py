@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -29,7 +29,7 @@ from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
-from sdfgad.frontend.settled import settled, taken, unsettled
+from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -62,10 +62,17 @@ _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.
 _TEXT = (str, tuple, list, ListValue, Grown)
 
 
+_OF_SETS: Mapping[np.ufunc, Callable[..., Any]] = MappingProxyType({
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.subtract: operator.sub,
+    np.bitwise_xor: operator.xor})
+
+
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left op right` for Python's operators."""
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
+    if isinstance(left, frozenset) and isinstance(right, frozenset) and ufunc in _OF_SETS:
+        return _OF_SETS[ufunc](left, right)
     if ufunc is np.matmul and (sparse.is_sparse(left) or sparse.is_sparse(right)):
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
@@ -289,6 +296,9 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         held = value.held if isinstance(value, Rows) else (kept(ctx, tuple(value), label),)
         again = value if isinstance(value, Rows) else held[0]
         return Iterated([lambda: again], len(ctx.builder.regions), held)
+    if isinstance(value, Endless):
+        raise ctx.refuse("an iterator without an end that has a name", "write it where it is used: zip(count(), ...)",
+                         "SG102")
     if isinstance(value, tuple):
         return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):

@@ -96,7 +96,6 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
 
 
 def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequence[Value], Mapping[str, Value]]:
-    """The function inside one that has some of its arguments, and these."""
     if isinstance(callee, MethodType):
         return callee.__func__, (callee.__self__,), {}
     if isinstance(callee, Applied):
@@ -299,7 +298,8 @@ def _made_now(ctx: Context, value: Value) -> Value:
     """A result of Python: arrays, which nothing else can see, become constants."""
     if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
         return tuple(_made_now(ctx, v) for v in value)
-    return constant_array(ctx, value) if isinstance(value, np.ndarray) else value
+    made = frozenset(value) if isinstance(value, set) else value
+    return constant_array(ctx, made) if isinstance(made, np.ndarray) else made
 
 
 def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],

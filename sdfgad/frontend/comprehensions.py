@@ -8,6 +8,7 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.generators import Yielding, comprehended
 from sdfgad.frontend.growing import append, run_growing
@@ -56,7 +57,7 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
     """`[item for ...]`; given: what the first iterable is, where that is known."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = taken(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    first = taken(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
     if isinstance(first, Yielding):
         return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)

@@ -17,6 +17,7 @@ from sdfgad.frontend.carried import (
     kept_count,
     open_carry,
 )
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
@@ -59,7 +60,7 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    iterable = taken(ctx, ctx.evaluate(ctx, stmt.iter))
+    iterable = taken(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
     if isinstance(iterable, Yielding):
         run_generator(ctx, stmt, iterable)
         return

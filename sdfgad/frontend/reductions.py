@@ -1,6 +1,7 @@
 """Reductions: one map that sets the start and one that accumulates; of masked data with the mask as a condition."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from sdfgad.frontend import places
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import cast
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import dtype_of
 from sdfgad.frontend.elementwise import (
@@ -295,7 +297,7 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
-    iterable = taken(ctx, iterable)
+    iterable = taken(ctx, iterated(ctx, iterable))
     if isinstance(iterable, Yielding):
         iterable = listed(ctx, iterable)
     if isinstance(iterable, Grown):
@@ -305,7 +307,8 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
     total = start
     for item in items_of(ctx, iterable):
-        total = ctx.invoke(ctx, np.add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
+        add = operator.add if isinstance(total, Record) or isinstance(item, Record) else np.add
+        total = ctx.invoke(ctx, add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
             int_ix(total) + int_ix(item))
     return total
 

@@ -132,7 +132,8 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
-    if any(isinstance(v, (Record, Entries, Grown)) for v in plain):
+    kinds = {v.kind for v in (left, right) if isinstance(v, (ListValue, Grown))}
+    if any(isinstance(v, (Record, Entries, Grown)) for v in plain) or kinds - {list}:
         raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)

@@ -19,7 +19,7 @@ from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
-from sdfgad.frontend.exits import result_of
+from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list, check_growing, lengthen
 from sdfgad.frontend.ignored import of_readings
@@ -336,7 +336,7 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     ctx.frames.append(frame)
     try:
         ctx.execute(ctx, frame.code.body)
-        result = result_of(ctx)
+        result = own_result(ctx, result_of(ctx))
     finally:
         ctx.frames.pop()
     ctx.builder.source, ctx.here = source, here

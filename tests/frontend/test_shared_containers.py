@@ -52,7 +52,37 @@ def only_read(w):
     return chosen["a"] * chosen["b"][0] + fresh[0]
 
 
-@pytest.mark.parametrize("fn, argument", [(two_steps, ROWS), (both_kept, W), (only_read, W)])
+class Body:
+    def __init__(self, x):
+        self.x = x
+
+
+def returned_on_every_way(w):
+    def solved(s):
+        for t in w:
+            s.x = 0.5 * np.cos(s.x) + 0.01 * t
+            if abs(s.x) < 0.01:
+                return s
+        return s
+
+    def made(v):
+        if v > 0:
+            return Body(v)
+        return Body(v * v)
+
+    s, total = Body(w[0]), 0.0
+    first = s
+    for t in w:
+        s = solved(s)
+        s.x = s.x * 0.9 + t
+        total += first.x
+    r = made(w[1])
+    r.x += 1.0
+    return total, r.x
+
+
+@pytest.mark.parametrize("fn, argument", [
+    (two_steps, ROWS), (both_kept, W), (only_read, W), (returned_on_every_way, W)])
 def test_program(fn: Callable[..., Any], argument: np.ndarray) -> None:
     check(fn, argument, rtol=1e-10)
 
@@ -96,8 +126,19 @@ def one_of_two_seen(w):
     return chosen["a"]
 
 
+def returned_from_a_branch(w):
+    def pick(a, b):
+        if w[0] > 0:
+            return a
+        return b
+
+    r, q = [w[0]], [w[1]]
+    pick(r, q).append(5.0)
+    return len(r) * w[0] + sum(q)
+
+
 @pytest.mark.parametrize("program", [
-    seen_by_both, seen_by_both_later, one_of_two_dicts, one_of_two_lists, one_of_two_seen])
+    returned_from_a_branch, seen_by_both, seen_by_both_later, one_of_two_dicts, one_of_two_lists, one_of_two_seen])
 def test_what_another_name_would_not_see_is_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="changed inside a loop"):
         parse(program, (W,))

@@ -1,6 +1,7 @@
 """Write docs/limitations.md from the tables of the front end and the rule book: `python scripts/limitations.py`."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,9 @@ ranges, arrays, `enumerate`, `zip`, `reversed` and constant sequences, `while`, 
 nested functions, closures, lambdas, defaults and keywords, recursion with a depth known beforehand, module constants,
 `nonlocal`, `match`, and names bound in expressions (`:=`). Loops and branches may set items of lists (`k[0] = f(u)`),
 and a name may be `None` or 0 before a loop that makes it an array. Iterators under a name (`zip`, `map`, generator
-expressions) give their items once, and look at their data when they are asked.
+expressions) give their items once, and look at their data when they are asked. Generators (`yield`) are looped over, or
+put in a list; beside something else (`zip(steps(u), v)`) only where they are given nothing but numbers. Long loops
+append to lists, which may be in objects and dicts, and to `collections.deque`; `with` takes classes of the user's.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
@@ -137,6 +140,8 @@ def name_of(function: Any) -> str:
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return f"np.{owner}.{function.__name__}"
     # What C implements says so by an underscore.
+    if function == itertools.chain.from_iterable:
+        return "itertools.chain.from_iterable"
     module_name = (getattr(function, "__module__", "") or "").lstrip("_")
     return function.__name__ if module_name == "builtins" else f"{module_name}.{function.__name__}"
 

@@ -17,7 +17,7 @@ _BY_NAME: Mapping[str, str] = MappingProxyType({
     "unique": _BEFORE, "roots": _BEFORE,
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
     "odeint": _STEPS, "solve_ivp": _STEPS, "quad": _STEPS, "minimize": _STEPS, "root": _STEPS, "fsolve": _STEPS,
-    "deque": "use a list", "defaultdict": "use a dict that holds every key from the start",
+    "defaultdict": "use a dict that holds every key from the start",
     "eig_banded": "build the matrix and use np.linalg.eigh",
 })
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -24,11 +24,12 @@ from sdfgad.frontend.elementwise import (
     shape_text,
     truth,
 )
+from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.masking import as_masked, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
-from sdfgad.frontend.settled import settled, taken, unsettled
+from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -61,10 +62,17 @@ _SEQUENCES: Mapping[np.ufunc, Any] = MappingProxyType({np.add: operator.add, np.
 _TEXT = (str, tuple, list, ListValue, Grown)
 
 
+_OF_SETS: Mapping[np.ufunc, Callable[..., Any]] = MappingProxyType({
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.subtract: operator.sub,
+    np.bitwise_xor: operator.xor})
+
+
 def binary(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Value:
     """`left op right` for Python's operators."""
     if isinstance(left, Reading) or isinstance(right, Reading):
         return Reading()
+    if isinstance(left, frozenset) and isinstance(right, frozenset) and ufunc in _OF_SETS:
+        return _OF_SETS[ufunc](left, right)
     if ufunc is np.matmul and (sparse.is_sparse(left) or sparse.is_sparse(right)):
         return sparse.product(ctx, left, right)
     if ufunc is np.matmul:
@@ -124,7 +132,8 @@ def comparison(ctx: Context, ufunc: np.ufunc, left: Value, right: Value) -> Valu
     if isinstance(left, Masked) or isinstance(right, Masked):
         return on_masked(ctx, ufunc, left, right)
     plain = [v.items if isinstance(v, ListValue) else v for v in (left, right)]
-    if any(isinstance(v, (Record, Entries, Grown)) for v in plain):
+    kinds = {v.kind for v in (left, right) if isinstance(v, (ListValue, Grown))}
+    if any(isinstance(v, (Record, Entries, Grown)) for v in plain) or kinds - {list}:
         raise ctx.refuse("a comparison of dictionaries or objects or long lists", "compare what they hold", "SG102")
     if not any(isinstance(v, (ArrayValue, IntValue)) or is_number(v) for v in plain):
         return _plain_comparison(ctx, ufunc, *plain)
@@ -243,7 +252,7 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
     if isinstance(value, ListValue):
         return bool(value.items)
     if isinstance(value, Grown):
-        return finished(ctx, value) > 0
+        return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
         raise ctx.refuse(f"the truth of {describe(value)}, which its class computes", "compare with None", "SG107")
@@ -288,6 +297,9 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         held = value.held if isinstance(value, Rows) else (kept(ctx, tuple(value), label),)
         again = value if isinstance(value, Rows) else held[0]
         return Iterated([lambda: again], len(ctx.builder.regions), held)
+    if isinstance(value, Endless):
+        raise ctx.refuse("an iterator without an end that has a name", "write it where it is used: zip(count(), ...)",
+                         "SG102")
     if isinstance(value, tuple):
         return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):
@@ -326,6 +338,11 @@ def _zero(m: Masked) -> Value:
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
     value = taken(ctx, value)
+    if isinstance(value, Yielding):
+        if not only_numbers(value):
+            raise ctx.refuse("a generator that is asked for its items while something else goes on",
+                             "loop over it on its own, or make a list of it before: list(...)", "SG102")
+        value = listed(ctx, value)
     if isinstance(value, ListValue):
         if any(isinstance(v, Maybe) for v in value.items):
             raise unsettled(ctx, "an item of a list")

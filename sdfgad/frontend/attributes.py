@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdfgad.frontend import records, sparse
+from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.classes import of_parent
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, constant_array, describe, int_value, lift
@@ -46,7 +48,8 @@ from sdfgad.ir.expr import call, const
 from sdfgad.trees import is_named
 
 _BY_VALUE = frozenset({"index", "remove", "count"})
-_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort"}) | _BY_VALUE
+_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "sort", "appendleft",
+                           "extendleft", "popleft", "rotate"}) | _BY_VALUE
 _OF_DEFINITIONS = frozenset({"__name__", "__qualname__", "__module__"})
 """What functions, classes and modules say of themselves."""
 
@@ -82,8 +85,10 @@ def attribute(ctx: Context, owner: Value, name: str) -> Value:
         return records.attribute(ctx, records.as_record(ctx, owner), name)
     if is_named(type(owner)):
         return _named(ctx, owner, name)
-    if isinstance(owner, (ListValue, Grown)) and name in _LIST_METHODS:
+    if isinstance(owner, (ListValue, Grown)) and (name in _LIST_METHODS and hasattr(owner.kind, name)):
         return Method(owner, name)
+    if isinstance(owner, (ListValue, Grown)) and name == "maxlen" and owner.kind is not list:
+        return owner.kind.most  # type: ignore[attr-defined]
     if isinstance(owner, (IntValue, Function, ListValue, Grown)):
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     if is_number(owner) and name not in ("real", "imag", "dtype", "ndim", "size", "shape"):
@@ -130,7 +135,7 @@ def sample_of(ctx: Context, value: Value) -> Any:
         number = value.dtype.type(0)
         sample = np.empty(0) if not value.scalar else number.item() if value.weak else number
     elif isinstance(value, (ListValue, Grown)):
-        sample = []
+        sample = [] if value.kind is list else deque()
     elif isinstance(value, Function):
         sample = transposed  # any function
     elif type(value).__module__ == Function.__module__:
@@ -144,7 +149,7 @@ def _named(ctx: Context, owner: Value, name: str) -> Value:
         return getattr(owner, name)
     if name == "_replace":
         return Method(owner, name)
-    if name.startswith("_") or not hasattr(owner, name):
+    if name.startswith("_") or inspect.getattr_static(owner, name, None) is None:
         raise ctx.refuse(f"the attribute {name!r} of {describe(owner)}", code="SG102")
     return records.of_class(ctx, owner, type(owner), name)
 
@@ -249,7 +254,7 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
     owner: ListValue = method.owner
     arguments = [taken(ctx, a) for a in arguments]
     if method.name == "copy":
-        return ListValue(list(owner.items), len(ctx.builder.regions))
+        return ListValue(list(owner.items), len(ctx.builder.regions), owner.kind)
     check_list(ctx, owner)
     if method.name == "sort" and not arguments and keywords.keys() <= {"key", "reverse"}:
         owner.items[:] = in_order(ctx, owner.items, **keywords)
@@ -260,10 +265,13 @@ def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: 
         raise ctx.refuse("a list item chosen at run time", "use an array", "SG102")
     if method.name in _BY_VALUE and not all(is_number(v) or isinstance(v, str) for v in (*owner.items, *arguments)):
         raise ctx.refuse("a list item looked for among values only known at run time", "use an array", "SG102")
-    if method.name == "extend":
-        arguments = [a.items if isinstance(a, ListValue) else a for a in arguments]
+    if method.name in ("extend", "extendleft"):
+        arguments = [items_of(ctx, a) for a in arguments]
+    held = owner.items if owner.kind is list else deque(owner.items, owner.kind.most)  # type: ignore[attr-defined]
     try:
-        return getattr(owner.items, method.name)(*arguments)
+        found = getattr(held, method.name)(*arguments)
+        owner.items[:] = held
+        return found
     except (IndexError, TypeError, ValueError) as error:
         raise ctx.refuse(f"a list operation that fails: {error}", code="SG102") from error
 

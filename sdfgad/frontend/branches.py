@@ -23,7 +23,18 @@ from sdfgad.frontend.merge import (
 )
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mutable_parts, rebuilt
-from sdfgad.frontend.values import ArrayValue, IntValue, Lazy, ListValue, Maybe, Reading, Value, contained, is_number
+from sdfgad.frontend.values import (
+    ArrayValue,
+    IntValue,
+    Lazy,
+    ListValue,
+    Maybe,
+    Reading,
+    Record,
+    Value,
+    contained,
+    is_number,
+)
 from sdfgad.ir.expr import Call, Expr, Index, index_elems, loads
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import If, Stmt
@@ -128,12 +139,19 @@ def _stored(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: C
 def _chosen_tree(ctx: Context, condition: Expr, chosen: Callable[[], Value], other: Callable[[], Value]) -> Value:
     """The choice between two containers of one form, leaf by leaf."""
     name = f"%chosen {len(ctx.builder.regions)}"
+    known = {id(part) for _, _, value in ctx.values() for part in contained(value)}
+    named: list[ListValue | Record] = []
 
     def way(value: Callable[[], Value]) -> None:
-        ctx.frame.names[name] = in_container(ctx, kept(ctx, value()), "chosen")
+        found = kept(ctx, value())
+        named.extend(part for part in mutable_parts(found) if id(part) in known)
+        ctx.frame.names[name] = in_container(ctx, found, "chosen")
 
     run_branches(ctx, condition, lambda: way(chosen), lambda: way(other), frozenset(ctx.frame.names))
-    return ctx.frame.names.pop(name)
+    made = ctx.frame.names.pop(name)
+    for part in (*named, *(mutable_parts(made) if named else ())):  # what one name changes, another would not see
+        part.depth = SHARED
+    return made
 
 
 def _pure(value: Value) -> bool:

@@ -17,7 +17,7 @@ from sdfgad.frontend.flatten import MAP_VARIABLES, without_divisions
 from sdfgad.frontend.mail import Mail
 from sdfgad.frontend.sharing import READ_ONLY_HELP, SharedPlaces, refuse_sharing, refuse_stale
 from sdfgad.frontend.strides import turned
-from sdfgad.frontend.values import ArrayValue, Element, Lazy, Position, Shape, ViewValue, expr_reads
+from sdfgad.frontend.values import ArrayValue, Element, Grown, Lazy, Position, Shape, ViewValue
 from sdfgad.ir.expr import Call, Const, Expr, Index, call, const, index_elems, loads
 from sdfgad.ir.index import Bounds, Ix, ix
 from sdfgad.ir.program import FAILED, ORDER, Array, Lib, Map, Raising, Range, Stmt, Store, View, axis, view_of
@@ -69,6 +69,7 @@ class Builder:
     accesses: list[IndexedAccess] = field(default_factory=list)  # indices that may leave their arrays
     failures: list[Raising] = field(default_factory=list)
     mail: Mail = field(default_factory=Mail)
+    grown: list[Grown] = field(default_factory=list)  # lists that loops make longer
 
     # names and containers
 
@@ -317,12 +318,15 @@ class Builder:
         return (dict(self.arrays), dict(self.constants), set(self.taken), dict(self.born), dict(self.scope.containers),
                 set(self.scope.unsigned), set(self.mutated), set(self.frozen), set(self.managed), self.shared,
                 len(self.blocks[-1]), self.statements, self.source, len(self.accesses), self.lazies, len(self.failures),
-                self.mail)
+                self.mail, [(g, g.now) for g in self.grown])
 
     def rollback(self, state: tuple) -> None:
         """Names are free again, so nothing known of a container made since then may outlive it."""
         (arrays, constants, taken, born, containers, unsigned, mutated, frozen, managed, self.shared, length,
-         self.statements, self.source, accesses, lazies, failures, self.mail) = state
+         self.statements, self.source, accesses, lazies, failures, self.mail, grown) = state
+        self.grown = [g for g, _ in grown]
+        for made, now in grown:
+            made.now = now
         del self.accesses[accesses:], self.failures[failures:]
         self.arrays, self.constants, self.taken, self.born = dict(arrays), dict(constants), set(taken), dict(born)
         self.scope.containers, self.scope.unsigned = dict(containers), set(unsigned)
@@ -378,4 +382,4 @@ def reads_of(*parts: ArrayValue) -> frozenset[str]:
     return frozenset().union(*(p.reads for p in parts)) if parts else frozenset()
 
 
-__all__ = ("Builder", "AssumptionFailed", "MAP_VARIABLES", "cast", "axes", "reads_of", "expr_reads")
+__all__ = ("Builder", "AssumptionFailed", "MAP_VARIABLES", "cast", "axes", "reads_of")

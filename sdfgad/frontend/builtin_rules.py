@@ -5,8 +5,8 @@ import copy
 import dataclasses
 import itertools
 import math
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,12 +14,16 @@ import numpy as np
 
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.attributes import attribute, has_attribute, in_order, sample_of
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.duplicates import deep, shallow
 from sdfgad.frontend.elementwise import int_ix, int_value
+from sdfgad.frontend.generators import Yielding, listed, suspended
 from sdfgad.frontend.records import default_dict, dict_, ordered_dict, replace, set_attribute
 from sdfgad.frontend.run_texts import text_of
+from sdfgad.frontend.settled import Endless, taken
 from sdfgad.frontend.sizes import as_integer
+from sdfgad.frontend.structures import deque_of
 from sdfgad.frontend.values import (
     ArrayValue,
     Function,
@@ -53,6 +57,9 @@ def range_(ctx: Context, *ends: Value) -> Value:
 
 
 def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    iterable = taken(ctx, iterable)
+    if isinstance(iterable, Yielding):
+        return suspended(ctx, dataclasses.replace(iterable, start=int(to_int(ctx, start))))
     rows = rows_of(ctx, iterable)
     if rows is None:
         return Picked((int(start) + k, v) for k, v in enumerate(items_of(ctx, iterable)))
@@ -60,12 +67,19 @@ def enumerate_(ctx: Context, iterable: Value, start: Value = 0) -> Value:
 
 
 def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
-    rows = [rows_of(ctx, i) for i in iterables]
+    ended = [i for i in iterables if not isinstance(i, Endless)]
+    if not ended and iterables:
+        raise ctx.refuse("zip of iterators without an end", "put a range beside them", "SG102")
+    rows = [rows_of(ctx, i) for i in ended]
     if any(r is None for r in rows):
-        given = [items_of(ctx, i) for i in iterables]
+        known = [items_of(ctx, i) for i in ended]
+        shortest, rest = min(map(len, known)), iter(known)
+        given = [[i.item(ix(k)) for k in range(shortest)] if isinstance(i, Endless) else next(rest) for i in iterables]
         if strict and len({len(g) for g in given}) > 1:
             raise ctx.refuse("zip with strict=True of different lengths", code="SG102")
         return Picked(zip(*given, strict=False))
+    if len(ended) < len(iterables):
+        return zip_(ctx, *_as_long(ctx, iterables, rows), strict=strict)  # type: ignore[arg-type]
     count = rows[0].count  # type: ignore[union-attr]
     for other in rows[1:]:
         if strict and other.count != count:  # type: ignore[union-attr]
@@ -73,6 +87,14 @@ def zip_(ctx: Context, *iterables: Value, strict: bool = False) -> Value:
         count = ctx.builder.scope.least(count, other.count)  # type: ignore[union-attr]
     held = tuple(v for r in rows for v in r.held)  # type: ignore[union-attr]
     return Rows(count, lambda k: tuple(r.item(k) for r in rows), held=held)  # type: ignore[union-attr]
+
+
+def _as_long(ctx: Context, iterables: Sequence[Value], rows: Sequence[Rows]) -> list[Rows]:
+    """Rows for all of them: of those without an end as many as of the shortest of the others."""
+    count, rest = rows[0].count, iter(rows)
+    for other in rows[1:]:
+        count = ctx.builder.scope.least(count, other.count)
+    return [i.rows(count) if isinstance(i, Endless) else next(rest) for i in iterables]
 
 
 def map_(ctx: Context, function: Value, *iterables: Value) -> Value:
@@ -98,7 +120,9 @@ def ndindex(ctx: Context, *shape: Value) -> Value:
 
 
 def sorted_(ctx: Context, iterable: Value, *, key: Value = None, reverse: Value = False) -> Value:
-    return ListValue(in_order(ctx, items_of(ctx, iterable), key, reverse), len(ctx.builder.regions))
+    plain = isinstance(iterable, frozenset) and key is None  # which of equal ones comes first, sets do not say
+    items = list(iterable) if plain else items_of(ctx, iterable)
+    return ListValue(in_order(ctx, items, key, reverse), len(ctx.builder.regions))
 
 
 def quantifier(known: Callable[[list[Value]], bool], ufunc: Value) -> Rule:
@@ -127,11 +151,26 @@ def zip_longest(ctx: Context, *iterables: Value, fillvalue: Value = None) -> Val
 
 
 def list_(ctx: Context, items: Value = ()) -> Value:
+    items = taken(ctx, iterated(ctx, items))
+    if isinstance(items, Yielding):
+        return listed(ctx, items)
     return ListValue(items_of(ctx, items), len(ctx.builder.regions))
 
 
+def deque_(ctx: Context, iterable: Value = (), maxlen: Value = None) -> Value:
+    """`collections.deque(...)`: a list that is asked at both ends, and keeps the last `maxlen` items."""
+    most = None if maxlen is None else int(to_int(ctx, maxlen))
+    return ListValue(list(deque(items_of(ctx, iterable), most)), len(ctx.builder.regions), deque_of(most))
+
+
+def iter_(ctx: Context, iterable: Value) -> Value:
+    """`iter(...)`: the items once."""
+    found = iterated(ctx, iterable)
+    return found if isinstance(found, Iterated) else Iterated([lambda: found], len(ctx.builder.regions), (found,))
+
+
 def tuple_(ctx: Context, items: Value = ()) -> Value:
-    return tuple(items_of(ctx, items))
+    return tuple(items_of(ctx, list_(ctx, items)))
 
 
 def getattr_(ctx: Context, owner: Value, name: Value, *default: Value) -> Value:
@@ -179,8 +218,9 @@ def slice_(ctx: Context, *ends: Value) -> Value:
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     range: range_, enumerate: enumerate_, zip: zip_, itertools.zip_longest: zip_longest, map: map_,
     np.ndindex: ndindex, sorted: sorted_, any: quantifier(any, np.any), all: quantifier(all, np.all),
-    reversed: reversed_, list: list_, tuple: tuple_, isinstance: isinstance_, type: type_, slice: slice_,
-    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, getattr: getattr_,
+    reversed: reversed_, list: list_, tuple: tuple_, iter: iter_, isinstance: isinstance_, type: type_, slice: slice_,
+    callable: callable_, dict: dict_, OrderedDict: ordered_dict, defaultdict: default_dict, deque: deque_,
+    getattr: getattr_,
     hasattr: has_attribute, object.__setattr__: set_attribute, dataclasses.replace: replace,
     str: text_of(str), repr: text_of(repr), np.isscalar: isscalar, np.seterr: seterr, copy.copy: shallow,
     copy.deepcopy: deep,

@@ -19,12 +19,13 @@ from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
 from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
-from sdfgad.frontend.exits import result_of
-from sdfgad.frontend.growing import append, as_list
+from sdfgad.frontend.exits import own_result, result_of
+from sdfgad.frontend.generators import Yielding, is_generator, suspended
+from sdfgad.frontend.growing import as_list, check_growing, lengthen
 from sdfgad.frontend.ignored import of_readings
 from sdfgad.frontend.known import PURE, is_of_constants, is_of_sizes, plain_list
 from sdfgad.frontend.layout import laid_out
-from sdfgad.frontend.liveness import Liveness, analyse
+from sdfgad.frontend.liveness import Liveness, analyse, load_names
 from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
@@ -49,7 +50,6 @@ from sdfgad.frontend.values import (
     Value,
     contained,
     is_number,
-    load_names,
 )
 from sdfgad.frontend.views import check_fresh
 from sdfgad.trees import is_named
@@ -96,7 +96,6 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
 
 
 def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequence[Value], Mapping[str, Value]]:
-    """The function inside one that has some of its arguments, and these."""
     if isinstance(callee, MethodType):
         return callee.__func__, (callee.__self__,), {}
     if isinstance(callee, Applied):
@@ -147,10 +146,11 @@ def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: 
         return dict_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
     if is_named(type(method.owner)):
         return replace(ctx, method.owner, **{k: kept(ctx, v) for k, v in keywords.items()})
-    if isinstance(method.owner, Grown) and method.owner.begun is not None and method.name == "append":
-        append(ctx, method.owner, [kept(ctx, a) for a in arguments])
+    if isinstance(method.owner, Grown) and method.owner.now.begun is not None and method.name in ("append", "extend"):
+        lengthen(ctx, method, [kept(ctx, a) for a in arguments])
         return None
     if isinstance(method.owner, Grown):
+        check_growing(ctx, method)
         method = Method(as_list(ctx, method.owner), method.name)
     if isinstance(method.owner, ListValue):
         return list_method(ctx, method, [kept(ctx, a) for a in arguments], keywords)
@@ -251,8 +251,6 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
                          on_call(function, "this library function has no compiled form yet: write it with others, or "
                                  "call it before and pass what it gives as an argument"), "SG121")
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
-        raise ctx.refuse(f"a call of the generator {function.__name__!r}", "return an array", "SG102")
     return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
                    False)
 
@@ -300,7 +298,8 @@ def _made_now(ctx: Context, value: Value) -> Value:
     """A result of Python: arrays, which nothing else can see, become constants."""
     if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
         return tuple(_made_now(ctx, v) for v in value)
-    return constant_array(ctx, value) if isinstance(value, np.ndarray) else value
+    made = frozenset(value) if isinstance(value, set) else value
+    return constant_array(ctx, made) if isinstance(made, np.ndarray) else made
 
 
 def _polyfill(ctx: Context, callee: Value, function: Callable[..., Value], arguments: Sequence[Value],
@@ -321,6 +320,8 @@ def _inline(ctx: Context, code: SourceText, enclosing: CallFrame | None, argumen
         raise ctx.refuse(f"calls nested more than {MAX_DEPTH} deep", "recursion needs a depth known in advance",
                          "SG107")
     names = _parameters(ctx, code, arguments, keywords, defaults, keyword_defaults)
+    if is_generator(code):
+        return suspended(ctx, Yielding(code, {n: kept(ctx, v, n) for n, v in names.items()}, enclosing))
     frame = CallFrame(code, _analysis(code), dict.fromkeys(EXITS, False), enclosing,
                   quiet or (bool(ctx.frames) and ctx.frame.quiet), len(ctx.builder.regions))
     uses = _single_uses(code)
@@ -335,7 +336,7 @@ def _run(ctx: Context, frame: CallFrame) -> Value:
     ctx.frames.append(frame)
     try:
         ctx.execute(ctx, frame.code.body)
-        result = result_of(ctx)
+        result = own_result(ctx, result_of(ctx))
     finally:
         ctx.frames.pop()
     ctx.builder.source, ctx.here = source, here

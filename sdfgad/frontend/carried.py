@@ -14,7 +14,7 @@ from sdfgad.frontend.raising import fail, raise_if
 from sdfgad.frontend.settled import changing
 from sdfgad.frontend.sharing import SharedPlaces
 from sdfgad.frontend.structures import form_of, is_tree, leaves_of, mapped, rebuilt, taken_in
-from sdfgad.frontend.values import Grown, IntValue, Maybe, Reading, Value, ViewValue, contained, references
+from sdfgad.frontend.values import IntValue, Maybe, Reading, Value, ViewValue, contained, references
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import Failure, View
@@ -221,8 +221,7 @@ def _check(ctx: Context, stmt: ast.For | ast.While, carry: Carry, names: dict[st
             raise CarryCorrected
         if name in carry.kinds:
             before: Kind | None = carry.kinds[name]
-        elif name in carry.live and name in carry.before and not (
-                same(names.get(name), carry.before[name]) or isinstance(names.get(name), Grown)):
+        elif name in carry.live and name in carry.before and not same(names.get(name), carry.before[name]):
             before = kind_of(carry.before[name])
         else:
             continue

@@ -130,8 +130,10 @@ def operated(ctx: Context, ufunc: np.ufunc, left: Value, right: Value, update: b
     name = _NAMES.get(ufunc)
     if ufunc is np.bitwise_or and is_dict(left) and is_dict(right):
         return joined(ctx, left, right, update)
-    if update and isinstance(left, Record) and hasattr(left.form, f"__i{name}__"):
-        raise ctx.refuse(f"an update of {describe(left)} by its class", "call a method by its name", "SG102")
+    if update and has_rule(left, f"__i{name}__"):
+        result = by_rule(ctx, left, f"__i{name}__", right)
+        if result is not NotImplemented:
+            return result
     for one, other, rule in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         if not isinstance(one, Record) or not is_own_class(one.form):
             continue
@@ -174,6 +176,11 @@ def has_rule(value: Value, name: str) -> bool:
     """Whether the class of an object has a method of this name written in Python."""
     return isinstance(value, Record) and is_own_class(value.form) and isinstance(
         inspect.getattr_static(value.form, name, None), FunctionType)
+
+
+def iterated(ctx: Context, value: Value) -> Value:
+    """What an object gives that says how it is iterated over; anything else as it is."""
+    return by_rule(ctx, value, "__iter__") if has_rule(value, "__iter__") else value
 
 
 def by_rule(ctx: Context, owner: Record, name: str, *arguments: Value) -> Value:

@@ -8,7 +8,9 @@ from typing import Any
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import records
 from sdfgad.frontend.arithmetic import items_of, kept, known_truth
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
+from sdfgad.frontend.generators import Yielding, comprehended
 from sdfgad.frontend.growing import append, run_growing
 from sdfgad.frontend.loop_forms import UNROLL_TRIPS
 from sdfgad.frontend.settled import taken
@@ -55,7 +57,9 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
     """`[item for ...]`; given: what the first iterable is, where that is known."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = taken(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    first = taken(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
+    if isinstance(first, Yielding):
+        return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)
     if rows is not None and not _is_constant(ctx, node, rows):
         back = ctx.mark()
@@ -92,8 +96,8 @@ def _looped(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> 
     """A loop whose iterations share nothing but the list they fill."""
     if _FILLED in ctx.frame.names:
         raise ctx.refuse("a long comprehension inside of another", "use a loop", "SG102")
-    ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
-    run_growing(ctx, [_FILLED], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
+    made = ctx.frame.names[_FILLED] = ListValue([], len(ctx.builder.regions))
+    run_growing(ctx, [made], rows, UNROLL_TRIPS, lambda r: _fill(ctx, node, r))
     return ctx.frame.names.pop(_FILLED)
 
 
@@ -105,7 +109,7 @@ def _fill(ctx: Context, node: ast.ListComp | ast.GeneratorExp, rows: Rows) -> No
     with builder.region() as block:
         builder.scope.ranges.append(span)
         bind_target(ctx, node.generators[0].target, rows.item(ix(span.var)))
-        append(ctx, ctx.frame.names[_FILLED], [kept(ctx, ctx.evaluate(ctx, node.elt))])
+        append(ctx, ctx.frame.names[_FILLED], kept(ctx, ctx.evaluate(ctx, node.elt)))
     if not builder.shared.stale <= stale:
         raise ctx.refuse("a comprehension that updates arrays which have other names, too", "use a loop", "SG107")
     builder.source = source

@@ -39,6 +39,8 @@ class CallFrame:
     exchanges: Mapping[ast.stmt, NameExchange] = field(default_factory=dict)  # statements that move data, not names
     seats: Mapping[str, str] = field(default_factory=dict)  # their names -> what says which array each of them is
     called_from: SourceLine | None = None  # the line that calls it
+    returned: list[Value] = field(default_factory=list)  # what its `return` statements have, where one is in a branch
+    branched: bool = False  # whether one is
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _copy(ctx: Context, x: Value, inside: Callable[[Value], Value]) -> Value:
     if isinstance(x, (ArrayValue, np.ndarray)):
         return ctx.invoke(ctx, np.copy, [x], {})
     if isinstance(x, ListValue):
-        return ListValue([inside(v) for v in x.items], len(ctx.builder.regions))
+        return ListValue([inside(v) for v in x.items], len(ctx.builder.regions), x.kind)
     if isinstance(x, tuple):
         return like(x, [inside(v) for v in x])
     if isinstance(x, partial):

@@ -43,7 +43,7 @@ def _box(function: ast.FunctionDef, holder: str) -> None:
     given = [ast.keyword(n, ast.Name(n, ast.Load())) for n in _parameters(function) if n in names]
     kind: Any = SimpleNamespace
     make = ast.Assign([ast.Name(holder, ast.Store())], ast.Call(ast.Constant(kind), [], given))
-    boxed = _Boxed(names, holder)
+    boxed = Boxed(names, holder)
     body: list[ast.stmt] = [boxed.visit(s) for s in function.body]  # type: ignore[misc]
     function.body = [ast.fix_missing_locations(ast.copy_location(make, function.body[0])), *body]
 
@@ -108,7 +108,7 @@ def _bound_otherwise(function: ast.FunctionDef) -> set[str]:
     return found
 
 
-class _Boxed(ast.NodeTransformer):
+class Boxed(ast.NodeTransformer):
     """Names become attributes of a holder, wherever they mean those of the function that has it."""
 
     def __init__(self, names: set[str], holder: str) -> None:

@@ -8,10 +8,12 @@ from sdfgad.frontend.arithmetic import kept, truth_value
 from sdfgad.frontend.branches import run_if
 from sdfgad.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Context
 from sdfgad.frontend.elementwise import BOOL, as_array
+from sdfgad.frontend.fields import SHARED
 from sdfgad.frontend.liveness import always_exits
 from sdfgad.frontend.merge import holder, in_container
 from sdfgad.frontend.raising import fail, opposite, raise_if
-from sdfgad.frontend.values import Maybe, Value, references
+from sdfgad.frontend.structures import mutable_parts
+from sdfgad.frontend.values import ListValue, Maybe, Record, Value, contained, references
 from sdfgad.ir.expr import call, const
 from sdfgad.ir.program import Failure
 
@@ -92,6 +94,9 @@ def set_result(ctx: Context, value: Value) -> None:
     frame = ctx.frame
     inside = len(ctx.builder.regions) > frame.depth
     value = kept(ctx, value, "result")
+    if mutable_parts(value):
+        frame.returned.append(value)
+        frame.branched = frame.branched or inside
     frame.names[RESULT] = in_container(ctx, value, "result") if inside else value
     frame.names[RETURN] = True
 
@@ -115,6 +120,26 @@ def result_of(ctx: Context) -> Value:
         text = f"{frame.code.name} returned None: it came to its end without a return statement"
         raise_if(ctx, ended, lambda: fail(ctx, Failure(TypeError, (text,))))
     return value
+
+
+def own_result(ctx: Context, result: Value) -> Value:
+    """A container that a call has returned from inside of a branch or loop, where it has been copied.
+
+    The same one on every way is that one. One of several that others know may not change any more, nor may the copy:
+    the others would not see it.
+    """
+    frame = ctx.frame
+    if not frame.branched:
+        return result
+    first = frame.returned[0]
+    if isinstance(first, (ListValue, Record)) and 0 <= first.depth <= frame.depth and all(
+            v is first for v in frame.returned):
+        return first
+    others = {id(p) for other, _, v in ctx.values() if other is not frame for p in contained(v)}
+    named = [p for v in frame.returned for p in mutable_parts(v) if id(p) in others]
+    for part in (*named, *(mutable_parts(result) if named else ())):
+        part.depth = SHARED
+    return result
 
 
 def _returns_value(node: ast.AST) -> bool:

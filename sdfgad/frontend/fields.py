@@ -14,6 +14,7 @@ from typing import Any
 from sdfgad.errors import SourceLine
 from sdfgad.frontend.advice import GROWS
 from sdfgad.frontend.context import Context, restore_contents
+from sdfgad.frontend.settled import growing
 from sdfgad.frontend.structures import (
     Form,
     difference,
@@ -135,10 +136,10 @@ class Fields:
             if id(record) in trees:
                 self.within.setdefault(k, record.items.copy())
                 continue
-            if len(record.items) != self.lengths.get(k, len(record.items)):
+            if isinstance(record, ListValue) and len(record.items) != self.lengths.get(k, len(record.items)):
                 self.ctx.here = self.changed.place if self.changed is not None else self.ctx.here
-                raise self.ctx.refuse("a list changed inside a loop or branch, which makes it longer or shorter",
-                                      GROWS, "SG102")
+                raise growing(self.ctx.refuse(
+                    "a list changed inside a loop or branch, which makes it longer or shorter", GROWS, "SG102"), record)
             label = "list" if isinstance(record, ListValue) else record.form.__name__
             for key, value in items_in(record).items():  # type: ignore[union-attr]
                 name = f"{key}.{label}.{k}"

@@ -3,16 +3,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.advice import GROWS
+from sdfgad.frontend.arithmetic import items_of, kept
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, describe, expand, int_value
 from sdfgad.frontend.grown import FIXED, items
 from sdfgad.frontend.indexing import subscript
+from sdfgad.frontend.liveness import assigned, load_names
 from sdfgad.frontend.merge import Kind, join, kind_of
+from sdfgad.frontend.settled import growing
 from sdfgad.frontend.sharing import IN_LIST, SharedPlaces
-from sdfgad.frontend.values import Grown, ListValue, Rows, Value, ViewValue, contained, like
+from sdfgad.frontend.values import Grown, LengthNow, ListValue, Method, Record, Rows, Value, ViewValue, contained, like
 from sdfgad.ir.index import Ix, ix
 
 _TRIALS = 12
@@ -21,77 +25,163 @@ _TRIALS = 12
 class Refit(Exception):
     """What was assumed of a growing list does not hold."""
 
-    def __init__(self, name: str, kinds: list[Kind] | None = None, form: Value = None, stride: int = 0) -> None:
-        super().__init__(name)
-        self.name, self.kinds, self.form, self.stride = name, kinds, form, stride
+    def __init__(self, owner: Grown, kinds: list[Kind] | None = None, form: Value = None, stride: int = 0) -> None:
+        super().__init__()
+        self.owner, self.kinds, self.form, self.stride = owner, kinds, form, stride
+
+
+@dataclass
+class _Lengthened:
+    """One list while a loop makes it longer: what it is outside, what is assumed, and what it is inside."""
+
+    given: ListValue | Grown
+    kinds: list[Kind] | None
+    form: Value
+    stride: int = 1
+    made: Grown = Grown((), None, LengthNow(ix(0), 0))
+    start: LengthNow = LengthNow(ix(0), 0)
+
+    @property
+    def inner(self) -> bool:
+        """Whether a loop around this one makes it longer already."""
+        return self.made is self.given
 
 
 # loops
 
-def run_growing(ctx: Context, lists: Sequence[str], rows: Rows, least: int,
+def run_growing(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int,
                 run: Callable[[Rows], None]) -> bool:
     """Run a loop of more than `least` iterations that appends to `lists`; whether it is one.
 
     Its body is translated once, for all iterations: it has to append the same number of items, of the same kinds, in
     each of them. Tried with what is known, and again with what turns up.
     """
-    names = may_grow(ctx, lists, rows, least)
-    if not names:
+    lengthened = [_Lengthened(v, *_first_kinds(ctx, v)) for v in may_grow(ctx, lists, rows, least)]
+    if not lengthened:
         return False
-    strides, kinds = dict.fromkeys(names, 1), {n: _first_kinds(ctx, ctx.frame.names[n]) for n in names}
-    back, frame, given = ctx.mark(), ctx.frame, dict(ctx.frame.names)
+    back = ctx.mark()
     for _ in range(_TRIALS):
-        begun = {n: _begin(ctx, frame.names[n], rows, strides[n], *kinds[n], n) for n in names}
-        frame.names.update(begun)
+        for one in lengthened:
+            _begin(ctx, one, rows)
         try:
-            run(_watched(ctx, rows, begun, strides))
-            _close(ctx, begun, strides)
-        except Refit as found:
-            if found.name not in strides or found.kinds and begun[found.name].begun is not None:
+            run(_watched(ctx, rows, lengthened))
+            _close(ctx, lengthened)
+        except (Refit, UnsupportedError) as found:
+            for one in lengthened:
+                _rebind(ctx, one.made, one.given)
+            if not isinstance(found, Refit) or not _refitted(lengthened, found):
                 raise
             back()
-            if found.kinds:
-                kinds[found.name] = found.kinds, found.form
-            else:
-                strides[found.name] = found.stride
             continue
-        for n, made in begun.items():
-            frame.names[n] = replace(made, length=made.length + rows.count * strides[n]) if strides[n] else given[n]
-            if strides[n] and isinstance(given[n], ListValue):
-                _fix(tuple(given[n].items))
+        for one in lengthened:
+            _end(ctx, one, rows)
         return True
     raise ctx.refuse("a list that loops make longer in different ways", "use an array", "SG102")
 
 
-def may_grow(ctx: Context, lists: Sequence[str], rows: Rows, least: int) -> list[str]:
-    """Those of the names that are lists to which a loop of more than `least` iterations may append."""
-    count, names = rows.count.const, ctx.frame.names
-    if count is None or count < 1:
-        return []
-    return [n for n in lists if n in names and _may_grow(ctx, names[n], count > least)]
+def _refitted(lengthened: Sequence[_Lengthened], found: Refit) -> bool:
+    """Note what turned up of a list, unless that is for a loop around this one to know."""
+    one = next((g for g in lengthened if g.made is found.owner), None)
+    if one is None or found.kinds and one.inner:
+        return False
+    if found.kinds:
+        one.kinds, one.form = found.kinds, found.form
+    else:
+        one.stride = found.stride
+    return True
 
 
-def appended(body: Sequence[ast.stmt]) -> list[str]:
-    """The names of the lists that a block makes longer, if they are lists: `name.append(item)`, `name += items`.
+def may_grow(ctx: Context, lists: Sequence[ListValue | Grown], rows: Rows, least: int) -> list[ListValue | Grown]:
+    """Those of the lists to which a loop of more than `least` iterations may append."""
+    count = rows.count.const
+    return [] if count is None or count < 1 else [v for v in lists if _may_grow(ctx, v, count > least)]
+
+
+def appended(body: Sequence[ast.stmt]) -> list[ast.expr]:
+    """What the lists are called that a block makes longer, if they are lists: `name.append(item)`, `name += items`.
 
     A list that gives items away as well may keep its length.
     """
     nodes = [n for s in body for n in ast.walk(s)]
     called = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    longer = [f.value for f in called if f.attr == "append"]
-    longer += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
-    shorter = {f.value.id for f in called if f.attr == "pop" and isinstance(f.value, ast.Name)}
-    return list(dict.fromkeys(n.id for n in longer if isinstance(n, ast.Name) and n.id not in shorter))
+    longer: list[ast.expr] = [f.value for f in called if f.attr in ("append", "extend")]
+    longer += [n.target for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
+               and isinstance(n.target, ast.Name)]
+    shorter = {ast.unparse(f.value) for f in called if f.attr in ("pop", "popleft")}
+    shorter |= {ast.unparse(t.value) for n in nodes if isinstance(n, ast.Delete) for t in n.targets
+                if isinstance(t, ast.Subscript)}
+    found = {ast.unparse(n): n for n in longer}
+    return [n for text, n in found.items() if text not in shorter]
 
 
-def _may_grow(ctx: Context, value: Value, long: bool) -> bool:
-    if isinstance(value, Grown) and value.begun is not None:
-        return value.depth == len(ctx.builder.regions)
-    if not isinstance(value, (ListValue, Grown)) or not long or value.depth != len(ctx.builder.regions):
+def lists_of(ctx: Context, stmt: ast.For) -> list[ListValue | Grown]:
+    """The lists that the body of a loop makes longer, as far as its text shows."""
+    bound = {*assigned(stmt.body), *assigned([ast.Expr(stmt.target)])}
+    found: list[ListValue | Grown] = []
+    for node in appended(stmt.body):
+        if not isinstance(node, ast.Name) and (not _is_place(node) or not bound.isdisjoint(load_names(node))):
+            continue
+        value = _looked_up(ctx, node)
+        if isinstance(value, (ListValue, Grown)) and all(v is not value for v in found):
+            found.append(value)
+    return found
+
+
+def _is_place(node: ast.expr) -> bool:
+    """Whether an expression is a name, or an attribute or item of one."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, (ast.Constant, ast.Name)) and _is_place(node.value)
+    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and _is_place(node.value)
+
+
+def _looked_up(ctx: Context, node: ast.expr) -> Value:
+    if isinstance(node, ast.Name):
+        return ctx.frame.names.get(node.id)
+    back = ctx.mark()
+    try:
+        return ctx.evaluate(ctx, node)
+    except UnsupportedError:
+        return None
+    finally:
+        back()
+
+
+def _may_grow(ctx: Context, value: ListValue | Grown, long: bool) -> bool:
+    if isinstance(value, Grown) and value.now.begun is not None:
+        return value.now.depth == len(ctx.builder.regions)
+    depth = value.now.depth if isinstance(value, Grown) else value.depth
+    if not long or depth != len(ctx.builder.regions) or getattr(value.kind, "most", None) is not None or (
+            not _holders(ctx, value)):
         return False
-    # Nobody else may look at the list: the name is bound to another one now.
-    alone = sum(part is value for _, _, other in ctx.values() for part in contained(other)) == 1
-    return alone and (isinstance(value, Grown) or all(_storable(v) for v in value.items))
+    return isinstance(value, Grown) or all(_storable(v) for v in value.items)
+
+
+def _holders(ctx: Context, value: Value) -> list[tuple[dict | list, Value]] | None:
+    """Where a list is held: names, and items of dicts, objects and lists; None if it is somewhere else, too."""
+    found: dict[tuple[int, Value], tuple[dict | list, Value]] = {}
+    for frame, name, held in list(ctx.values()):
+        known, met = 0, 0
+        for part in contained(held):
+            met += part is value
+            if isinstance(part, (Record, ListValue)):
+                inside = part.items.items() if isinstance(part, Record) else enumerate(part.items)
+                places = [k for k, v in inside if v is value]
+                found.update({(id(part), k): (part.items, k) for k in places})
+                known += len(places)
+        if held is value and frame.names.get(name) is value:
+            found[id(frame), name] = frame.names, name
+            known += 1
+        if known < met:
+            return None
+    return list(found.values())
+
+
+def _rebind(ctx: Context, old: Value, new: Value) -> bool:
+    """Let everything that holds a list hold another one; whether that is possible."""
+    places = _holders(ctx, old) if old is not new else []
+    for holder, key in places or ():
+        holder[key] = new
+    return places is not None
 
 
 def _storable(item: Value) -> bool:
@@ -110,24 +200,39 @@ def _kind(rows: ViewValue) -> Kind:
     return Kind(rows.shape[1:], rows.dtype, rows.weak)
 
 
-def _begin(ctx: Context, value: Value, rows: Rows, stride: int, kinds: list[Kind] | None, form: Value,
-           label: str) -> Grown:
+def _begin(ctx: Context, one: _Lengthened, rows: Rows) -> None:
     """The list at the head of the loop, with room for what comes; the innermost of nested loops find it made."""
-    if isinstance(value, Grown) and value.begun is not None:
-        return value
-    depth = len(ctx.builder.regions)
-    if kinds is None:
-        return Grown((), None, ix(0), depth)
-    before = value.length if isinstance(value, Grown) else ix(len(value.items))
-    made = tuple(_room(ctx, kind, before + rows.count * stride, label) for kind in kinds)
-    grown = Grown(made, form, before, depth)
-    if isinstance(value, Grown):
-        for target, old in zip(made, value.rows, strict=True):
+    given, depth = one.given, len(ctx.builder.regions)
+    if isinstance(given, Grown) and given.now.begun is not None:
+        one.made, one.start = given, given.now
+        return
+    before = given.now.length if isinstance(given, Grown) else ix(len(given.items))
+    label = _label(ctx, given)
+    made = tuple(_room(ctx, kind, before + rows.count * one.stride, label) for kind in one.kinds or ())
+    one.start = LengthNow(before, depth)
+    one.made = Grown(made, one.form if one.kinds else None, one.start, given.kind)
+    ctx.builder.grown.append(one.made)
+    if isinstance(given, Grown):
+        for target, old in zip(made, given.rows, strict=True):
             _put(ctx, target, slice(0, before.const), old)
-    else:
-        for k, item in enumerate(value.items):
-            _store_item(ctx, label, grown, ix(k), item)
-    return grown
+    elif one.kinds:
+        for k, item in enumerate(given.items):
+            _store_item(ctx, one.made, ix(k), item)
+    _rebind(ctx, given, one.made)
+
+
+def _end(ctx: Context, one: _Lengthened, rows: Rows) -> None:
+    """The list behind the loop."""
+    if not one.stride and not one.inner:
+        _rebind(ctx, one.made, one.given)
+        return
+    one.made.now = replace(one.start, length=one.start.length + rows.count * one.stride)
+    if isinstance(one.given, ListValue):
+        _fix(tuple(one.given.items))
+
+
+def _label(ctx: Context, value: Value) -> str:
+    return next((n for n, v in ctx.frame.names.items() if v is value), "list")
 
 
 def _room(ctx: Context, kind: Kind, count: Ix, label: str) -> ViewValue:
@@ -136,64 +241,74 @@ def _room(ctx: Context, kind: Kind, count: Ix, label: str) -> ViewValue:
     return ctx.builder.view(array, (count, *kind.shape), kind.weak)
 
 
-def _watched(ctx: Context, rows: Rows, lists: dict[str, Grown], strides: dict[str, int]) -> Rows:
+def _watched(ctx: Context, rows: Rows, lengthened: Sequence[_Lengthened]) -> Rows:
     """The rows of the loop; asking for one begins an iteration."""
     loop = object()
 
     def item(k: Ix) -> Value:
-        _close(ctx, lists, strides, loop)
-        for n, made in lists.items():
-            length = made.length + k * strides[n]
-            ctx.frame.names[n] = replace(made, length=length, begun=length, depth=len(ctx.builder.regions), loop=loop)
+        _close(ctx, lengthened, loop)
+        for one in lengthened:
+            length = one.start.length + k * one.stride
+            one.made.now = LengthNow(length, len(ctx.builder.regions), length, loop)
         return rows.item(k)
 
     return Rows(rows.count, item)
 
 
-def _close(ctx: Context, lists: dict[str, Grown], strides: dict[str, int], loop: object = None) -> None:
+def _close(ctx: Context, lengthened: Sequence[_Lengthened], loop: object = None) -> None:
     """At the end of an iteration every list has to be as much longer as was assumed."""
-    for n in lists:
-        now = ctx.frame.names[n]
-        if loop is not None and (not isinstance(now, Grown) or now.loop is not loop):
+    for one in lengthened:
+        now = one.made.now
+        if loop is not None and now.loop is not loop:
             continue  # the first iteration begins
-        more = (now.length - now.begun).const if isinstance(now, Grown) and now.begun is not None else None
+        more = (now.length - now.begun).const if now.begun is not None else None
         if more is None:
             raise ctx.refuse("a list to which loops append different numbers of items", GROWS, "SG102")
-        if more != strides[n]:
-            raise Refit(n, stride=more)
+        if more != one.stride:
+            raise Refit(one.made, stride=more)
 
 
 # items
 
 def as_list(ctx: Context, owner: Grown) -> ListValue:
     """The list as one that may be changed in any way, under all its names, where no loop is making it longer."""
-    made = ListValue(items(ctx, owner), owner.depth)
-    for frame, name, value in list(ctx.values()):
-        if value is owner and frame.names[name] is owner:
-            frame.names[name] = made
-        elif any(part is owner for part in contained(value)):
-            raise ctx.refuse("a change of a list that is inside of another", "give it a name", "SG102")
+    made = ListValue(items(ctx, owner), owner.now.depth, owner.kind)
+    if not _rebind(ctx, owner, made):
+        raise ctx.refuse("a change of a list that is inside of another", "give it a name", "SG102")
     return made
 
 
-def append(ctx: Context, owner: Grown, arguments: Sequence[Value]) -> None:
-    """`name.append(item)`."""
-    name = next((n for n, v in ctx.frame.names.items() if v is owner), None)
-    if len(arguments) != 1 or name is None or owner.depth != len(ctx.builder.regions):
-        raise ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102")
-    found, form = _taken_apart(ctx, arguments[0])
+def check_growing(ctx: Context, method: Method) -> None:
+    """A loop that makes a finished list longer still has to know of it."""
+    if method.name in ("append", "extend") and method.owner.now.depth != len(ctx.builder.regions):
+        raise growing(ctx.refuse("a list changed inside a loop or branch", GROWS, "SG102"), method.owner)
+
+
+def lengthen(ctx: Context, method: Method, arguments: Sequence[Value]) -> None:
+    """`name.append(item)`, `name.extend(items)`."""
+    if len(arguments) != 1:
+        raise ctx.refuse(f"{len(arguments)} arguments of the method {method.name!r} of a list", code="SG102")
+    for item in arguments if method.name == "append" else items_of(ctx, arguments[0]):
+        append(ctx, method.owner, kept(ctx, item))
+
+
+def append(ctx: Context, owner: Grown, item: Value) -> None:
+    """`name.append(item)`, for a list that a loop is making longer."""
+    if owner.now.depth != len(ctx.builder.regions):
+        raise growing(ctx.refuse("a list changed inside a branch or a loop of unknown length", GROWS, "SG102"), owner)
+    found, form = _taken_apart(ctx, item)
     known = [_kind(r) for r in owner.rows]
     if not known:
-        raise Refit(name, found, form)
+        raise Refit(owner, found, form)
     joined = [join(a, b) for a, b in zip(known, found, strict=True)] if form == owner.form else [None]
     if None in joined:
-        raise ctx.refuse(f"{describe(arguments[0])} in a list whose other items are of another kind",
+        raise ctx.refuse(f"{describe(item)} in a list whose other items are of another kind",
                          "use lists of items of one shape and type", "SG104")
     if joined != known:
-        raise Refit(name, joined, form)  # type: ignore[arg-type]
-    _store_item(ctx, name, owner, owner.length, arguments[0])
-    _fix(arguments[0])
-    ctx.frame.names[name] = replace(owner, length=owner.length + 1)
+        raise Refit(owner, joined, form)  # type: ignore[arg-type]
+    _store_item(ctx, owner, owner.now.length, item)
+    _fix(item)
+    owner.now = replace(owner.now, length=owner.now.length + 1)
 
 
 def _fix(item: Value) -> None:
@@ -221,10 +336,10 @@ def _taken_apart(ctx: Context, item: Value) -> tuple[list[Kind], Value]:
     return kinds, visit(item)
 
 
-def _store_item(ctx: Context, label: str, owner: Grown, k: Ix, item: Value) -> None:
+def _store_item(ctx: Context, owner: Grown, k: Ix, item: Value) -> None:
     found, form = _taken_apart(ctx, item)
     if form != owner.form or any(a.shape != _kind(r).shape for a, r in zip(found, owner.rows, strict=True)):
-        raise ctx.refuse(f"{label!r}, a list of items of several kinds", "use lists of items of one kind", "SG104")
+        raise ctx.refuse("a list of items of several kinds", "use lists of items of one kind", "SG104")
     for target, value in zip(owner.rows, _leaves(item), strict=True):
         _put(ctx, target, int_value(k), value)
 

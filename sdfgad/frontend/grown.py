@@ -7,7 +7,18 @@ from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.sharing import refuse_stale
-from sdfgad.frontend.values import ArrayValue, Grown, IntValue, ListValue, Rows, Value, ViewValue, is_int, like
+from sdfgad.frontend.values import (
+    ArrayValue,
+    Grown,
+    IntValue,
+    LengthNow,
+    ListValue,
+    Rows,
+    Value,
+    ViewValue,
+    is_int,
+    like,
+)
 from sdfgad.frontend.views import to_int
 from sdfgad.ir.index import Ix, ix
 
@@ -18,15 +29,15 @@ FIXED = -1  # the depth of a list that nothing may change
 def item_at(ctx: Context, owner: Grown, place: Value) -> Value:
     """`name[place]`."""
     _check_fresh(ctx, owner)
-    if isinstance(place, slice) and owner.length.const is not None:
+    if isinstance(place, slice) and owner.now.length.const is not None:
         rows = tuple(_rows(subscript(ctx, r, place), r) for r in owner.rows)
-        return Grown(rows, owner.form, rows[0].shape[0], owner.depth)
+        return Grown(rows, owner.form, LengthNow(rows[0].shape[0], owner.now.depth))
     k = to_int(ctx, place) if is_int(place) or isinstance(place, ArrayValue) else None
     if k is None:
         raise ctx.refuse(f"{describe(place)} as a place in a list that a loop has made", "use an array", "SG105")
-    at = k.ix if isinstance(k, IntValue) else ix(k) if k >= 0 else owner.length + k
+    at = k.ix if isinstance(k, IntValue) else ix(k) if k >= 0 else owner.now.length + k
     scope = ctx.builder.scope
-    if not owner.rows or not scope.nonnegative(at) or not scope.nonnegative(owner.length - 1 - at):
+    if not owner.rows or not scope.nonnegative(at) or not scope.nonnegative(owner.now.length - 1 - at):
         raise ctx.refuse("an item of a list that may not be there yet", "use an array", "SG105")
     return _item(ctx, owner, at)
 
@@ -80,8 +91,8 @@ def stacked(ctx: Context, owner: Grown) -> ArrayValue:
 
 def finished(ctx: Context, owner: Grown) -> int:
     """The length of a list that no loop is making longer now."""
-    count = owner.length.const
-    if owner.begun is not None or count is None:
+    count = owner.now.length.const
+    if owner.now.begun is not None or count is None:
         raise ctx.refuse("a list as a whole in the loop that makes it longer", "use an array", "SG102")
     return count
 

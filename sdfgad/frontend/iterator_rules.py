@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sdfgad.frontend.arithmetic import items_of, kept
+from sdfgad.frontend.arithmetic import items_of, kept, known_truth
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import as_array, int_ix, int_value
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.values import Applied, Picked, Rows, Value
+from sdfgad.frontend.settled import Endless
+from sdfgad.frontend.values import Applied, ArrayValue, Picked, Rows, Value, is_number
 from sdfgad.frontend.views import to_int
 from sdfgad.frontend.walks import rows_of
 from sdfgad.ir.index import Ix, floordiv, ix, mod
@@ -39,9 +40,32 @@ def product(ctx: Context, *iterables: Value, repeat: Value = 1) -> Value:
     return Rows(math.prod((r.count for r in rows), start=ix(1)), item, held=held)  # type: ignore[union-attr]
 
 
+def count(ctx: Context, start: Value = 0, step: Value = 1) -> Value:
+    first, by = to_int(ctx, start), to_int(ctx, step)
+    return Endless(lambda k: int_value(k * int_ix(by) + int_ix(first)))
+
+
+def cycle(ctx: Context, iterable: Value) -> Value:
+    items = [kept(ctx, v) for v in items_of(ctx, iterable)]
+    if not items:
+        return ()
+    row = ctx.builder.materialise(as_array(ctx, ctx.invoke(ctx, np.array, [tuple(items)], {})), "cycle") if all(
+        is_number(v) or isinstance(v, ArrayValue) and v.scalar for v in items) else None
+
+    def item(k: Ix) -> Value:
+        place = mod(k, ix(len(items)))
+        if place.const is not None:
+            return items[place.const]
+        if row is None:
+            raise ctx.refuse("itertools.cycle of other things than numbers in a long loop", "use an array", "SG102")
+        return subscript(ctx, row, int_value(place))
+
+    return Endless(item, tuple(items))
+
+
 def repeat(ctx: Context, object: Value, times: Value = None) -> Value:
     if times is None:
-        raise ctx.refuse("itertools.repeat without an end", "give the number of times", "SG102")
+        return Endless(lambda k: object, (object,))
     return Rows(ctx.builder.scope.greatest(int_ix(to_int(ctx, times)), ix(0)), lambda k: object, held=(object,))
 
 
@@ -53,9 +77,9 @@ def reduce(ctx: Context, function: Value, iterable: Value, *initial: Value) -> V
 
 
 def accumulate(ctx: Context, iterable: Value, func: Value = None, *, initial: Value = None) -> Value:
-    items = items_of(ctx, iterable) if initial is None else [initial, *items_of(ctx, iterable)]
+    items = [kept(ctx, v) for v in (() if initial is None else (initial,)) + tuple(items_of(ctx, iterable))]
     step = np.add if func is None else func
-    return Picked(itertools.accumulate(items, lambda a, b: ctx.invoke(ctx, step, [a, b], {})))
+    return Picked(itertools.accumulate(items, lambda a, b: kept(ctx, ctx.invoke(ctx, step, [a, b], {}))))
 
 
 def of_items(made: Callable[..., Any]) -> Rule:
@@ -66,6 +90,31 @@ def of_items(made: Callable[..., Any]) -> Rule:
         return Picked(made(items_of(ctx, iterable), *numbers))
 
     return rule
+
+
+def starmap(ctx: Context, function: Value, iterable: Value) -> Value:
+    return Picked(kept(ctx, ctx.invoke(ctx, function, items_of(ctx, v), {})) for v in items_of(ctx, iterable))
+
+
+def while_true(made: Callable[..., Any]) -> Rule:
+    """A function of `itertools` that asks a condition of each item, which has to be known while translating."""
+
+    def rule(ctx: Context, predicate: Value, iterable: Value) -> Value:
+        def holds(item: Value) -> bool:
+            found = known_truth(ctx, item if predicate is None else ctx.invoke(ctx, predicate, [item], {}))
+            if found is None:
+                raise ctx.refuse(f"itertools.{made.__name__} with a condition that depends on data", "use a loop",
+                                 "SG102")
+            return found
+
+        return Picked(made(holds, items_of(ctx, iterable)))
+
+    return rule
+
+
+def chained(ctx: Context, iterable: Value) -> Value:
+    """`itertools.chain.from_iterable`."""
+    return chain(ctx, *items_of(ctx, iterable))
 
 
 def chain(ctx: Context, *iterables: Value) -> Value:
@@ -89,6 +138,9 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     functools.reduce: reduce, itertools.product: product, itertools.repeat: repeat, itertools.chain: chain,
     itertools.accumulate: accumulate, itertools.combinations: of_items(itertools.combinations),
     itertools.permutations: of_items(itertools.permutations), itertools.pairwise: of_items(itertools.pairwise),
-    itertools.islice: of_items(itertools.islice), functools.partial: applied, np.ndenumerate: ndenumerate,
+    itertools.islice: of_items(itertools.islice), itertools.starmap: starmap,
+    itertools.chain.from_iterable: chained, itertools.takewhile: while_true(itertools.takewhile),
+    itertools.dropwhile: while_true(itertools.dropwhile), itertools.filterfalse: while_true(itertools.filterfalse),
+    itertools.count: count, itertools.cycle: cycle,  functools.partial: applied, np.ndenumerate: ndenumerate,
 })
 """The functions, with their rules."""

@@ -20,7 +20,8 @@ _OF_CONSTANTS: Mapping[str, frozenset[str]] = MappingProxyType({
     "collections": frozenset(("namedtuple",)), "_bisect": frozenset(("bisect", "bisect_left", "bisect_right")),
     "numpy": frozenset((
         "hanning", "hamming", "blackman", "bartlett", "kaiser", "tril_indices", "triu_indices", "diag_indices", "ix_",
-        "ravel_multi_index", "leggauss", "chebgauss", "hermgauss", "laggauss")),
+        "ravel_multi_index", "union1d", "intersect1d", "setdiff1d", "unique",
+        "matrix_rank", "leggauss", "chebgauss", "hermgauss", "laggauss")),
     "scipy": frozenset((
         "hann", "hamming", "blackman", "bartlett", "kaiser", "gaussian", "tukey", "boxcar", "triang", "nuttall",
         "blackmanharris", "flattop", "cosine", "get_window", "firwin", "butter", "cheby1", "cheby2", "ellip", "bessel",
@@ -50,4 +51,4 @@ def is_of_constants(callee: Value) -> bool:
 PURE = (math.factorial, math.comb, math.perm, math.gcd, math.lcm, math.trunc,
          int, float, bool, complex, str, tuple, max, min, sum, abs, round, len, divmod, pow, isinstance, range,
          np.dtype, np.finfo, np.iinfo, np.errstate, np.issubdtype, np.result_type, np.promote_types, np.isscalar,
-         sorted, type, slice, callable, any, all)
+         sorted, type, slice, callable, any, all, set, frozenset)

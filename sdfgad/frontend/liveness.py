@@ -36,7 +36,7 @@ class _Exits:
 def analyse(body: Sequence[ast.stmt], parameters: Iterable[str]) -> Liveness:
     """Liveness of every statement of a function body."""
     result = Liveness()
-    inner = [n for s in body for n in _own_walk(s) if isinstance(n, _SCOPES)]
+    inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
     result.captured = frozenset(name for n in inner for name in _read(n))
     result.local = frozenset(parameters) | frozenset(n for s in body for n in assigned([s]))
     _block(body, frozenset(), _Exits(), result)
@@ -47,7 +47,7 @@ def assigned(body: Sequence[ast.stmt]) -> list[str]:
     """Names a block may bind, in order, functions defined inside left alone."""
     found: dict[str, None] = {}
     for stmt in body:
-        for node in _own_walk(stmt):
+        for node in own_walk(stmt):
             if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
                 found[node.id] = None
             elif isinstance(node, (ast.FunctionDef, ast.MatchAs, ast.MatchStar)) and node.name is not None:
@@ -88,17 +88,29 @@ def _leaves(stmt: ast.stmt, kinds: tuple[type, ...]) -> bool:
     return False
 
 
-def _own_walk(node: ast.AST) -> Iterable[ast.AST]:
+def extend(known: Liveness, body: Sequence[ast.stmt], live: frozenset[str]) -> None:
+    """Add the statements of a block that is written into a function, behind which `live` are needed."""
+    inner = [n for s in body for n in own_walk(s) if isinstance(n, _SCOPES)]
+    known.captured |= frozenset(name for n in inner for name in _read(n))
+    _block(body, live, _Exits(), known)
+
+
+def own_walk(node: ast.AST) -> Iterable[ast.AST]:
     """A node and what is below it, not entering functions."""
     yield node
     if isinstance(node, _SCOPES):
         return
     for child in ast.iter_child_nodes(node):
-        yield from _own_walk(child)
+        yield from own_walk(child)
+
+
+def load_names(tree: ast.AST) -> list[str]:
+    """Every name read below a syntax node, with repetitions."""
+    return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
 def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(load_names(node))
 
 
 def _block(body: Sequence[ast.stmt], live: frozenset[str], exits: _Exits, result: Liveness) -> frozenset[str]:

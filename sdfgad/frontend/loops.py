@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import EnumMeta
 
 from sdfgad import names
+from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.carried import (
     Carry,
@@ -16,11 +17,13 @@ from sdfgad.frontend.carried import (
     kept_count,
     open_carry,
 )
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
 from sdfgad.frontend.elementwise import as_array, describe, int_value
 from sdfgad.frontend.exchanges import PASSED_OVER
 from sdfgad.frontend.exits import guarded, leave_flag, loop_else
-from sdfgad.frontend.growing import appended, may_grow, run_growing
+from sdfgad.frontend.generators import Yielding, run_generator
+from sdfgad.frontend.growing import lists_of, may_grow, run_growing
 from sdfgad.frontend.liveness import assigned, has_exit
 from sdfgad.frontend.loop_forms import (
     UNROLL_TRIPS,
@@ -31,11 +34,12 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
-from sdfgad.frontend.rhythms import blocks, part, pieces, rhythm_of
-from sdfgad.frontend.settled import ChangingRefusal, taken
+from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
+from sdfgad.frontend.settled import ChangingRefusal, GrowingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
     Entries,
+    Grown,
     IntValue,
     ListValue,
     Record,
@@ -48,6 +52,7 @@ from sdfgad.ir.index import Ix, elem, ix
 from sdfgad.ir.program import Loop, Range
 
 PERIODS = (2, 3, 4)
+MOST_PEELED = 12
 UNROLL_STATEMENTS = 4096
 
 Bind = Callable[[Value], None]
@@ -55,7 +60,10 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    iterable = taken(ctx, ctx.evaluate(ctx, stmt.iter))
+    iterable = taken(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
+    if isinstance(iterable, Yielding):
+        run_generator(ctx, stmt, iterable)
+        return
     if isinstance(iterable, EnumMeta):
         iterable = tuple(iterable)
     if isinstance(iterable, (ListValue, tuple, list, str, dict, Record, Entries)):
@@ -81,12 +89,29 @@ def _run_items(ctx: Context, stmt: ast.For, iterable: Value, bind: Bind) -> None
 
 def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     """A loop over rows, in pieces where it appends to lists now and then."""
-    grows = may_grow(ctx, _lists(stmt), rows, UNROLL_TRIPS)
-    rhythm = rhythm_of(ctx, stmt) if grows else None
-    cut = pieces(rows, rhythm) if rhythm is not None else None
-    if not grows or cut is None or rhythm is None:
+    grows = may_grow(ctx, _lists(ctx, stmt), rows, UNROLL_TRIPS)
+    if grows and _in_rhythm(ctx, stmt, rows, bind, rhythm_of(ctx, stmt)):
+        return
+    back = ctx.mark()
+    try:
         _grown(ctx, stmt, rows, bind, UNROLL_TRIPS)
         return
+    except GrowingRefusal as found:
+        refusal = found
+    back()
+    try:
+        done = not _may_end(stmt) and _in_rhythm(ctx, stmt, rows, bind, rhythm_of(ctx, stmt, called=True))
+    except UnsupportedError:
+        done = False
+    if not done:
+        raise refusal
+
+
+def _in_rhythm(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, rhythm: Rhythm | None) -> bool:
+    """Run a loop in the pieces of a rhythm; whether there are some."""
+    cut = pieces(rows, rhythm) if rhythm is not None else None
+    if cut is None or rhythm is None:
+        return False
 
     def one(k: Ix) -> None:
         bind(rows.item(k))
@@ -99,16 +124,60 @@ def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
                                       lambda k: bind(rows.item(k))))
         else:
             _grown(ctx, stmt, part(rows, first, last), bind)
+    return True
 
 
-def _lists(stmt: ast.For) -> list[str]:
+def _lists(ctx: Context, stmt: ast.For) -> list[ListValue | Grown]:
     """The lists that every iteration may make longer: none where one of them may be the last."""
-    return [] if has_exit(stmt.body, (ast.Break, ast.Return)) else appended(stmt.body)
+    return [] if _may_end(stmt) else lists_of(ctx, stmt)
+
+
+def _may_end(stmt: ast.For) -> bool:
+    return has_exit(stmt.body, (ast.Break, ast.Return))
 
 
 def _grown(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, least: int = 0) -> None:
-    if not run_growing(ctx, _lists(stmt), rows, least, lambda r: _run_rows(ctx, stmt, r, bind)):
+    """A loop that may make lists longer: all along, or until they are full."""
+    if rows.count.const is not None and rows.count.const <= 1:
         _run_rows(ctx, stmt, rows, bind)
+        return
+    back = ctx.mark()
+    try:
+        _lengthened(ctx, stmt, rows, least, lambda r: _run_rows(ctx, stmt, r, bind))
+        return
+    except UnsupportedError as found:
+        refusal = found
+        listed = isinstance(found, GrowingRefusal) or _lists(ctx, stmt)
+        if not listed or (rows.count.const or 0) <= max(least, 1):
+            raise
+    back()
+    try:
+        _peeled(ctx, stmt, rows, bind, MOST_PEELED, lists=True)
+    except UnsupportedError:
+        raise refusal from None
+
+
+def _lengthened(ctx: Context, stmt: ast.For, rows: Rows, least: int, run: Callable[[Rows], None]) -> None:
+    """Run a loop with the lists that it makes longer: those that its text shows, and what turns up."""
+    lists, first = _lists(ctx, stmt), None
+    back = ctx.mark()
+    while True:
+        try:
+            if not run_growing(ctx, lists, rows, least, run):
+                run(rows)
+            return
+        except GrowingRefusal as found:
+            first, more = first or found, found.changed
+            if more is None or any(v is more for v in lists) or _may_end(stmt):
+                raise first from None
+        except UnsupportedError:
+            if first is None:
+                raise
+            raise first from None
+        back()
+        if not may_grow(ctx, [more], rows, least):
+            raise first
+        lists.append(more)
 
 
 def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: LoopForm | None = None) -> None:
@@ -126,7 +195,7 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
     if count is not None:
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
     if count is not None and not short:
-        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind)))
+        forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:
         forms.append(unrolled)
@@ -149,9 +218,9 @@ def _periodic(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int) 
     return LoopForm(lambda: _counted(ctx, stmt, rows, bind, copies), ("exchange", "sharing"))
 
 
-def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, again: bool = True) -> None:
-    """The first iteration on its own, or two: from then on, names bound anew in the body own their arrays, and are of
-    the kind that the body makes them."""
+def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, most: int = 2, lists: bool = False) -> None:
+    """The first iteration on its own, or as many as `most`: from then on, names bound anew in the body own their data,
+    and are of the kind that the body makes them. lists: lists begin to grow, or have become windows, behind them."""
     span = None if rows.span is None else (rows.span[0] + rows.span[2], *rows.span[1:])
     rest = Rows(rows.count - 1, lambda k: rows.item(k + 1), span)
     bind(rows.item(ix(0)))
@@ -160,15 +229,32 @@ def _peeled(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, again: bool = T
     def counted() -> None:
         back = ctx.mark()
         try:
-            _counted(ctx, stmt, rest, bind, exchange=True)
-        except ChangingRefusal:
-            if not again:
+            (_behind if lists else _exchanged)(ctx, stmt, rest, bind)
+        except (ChangingRefusal, GrowingRefusal):
+            if most < 2 or (rest.count.const or 0) < 2:
                 raise
             back()
-            _peeled(ctx, stmt, rest, bind, again=False)
+            _peeled(ctx, stmt, rest, bind, most - 1, lists)
 
     guarded(ctx, counted, ctx.frame.liveness.at_loop[stmt], (BREAK, RETURN))
     ctx.frame.names[BREAK] = False
+
+
+def _behind(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
+    """The iterations behind those on their own: their lists grow, or are windows by now."""
+    back, grows = ctx.mark(), _lists(ctx, stmt)
+    try:
+        _lengthened(ctx, stmt, rows, 0, lambda r: _exchanged(ctx, stmt, r, bind))
+        return
+    except UnsupportedError:
+        if not grows:
+            raise
+    back()
+    _exchanged(ctx, stmt, rows, bind)
+
+
+def _exchanged(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
+    _counted(ctx, stmt, rows, bind, exchange=True)
 
 
 # unrolled

@@ -193,6 +193,8 @@ def round_(ctx: Context, a: Value, decimals: Value = 0) -> Value:
 
 
 def _absolute(ctx: Context, x: Value) -> Value:
+    if classes.has_rule(x, "__abs__"):
+        return classes.by_rule(ctx, x, "__abs__")
     if isinstance(x, IntValue):
         scope = ctx.builder.scope
         return IntValue(scope.greatest(x.ix, -x.ix), x.dtype) if x.ix.const is None else abs(x.ix.const)

@@ -379,6 +379,8 @@ def _returned(ctx: Context, value: Value) -> Any:
                              "return its arrays, or make it a dataclass", "SG109")
         return assembled(value.form, {k: _returned(ctx, v) for k, v in value.items.items()})
     if isinstance(value, (ListValue, Grown)):
+        if value.kind is not list:
+            raise ctx.refuse("a deque as a return value", "return list(...) of it", "SG109")
         return [_returned(ctx, v) for v in items_of(ctx, value)]
     if isinstance(value, IntValue):
         return _returned(ctx, ctx.builder.fresh_copy(as_array(ctx, value), "result"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from functools import partial
 from types import FunctionType, MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any
@@ -96,6 +96,9 @@ def put_attribute(ctx: Context, owner: Value, name: str, value: Value) -> None:
         raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}",
                          "pass what changes as an argument and return it", "SG102")
     held = inspect.getattr_static(owner.form, name, None)
+    if isinstance(held, property) and isinstance(held.fset, FunctionType) and not is_guarded(owner.form):
+        ctx.invoke(ctx, held.fset, [owner, value], {})
+        return
     if is_guarded(owner.form) or isinstance(held, property) or hasattr(held, "__set__") and not isinstance(
             held, MemberDescriptorType):
         raise ctx.refuse(f"an assignment to the attribute {name!r} of {describe(owner)}, which is more than that",
@@ -177,6 +180,10 @@ def replace(ctx: Context, owner: Value, /, **changes: Value) -> Value:
     """`dataclasses.replace(owner, ...)`, and `owner._replace(...)` of a namedtuple."""
     form = owner.form if isinstance(owner, Record) else type(owner)
     before = owner.items if isinstance(owner, Record) else contents(owner)
+    if not _is_generated(form) and is_dataclass(form) and before is not None:
+        given = [f.name for f in fields(form) if f.init]
+        if changes.keys() <= set(given) <= before.keys():
+            return ctx.invoke(ctx, form, [], {n: changes.get(n, before[n]) for n in given})
     if not _is_generated(form) or before is None or not changes.keys() <= before.keys():
         raise ctx.refuse(f"a changed copy of {describe(owner)}", "make it with its class", "SG102")
     return construct(ctx, form, (), {**before, **changes})

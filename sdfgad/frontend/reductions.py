@@ -1,6 +1,7 @@
 """Reductions: one map that sets the start and one that accumulates; of masked data with the mask as a condition."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from sdfgad.frontend import places
 from sdfgad.frontend.arithmetic import items_of
 from sdfgad.frontend.bodies import choosing
 from sdfgad.frontend.builder import cast
+from sdfgad.frontend.classes import iterated
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.creation import dtype_of
 from sdfgad.frontend.elementwise import (
@@ -27,8 +29,10 @@ from sdfgad.frontend.elementwise import (
     select,
     truth,
 )
+from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.grown import stacked
 from sdfgad.frontend.masking import over_mask
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.shaping import axis_numbers, expand_dims
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -293,6 +297,9 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
+    iterable = taken(ctx, iterated(ctx, iterable))
+    if isinstance(iterable, Yielding):
+        iterable = listed(ctx, iterable)
     if isinstance(iterable, Grown):
         iterable = stacked(ctx, iterable)
     if isinstance(iterable, ArrayValue):
@@ -300,7 +307,8 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
     total = start
     for item in items_of(ctx, iterable):
-        total = ctx.invoke(ctx, np.add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
+        add = operator.add if isinstance(total, Record) or isinstance(item, Record) else np.add
+        total = ctx.invoke(ctx, add, [total, item], {}) if not (is_int(total) and is_int(item)) else int_value(
             int_ix(total) + int_ix(item))
     return total
 
@@ -314,7 +322,7 @@ def length(ctx: Context, value: Value) -> Value:
     if isinstance(value, (Masked, PlaceTable)) or isinstance(value, MaskPlaces) and value.part is not None:
         return places.length(ctx, value)
     if isinstance(value, Grown):
-        return int_value(value.length)
+        return int_value(value.now.length)
     if isinstance(value, (ListValue, Entries)) or isinstance(value, Record) and issubclass(value.form, dict):
         return len(items_of(ctx, value))
     if isinstance(value, (tuple, list, str, range, dict, set, frozenset)):

@@ -39,12 +39,15 @@ class Rhythm:
         return sorted({0, whole - 1, *(e for e in found if 0 < e < whole)})
 
 
-def rhythm_of(ctx: Context, stmt: ast.For) -> Rhythm | None:
-    """What the conditions around appends ask of the loop's variable; None without such conditions."""
+def rhythm_of(ctx: Context, stmt: ast.For, called: bool = False) -> Rhythm | None:
+    """What the conditions around appends ask of the loop's variable; None without such conditions.
+
+    called: what is called may append, too.
+    """
     if not isinstance(stmt.target, ast.Name):
         return None
     found, asked = Rhythm(), False
-    for test in _tests(stmt):
+    for test in _tests(stmt, called):
         for node in ast.walk(test):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _names(node.left, stmt.target.id):
                 period = _number(ctx, node.right)
@@ -56,8 +59,9 @@ def rhythm_of(ctx: Context, stmt: ast.For) -> Rhythm | None:
     return found if asked else None
 
 
-def _tests(stmt: ast.For) -> Iterator[ast.expr]:
-    return (n.test for s in stmt.body for n in ast.walk(s) if isinstance(n, ast.If) and appended([n]))
+def _tests(stmt: ast.For, called: bool) -> Iterator[ast.expr]:
+    return (n.test for s in stmt.body for n in ast.walk(s) if isinstance(n, ast.If) and (
+        appended([n]) or called and any(isinstance(c, ast.Call) for c in ast.walk(n))))
 
 
 def _names(node: ast.expr, name: str) -> bool:

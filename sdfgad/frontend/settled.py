@@ -1,19 +1,48 @@
 """Keys of dicts and attributes of objects that only some of the ways to a point have set."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import describe
-from sdfgad.frontend.values import Iterated, Maybe, Record, Value
+from sdfgad.frontend.values import Grown, Iterated, ListValue, Maybe, Opaque, Record, Rows, Value
+from sdfgad.ir.index import Ix
 
 _HELP = "give it a value before the loop or branch"
+
+
+@dataclass(frozen=True, eq=False)
+class Endless(Opaque):
+    """An iterator without an end, good beside others: item k is `item(k)` of what is in `held`."""
+
+    item: Callable[[Ix], Value]
+    held: tuple[Value, ...] = ()
+
+    def rows(self, count: Ix) -> Rows:
+        """The first of its items."""
+        return Rows(count, self.item, held=self.held)
 
 
 class ChangingRefusal(UnsupportedError):
     """A refusal because a name, key or item is of another kind after an iteration than before it: perhaps before the
     first alone."""
+
+
+class GrowingRefusal(UnsupportedError):
+    """A refusal because a loop makes a list, `changed`, longer or shorter."""
+
+    changed: ListValue | Grown | None = None
+
+
+def growing(found: UnsupportedError, changed: ListValue | Grown) -> GrowingRefusal:
+    """A refusal as one of a list whose length changes."""
+    made = GrowingRefusal(found.what, source=found.source, code=found.code, help=found.help, calls=found.calls,
+                          within=found.within)
+    made.changed = changed
+    return made
 
 
 def changing(found: UnsupportedError) -> ChangingRefusal:

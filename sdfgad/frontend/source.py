@@ -29,10 +29,11 @@ class SourceText:
 
     def at(self, node: ast.AST) -> SourceLine:
         """The place of a syntax node in the user's file."""
-        line = getattr(node, "lineno", self.node.lineno)
+        home: SourceText = getattr(node, "written_in", self)  # statements of a generator keep their places
+        line = getattr(node, "lineno", home.node.lineno)
         column = getattr(node, "col_offset", 0)
         end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", line) == line else None
-        return SourceLine(self.file, line, column, end or 0, self.name)
+        return SourceLine(home.file, line, column, end or 0, home.name)
 
     @cached_property
     def body(self) -> list[ast.stmt]:

@@ -16,7 +16,7 @@ from sdfgad.frontend.arithmetic import items_of, kept, known_truth, truth_value
 from sdfgad.frontend.binding import bind
 from sdfgad.frontend.branches import run_branches, run_if
 from sdfgad.frontend.cases import run_match
-from sdfgad.frontend.classes import operated
+from sdfgad.frontend.classes import iterated, operated
 from sdfgad.frontend.context import BREAK, CONTINUE, EXITS, Context
 from sdfgad.frontend.copying import copy_places, same_places
 from sdfgad.frontend.elementwise import describe
@@ -24,14 +24,17 @@ from sdfgad.frontend.exchanges import exchange
 from sdfgad.frontend.exits import exit_state, promised, set_result
 from sdfgad.frontend.expressions import evaluate, make_function, operator_of
 from sdfgad.frontend.fields import check_list
+from sdfgad.frontend.generators import Yielding, listed
 from sdfgad.frontend.growing import append, as_list
 from sdfgad.frontend.handlers import run_try
 from sdfgad.frontend.in_place import check_update
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.loops import run_for
+from sdfgad.frontend.managers import run_with
 from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
+from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
 from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
@@ -220,6 +223,8 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
+    value = taken(ctx, iterated(ctx, value))
+    value = listed(ctx, value) if isinstance(value, Yielding) else value
     items = _with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):
         with ctx.at(target):
@@ -261,11 +266,11 @@ def _augmented(ctx: Context, stmt: ast.AugAssign) -> None:
 
 
 def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Value) -> None:
-    if isinstance(old, Grown) and old.begun is None:
+    if isinstance(old, Grown) and old.now.begun is None:
         old = as_list(ctx, old)
     if isinstance(old, Grown) and ufunc is np.add:
         for item in items_of(ctx, kept(ctx, value)):
-            append(ctx, ctx.frame.names[name], [item])
+            append(ctx, old, item)
         return
     if isinstance(old, ListValue):
         if ufunc is not np.add:
@@ -330,14 +335,7 @@ def _delete(ctx: Context, stmt: ast.Delete) -> None:
 
 
 def _with(ctx: Context, stmt: ast.With) -> None:
-    for item in stmt.items:
-        call = item.context_expr
-        if not isinstance(call, ast.Call) or evaluate(ctx, call.func) is not np.errstate:
-            raise ctx.refuse("a with statement", "only np.errstate is understood", "SG102")
-        manager = evaluate(ctx, item.context_expr)
-        if not isinstance(manager, np.errstate) or item.optional_vars is not None:
-            raise ctx.refuse("a with statement", "only np.errstate is understood", "SG102")
-    execute(ctx, stmt.body)
+    run_with(ctx, stmt, lambda target, value: assign(ctx, target, value))
 
 
 def _function(ctx: Context, stmt: ast.FunctionDef) -> None:

@@ -1,14 +1,22 @@
 """Tuples, lists, dicts and objects as trees: how they are built, and the leaves that hold the data."""
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.outside import found_outside, outside
 from sdfgad.frontend.values import ListValue, Record, Value, contained
 from sdfgad.trees import DICTS, assembled, contents, is_named, is_plain_dataclass, step
+
+
+@cache
+def deque_of(most: int | None) -> type:
+    """The class of deques of at most `most` items."""
+    return type("deque", (deque,), {"most": most})
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ def form_of(value: Value) -> Form | None:
     items = items_in(value)
     if items is None:
         return None
-    kind = value.form if isinstance(value, Record) else list if isinstance(value, ListValue) else type(value)
+    kind = value.form if isinstance(value, Record) else value.kind if isinstance(value, ListValue) else type(value)
     return Form(kind, tuple((k, form_of(v)) for k, v in items.items()))
 
 
@@ -72,7 +80,9 @@ def rebuilt(form: Form | None, leaves: Iterator[Value], depth: int) -> Value:
     items = {k: rebuilt(f, leaves, depth) for k, f in form.items}
     if issubclass(form.kind, tuple):
         return assembled(form.kind if is_named(form.kind) else tuple, items)
-    return ListValue(list(items.values()), depth) if form.kind is list else Record(form.kind, items, depth)
+    if issubclass(form.kind, (list, deque)):
+        return ListValue(list(items.values()), depth, form.kind)
+    return Record(form.kind, items, depth)
 
 
 def mapped(value: Value, leaf: Callable[[Value], Value], depth: int) -> Value:

@@ -24,6 +24,7 @@ from sdfgad.frontend.values import (
     Lazy,
     ListValue,
     Masked,
+    Method,
     Record,
     Value,
     ViewValue,
@@ -99,6 +100,9 @@ def update_attribute(ctx: Context, owner: Value, name: str, ufunc: np.ufunc, val
     """`owner.name op= value`."""
     old = attribute(ctx, owner, name) if isinstance(owner, Record) else None
     frozen = isinstance(owner, Record) and is_guarded(owner.form)
+    if isinstance(old, (ListValue, Grown)) and ufunc is np.add and not frozen:
+        ctx.invoke(ctx, Method(old, "extend"), [value()], {})
+        return
     if frozen or not _in_place(ctx, old, ufunc, value):
         put_attribute(ctx, owner, name, None if old is None else arithmetic.binary(ctx, ufunc, old, value()))
 

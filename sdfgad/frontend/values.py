@@ -5,7 +5,6 @@ NumPy's view semantics, `Lazy` a result that has not been stored yet and is used
 """
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sdfgad.ir.expr import Expr, Load, index_elems, loads
+from sdfgad.ir.expr import Expr, Load
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import View, axis
 from sdfgad.trees import assembled, is_named
@@ -165,25 +164,36 @@ class Function:
 
 @dataclass(eq=False)
 class ListValue:
-    """A list made by the program, known in length while translating; `depth` is the region it was made in."""
+    """A list made by the program, known in length while translating; `depth` is the region it was made in, `kind` its
+    class: `list`, or that of a deque (`deque_of`)."""
 
     items: list[Value]
     depth: int
+    kind: type = list
 
 
-@dataclass(frozen=True, eq=False)
-class Grown:
-    """A list that a loop of the program makes longer: item k is `form` with row k of `rows` in place of their numbers.
+@dataclass(frozen=True)
+class LengthNow:
+    """How long a list is at this point, and the region it may change in. While a loop makes it longer, `begun` is its
+    length at the head of the iteration, and `loop` says which loop it is."""
 
-    While the loop is translated `begun` is the length at the head of the iteration, and `loop` says which loop it is.
-    """
-
-    rows: tuple[ViewValue, ...]
-    form: Value
     length: Ix
     depth: int
     begun: Ix | None = None
     loop: object = None
+
+
+@dataclass(eq=False)
+class Grown:
+    """A list that a loop of the program makes longer: item k is `form` with row k of `rows` in place of their numbers.
+
+    All names and containers that hold it hold the same one; only `now` changes.
+    """
+
+    rows: tuple[ViewValue, ...]
+    form: Value
+    now: LengthNow
+    kind: type = list
 
 
 @dataclass(eq=False)
@@ -380,11 +390,6 @@ def references(value: Value) -> set[str]:
     return found
 
 
-def expr_reads(e: Expr) -> frozenset[str]:
-    """Names of containers an expression reads."""
-    return frozenset({n.array for n in loads(e)} | {n.array for n in index_elems(e)})
-
-
 def is_number(value: Value) -> bool:
     """Whether a value is a compile-time number."""
     return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
@@ -393,8 +398,3 @@ def is_number(value: Value) -> bool:
 def is_int(value: Value) -> bool:
     """Whether a value is an integer, known now or at run time (booleans excepted)."""
     return isinstance(value, (int, np.integer, IntValue)) and not isinstance(value, bool)
-
-
-def load_names(tree: ast.AST) -> list[str]:
-    """Every name read below a syntax node, with repetitions."""
-    return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]

@@ -44,7 +44,45 @@ def both_kept(w):
     return s["x"] * first["x"] + best["v"][0]
 
 
-@pytest.mark.parametrize("fn, argument", [(two_steps, ROWS), (both_kept, W)])
+def only_read(w):
+    r, q = {"a": w[0], "b": [w[2]]}, {"a": w[1], "b": [1.0]}
+    chosen = r if w[0] > 0 else q
+    fresh = [w[3]] if w[1] > 0 else [w[4]]
+    fresh[0] = fresh[0] * 2
+    return chosen["a"] * chosen["b"][0] + fresh[0]
+
+
+class Body:
+    def __init__(self, x):
+        self.x = x
+
+
+def returned_on_every_way(w):
+    def solved(s):
+        for t in w:
+            s.x = 0.5 * np.cos(s.x) + 0.01 * t
+            if abs(s.x) < 0.01:
+                return s
+        return s
+
+    def made(v):
+        if v > 0:
+            return Body(v)
+        return Body(v * v)
+
+    s, total = Body(w[0]), 0.0
+    first = s
+    for t in w:
+        s = solved(s)
+        s.x = s.x * 0.9 + t
+        total += first.x
+    r = made(w[1])
+    r.x += 1.0
+    return total, r.x
+
+
+@pytest.mark.parametrize("fn, argument", [
+    (two_steps, ROWS), (both_kept, W), (only_read, W), (returned_on_every_way, W)])
 def test_program(fn: Callable[..., Any], argument: np.ndarray) -> None:
     check(fn, argument, rtol=1e-10)
 
@@ -67,7 +105,40 @@ def seen_by_both_later(w):
     return s["a"]
 
 
-@pytest.mark.parametrize("program", [seen_by_both, seen_by_both_later])
+def one_of_two_dicts(w):
+    r, q = {"a": 0.0}, {"a": 1.0}
+    chosen = r if w[0] > 0 else q
+    chosen["a"] = w[1]
+    return r["a"] * 2 + q["a"] * 3
+
+
+def one_of_two_lists(w):
+    r, q = [0.0], [0.0]
+    for k, t in enumerate(w):
+        (r if k % 2 else q).append(t)
+    return sum(r) * 2 + sum(q) * 3
+
+
+def one_of_two_seen(w):
+    r, q = {"a": 0.0}, {"a": 1.0}
+    chosen = r if w[0] > -100 else q
+    r["a"] = w[1]
+    return chosen["a"]
+
+
+def returned_from_a_branch(w):
+    def pick(a, b):
+        if w[0] > 0:
+            return a
+        return b
+
+    r, q = [w[0]], [w[1]]
+    pick(r, q).append(5.0)
+    return len(r) * w[0] + sum(q)
+
+
+@pytest.mark.parametrize("program", [
+    returned_from_a_branch, seen_by_both, seen_by_both_later, one_of_two_dicts, one_of_two_lists, one_of_two_seen])
 def test_what_another_name_would_not_see_is_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="changed inside a loop"):
         parse(program, (W,))

@@ -265,7 +265,7 @@ def other_class(u, n):
 def other_shape(u, n):
     s = State(u, u)
     for _ in range(n):
-        s = State(s.u, s.h[1:])
+        s = State(s.u, np.append(s.h, s.h[0]))
     return s.u
 
 

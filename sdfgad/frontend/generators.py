@@ -1,0 +1,280 @@
+"""Generators: a loop over one is the generator's own statements, with the loop's body wherever it yields."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sdfgad.errors import UnsupportedError
+from sdfgad.frontend.context import EXITS, CallFrame, Context
+from sdfgad.frontend.enclosed import Boxed
+from sdfgad.frontend.liveness import Liveness, assigned, extend, has_exit, load_names, own_walk
+from sdfgad.frontend.source import SourceText
+from sdfgad.frontend.values import ArrayValue, Iterated, ListValue, Value, contained
+
+_YIELDS = (ast.Yield, ast.YieldFrom)
+_HELP = "write the loop in the function, or append to a list and return it"
+MOST_WRITTEN = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Yielding:
+    """A call of a generator function that has not begun: its code, its arguments, the frame it sees, and the number
+    that `enumerate` begins with."""
+
+    code: SourceText
+    names: Mapping[str, Value]
+    enclosing: CallFrame | None
+    start: int | None = None
+
+
+def is_generator(code: SourceText) -> bool:
+    """Whether a function yields."""
+    return any(isinstance(n, _YIELDS) for s in code.body for n in own_walk(s))
+
+
+def suspended(ctx: Context, made: Yielding) -> Iterated:
+    """What Python gives for a call of a generator function: its items, once."""
+    return Iterated([lambda: made], len(ctx.builder.regions), tuple(made.names.values()), made.enclosing)
+
+
+def run_generator(ctx: Context, stmt: ast.For, made: Yielding) -> None:
+    """`for target in generator(...): body`.
+
+    The generator's names get others in the frame of the loop, and its statements are run there, each `yield` being an
+    assignment to the target and the body: whatever one changes, the other one sees, as in Python.
+    """
+    frame, key = ctx.frame, ("generated", stmt, made.code, made.start)
+    if key not in ctx.hints:
+        ctx.hints[key] = _written(ctx, stmt, made, sum(k[0] == "generated" for k in ctx.hints))
+    written: _Written = ctx.hints[key]
+    for name, new in written.mapping.items():
+        if name in made.names:
+            frame.names[new] = made.names[name]
+    frame.names.update({written.mapping[n]: v for n, v in _free(ctx, made, written.free).items()})
+    extend(frame.liveness, written.body, frame.liveness.after[stmt])
+    ctx.execute(ctx, written.body)
+    for new in written.mapping.values():
+        frame.names.pop(new, None)
+
+
+def listed(ctx: Context, made: Yielding) -> Value:
+    """Everything that a generator yields, in a list."""
+    items, item = f"items of {made.code.name}", f"item of {made.code.name}"
+    if items in ctx.frame.names:
+        raise ctx.refuse("a generator inside of itself", _HELP, "SG102")
+    add = ast.Expr(ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [_load(item)], []))
+    loop = ast.For(_store(item), _known(made), [add], [])
+    return _filled(ctx, items, _placed(loop, made.code.node, None))
+
+
+def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Yielding) -> Value:
+    """A comprehension whose only loop is over a generator."""
+    generator = node.generators[0]
+    if len(node.generators) > 1:
+        raise ctx.refuse("a generator in a comprehension of several loops", _HELP, "SG102")
+    items = "items of a comprehension"
+    body: ast.stmt = ast.Expr(ast.Call(ast.Attribute(_load(items), "append", ast.Load()), [node.elt], []))
+    for test in reversed(generator.ifs):
+        body = ast.If(test, [body], [])
+    before = {n: ctx.frame.names.pop(n) for n in assigned([ast.Expr(generator.target)]) if n in ctx.frame.names}
+    found = _filled(ctx, items, _placed(ast.For(generator.target, _known(made), [body], []), node, None))
+    for name in assigned([ast.Expr(generator.target)]):
+        ctx.frame.names.pop(name, None)
+    ctx.frame.names.update(before)
+    return found
+
+
+def only_numbers(made: Yielding) -> bool:
+    """Whether nothing that changes can be seen by a generator: it may run before it is asked."""
+    parts = [p for v in made.names.values() for p in contained(v)]
+    return made.enclosing is None and not any(
+        isinstance(p, ArrayValue) and not p.scalar or isinstance(p, ListValue) for p in parts)
+
+
+def _filled(ctx: Context, items: str, loop: ast.stmt) -> Value:
+    frame = ctx.frame
+    if items in frame.names:
+        raise ctx.refuse("a comprehension over a generator inside of another", _HELP, "SG102")
+    frame.names[items] = ListValue([], len(ctx.builder.regions))
+    extend(frame.liveness, [loop], frozenset(frame.names))
+    ctx.execute(ctx, [loop])
+    return frame.names.pop(items)
+
+
+# the statements
+
+@dataclass(frozen=True)
+class _Written:
+    """The statements of a generator with the body of a loop in them, its names, and those that are not its own."""
+
+    body: list[ast.stmt]
+    mapping: Mapping[str, str]
+    free: frozenset[str]
+
+
+def _written(ctx: Context, stmt: ast.For, made: Yielding, number: int) -> _Written:
+    code = made.code
+    if number > MOST_WRITTEN:
+        raise ctx.refuse("more generators than a program may loop over", _HELP, "SG102")
+    own = {*_parameters(code.node), *(n for s in code.body for n in assigned([s]))}
+    around = () if made.enclosing is not ctx.frame else (*ctx.frame.names, *ctx.frame.liveness.local)
+    free = frozenset(n for s in code.body for n in load_names(s)) - own - frozenset(around)
+    mapping = {n: f"{n} of {code.name} {number}" for n in sorted(own | free)}
+    renamed: list[Any] = [_Renamed(mapping).visit(copied(s)) for s in code.body]
+    for part in (n for s in renamed for n in ast.walk(s)):
+        if not hasattr(part, "written_in"):
+            part.written_in = code  # type: ignore[attr-defined]
+        if isinstance(part, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Match)):
+            raise ctx.refuse(f"a generator with a statement of this kind ({type(part).__name__})", _HELP, "SG102")
+    count = None if made.start is None else f"count of {code.name} {number}"
+    body = _Consumer(ctx, stmt, count).block(renamed, ())
+    if count is not None:
+        body.insert(0, _placed(ast.Assign([_store(count)], ast.Constant(made.start)), stmt, None))
+        mapping[count] = count
+    if stmt.orelse and not has_exit(stmt.body, (ast.Break,)):
+        body += [copied(s) for s in stmt.orelse]
+    return _Written(body, mapping, free)
+
+
+class _Consumer:
+    """Puts the body of a loop where a generator yields."""
+
+    def __init__(self, ctx: Context, stmt: ast.For, count: str | None) -> None:
+        self.ctx, self.stmt, self.count = ctx, stmt, count
+        self.breaks, self.continues = (has_exit(stmt.body, (kind,)) for kind in (ast.Break, ast.Continue))
+
+    def refuse(self, what: str) -> UnsupportedError:
+        return self.ctx.refuse(what, _HELP, "SG102")
+
+    def block(self, body: Sequence[ast.stmt], around: tuple[bool, ...], tail: bool = True) -> list[ast.stmt]:
+        """The statements of a block: `around` are the loops around it, each the last of the generator or not; `tail`:
+        the block ends an iteration of the innermost."""
+        found: list[ast.stmt] = []
+        for k, stmt in enumerate(body):
+            found += self.statement(stmt, around, tail and k == len(body) - 1)
+        return found
+
+    def statement(self, stmt: ast.stmt, around: tuple[bool, ...], last: bool) -> list[ast.stmt]:
+        if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Yield):
+            return self.yielded(stmt, around, last)
+        if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.YieldFrom):
+            inner = _store("item of another generator")
+            each = ast.Expr(ast.Yield(_load(inner.id)))
+            loop = _placed(ast.For(inner, stmt.value.value, [each], []), stmt, _home(stmt))
+            return self.statement(loop, around, last)
+        if isinstance(stmt, ast.Return):
+            return self.ended(stmt, around, last)
+        if not any(isinstance(n, (*_YIELDS, ast.Return)) for n in own_walk(stmt)):
+            return [stmt]
+        if isinstance(stmt, (ast.For, ast.While)):
+            inside = (*around, last and not around and not stmt.orelse)
+            stmt.body = self.block(stmt.body, inside)
+            if self.stmt.orelse and self.breaks:
+                stmt.orelse = [copied(s) for s in self.stmt.orelse]
+            return [stmt]
+        if isinstance(stmt, ast.If):
+            stmt.body = self.block(stmt.body, around, last)
+            stmt.orelse = self.block(stmt.orelse, around, last)
+            return [stmt]
+        raise self.refuse("a generator that yields inside of another statement than a loop or branch")
+
+    def yielded(self, stmt: ast.Expr, around: tuple[bool, ...], last: bool) -> list[ast.stmt]:
+        assert isinstance(stmt.value, ast.Yield)
+        value = stmt.value.value or ast.Constant(None)
+        if self.breaks and around != (True,):
+            raise self.refuse("a loop left by break over a generator that goes on behind its own loop")
+        body = [copied(s) for s in self.stmt.body]
+        if self.continues and not (last and around):
+            if self.breaks:
+                raise self.refuse("a loop with break and continue over a generator that goes on behind its yield")
+            once = ast.For(_store("once"), _known((0,)), body, [])
+            body = [_placed(once, self.stmt, None)]
+        target = copied(self.stmt.target)
+        if self.count is None:
+            return [_placed(ast.Assign([target], value), self.stmt, None), *body]
+        pair = ast.Assign([target], ast.Tuple([_load(self.count), value], ast.Load()))
+        more = ast.AugAssign(_store(self.count), ast.Add(), ast.Constant(1))
+        return [_placed(pair, self.stmt, None), _placed(more, self.stmt, None), *body]
+
+    def ended(self, stmt: ast.Return, around: tuple[bool, ...], last: bool) -> list[ast.stmt]:
+        """`return` in a generator: it ends."""
+        if last and not around:
+            return []
+        if around == (True,):
+            return [_placed(ast.Break(), stmt, _home(stmt))]
+        raise self.refuse("a generator that returns early")
+
+
+class _Renamed(Boxed):
+    """Names of a generator become names that nobody else has."""
+
+    def __init__(self, mapping: Mapping[str, str]) -> None:
+        super().__init__(set(mapping), "")
+        self.mapping = mapping
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Name(self.mapping[node.id], node.ctx), node) if node.id in self.names else node
+
+
+def _free(ctx: Context, made: Yielding, names: frozenset[str]) -> dict[str, Value]:
+    """What the names stand for that a generator takes from outside; those that stand for nothing are left alone."""
+    frame = CallFrame(made.code, Liveness(), dict.fromkeys(EXITS, False), made.enclosing, ctx.frame.quiet,
+                      len(ctx.builder.regions))
+    found = {}
+    ctx.frames.append(frame)
+    try:
+        for name in sorted(names):
+            try:
+                found[name] = ctx.evaluate(ctx, _load(name))
+            except UnsupportedError:
+                continue
+    finally:
+        ctx.frames.pop()
+    return found
+
+
+def _parameters(node: Any) -> list[str]:
+    a = node.args
+    found = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(v for v in (a.vararg, a.kwarg) if v is not None)]
+    return [v.arg for v in found]
+
+
+def copied(node: Any) -> Any:
+    """A syntax tree once more, each node with what it knows of its place."""
+    if isinstance(node, list):
+        return [copied(n) for n in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)()
+    for name, value in vars(node).items():
+        setattr(made, name, value if name == "written_in" else copied(value))
+    return made
+
+
+def _home(node: ast.AST) -> SourceText | None:
+    return getattr(node, "written_in", None)
+
+
+def _placed(made: Any, node: ast.AST, home: SourceText | None) -> Any:
+    """A new node at the place of another."""
+    home = home or _home(node)
+    ast.copy_location(made, node)
+    ast.fix_missing_locations(made)
+    if home is not None:
+        made.written_in = home
+    return made
+
+
+def _known(value: Any) -> ast.Constant:
+    """A value of the program in a syntax tree."""
+    return ast.Constant(value)
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())

@@ -35,6 +35,7 @@ from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
 from sdfgad.frontend.bodies import ufunc as ufuncs
+from sdfgad.frontend.elementwise import UFUNCS
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     cmath.log: numeric.complex_log, cmath.phase: numeric.phase, cmath.polar: numeric.polar, cmath.rect: numeric.rect,
@@ -177,6 +178,12 @@ def body_of(function: Any) -> Callable[..., Any] | None:
         if (place, function.__name__) in OUTSIDE_BODIES:
             return OUTSIDE_BODIES[place, function.__name__]
     return None
+
+
+def special_body(callee: Any) -> Callable[..., Any] | None:
+    """The body of a function element by element that NumPy does not have."""
+    known = isinstance(callee, np.ufunc) and callee not in UFUNCS
+    return OUTSIDE_BODIES.get(("scipy", callee.__name__)) if known else None
 
 
 def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:

@@ -33,7 +33,7 @@ from sdfgad.frontend.outside import found_outside
 from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_assert, run_raise
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
+from sdfgad.frontend.updates import changes_in_place, settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
     SELECTED,
     Applied,
@@ -43,7 +43,6 @@ from sdfgad.frontend.values import (
     Method,
     Record,
     Value,
-    ViewValue,
     contained,
 )
 from sdfgad.frontend.whiles import run_while
@@ -274,7 +273,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
     check_update(ctx, name, old)
-    if isinstance(old, ViewValue) and not old.scalar:
+    if changes_in_place(old):
         update(ctx, old, ufunc, value)
         return
     bind(ctx, name, operated(ctx, ufunc, old, value, update=True))

@@ -83,7 +83,8 @@ with `__init__`, methods, properties, `super()`, operators and attributes that c
 
 What a mask selects (`x[mask]`, `np.nonzero(mask)`, `np.argwhere(mask)`) is good for arithmetic with numbers, with what
 the same mask selects and with arrays for each selected row, for reductions, products with matrices, subscripts, `len`,
-single items and loops over it. It cannot be returned, or combined with an array of a length of its own.
+functions element by element, medians and quantiles, single items and loops over it. It cannot be returned, or combined
+with an array of a length of its own.
 
 ## Derivatives
 
@@ -97,7 +98,8 @@ single items and loops over it. It cannot be returned, or combined with an array
 * Not differentiable: the complex Cholesky factor, complex singular vectors.
 * Eigenvectors and singular vectors of equal values have no derivative: a gradient through them is not finite, one that
   does not use them is. The eigenvectors of a complex matrix are known up to a phase: gradients are those of functions
-  that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank.
+  that do not depend on it. `np.linalg.pinv` and `lstsq` have the derivative at constant rank,
+  or, where a tolerance drops singular values other than zero, that of what is kept.
 * Derivatives of `np.linalg.det` and `np.linalg.slogdet` at a singular matrix raise `LinAlgError`; on a graphics
   processor their values do, too.
 * The matrices of `scipy.linalg.lu_factor` are good for `lu_solve`, and for nothing else.

@@ -82,6 +82,24 @@ def stacked(a):
     return np.sum(w ** 3) + np.sum(v[:, :, 0] ** 4) + np.sum(s ** 3) + np.sum(np.linalg.pinv(a) ** 2)
 
 
+def one_by_one(a):
+    u, s, v = np.linalg.svd(a, full_matrices=False)
+    q, r = np.linalg.qr(a)
+    w = np.linalg.eigvals(a[..., :2, :])
+    return (np.sum(((u * s[:, None]) @ v) ** 3) + np.sum(u ** 4) + np.sum(q ** 3) + np.sum(r ** 2) +
+            np.sum(np.abs(w) ** 3) + np.sum(np.linalg.eigvalsh(a[..., :2, :], "U") ** 3))
+
+
+def truncated(a, b):
+    """Singular values that are dropped and not zero: the rank of what is inverted is that of another matrix."""
+    return (np.sum(np.linalg.pinv(a, 0.5) ** 3) + np.sum(np.linalg.lstsq(a, b, rcond=0.5)[0] ** 3) +
+            np.sum(np.linalg.pinv(a @ a.T, rcond=1e-8) ** 2) + np.sum(np.linalg.pinv(np.stack((a, 2 * a)), rtol=0.5)))
+
+
+def cut_off(a):
+    return np.sum(np.abs(np.linalg.pinv(a, 0.7) + 0.1) ** 3)
+
+
 CASES = [
     (damped, (drawn(4, 4), drawn(4))), (damped, (drawn(4, 4, kind="c16"), drawn(4, kind="c16"))),
     (upper, (drawn(3, 3),)), (upper, (drawn(4, 4, kind="c16"),)), (ground, (drawn(5, 5),)), (ground, (drawn(1, 1),)),
@@ -91,7 +109,9 @@ CASES = [
     (vectors, (drawn(5, 5),)), (vectors, (drawn(4, 4, kind="c16"),)), (vectors, (np.diag([1.0, 2.0]) + 0.1,)),
     (factors, (drawn(5, 3),)), (factors, (drawn(3, 3),)), (factors, (drawn(2, 4),)),
     (factors, (drawn(4, 3, kind="c16"),)), (shortest, (drawn(5, 3), drawn(5))), (shortest, (drawn(2, 4), drawn(2, 3))),
-    (pseudo, (drawn(4, 2),)), (pseudo, (drawn(2, 4, kind="c16"),)), (stacked, (drawn(2, 3, 3),))]
+    (pseudo, (drawn(4, 2),)), (pseudo, (drawn(2, 4, kind="c16"),)), (stacked, (drawn(2, 3, 3),)),
+    (one_by_one, (drawn(2, 3, 2),)), (truncated, (drawn(4, 3), drawn(4))),
+    (cut_off, (drawn(3, 4, kind="c16"),))]
 
 
 @pytest.mark.parametrize(("function", "args"), CASES, ids=lambda v: getattr(v, "__name__", ""))

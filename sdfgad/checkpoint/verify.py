@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil
 
 from sdfgad.checkpoint.modes import STORE_ALL, is_possible, price
@@ -100,6 +100,9 @@ class _PlanWalk:
         for rebuild in sorted(plan.rebuilds, key=lambda r: r.block):
             self.made[rebuild.item].append(rebuild.block)
         self.spans = {item.name: self._copies(item) for item in problem.items}
+        # All blocks ask for the same.
+        self.held = cache(self._held)
+        self.record = cache(self._record)
 
     def uses(self, item: ScheduledItem) -> list[int]:
         """Reverse blocks that read the item, or make another one from it. A block of a loop inside the item's region
@@ -200,7 +203,7 @@ class _PlanWalk:
                 records = price(self.plan.modes[name], self.problem.loop[name]).working_records
                 yield f"running segment of loop {name}", ceil(records * self.record(name, 0))
 
-    def held(self, loop: str, whole: int) -> int:
+    def _held(self, loop: str, whole: int) -> int:
         """Bytes one run of a loop keeps from its forward sweep for its reverse. whole: so many loops right around it
         are wholly recorded."""
         mode = self.plan.modes[loop]
@@ -209,7 +212,7 @@ class _PlanWalk:
         records = cost.held_records * self.record(loop, whole + 1 if mode.kind == STORE_ALL else 0)
         return snapshots + ceil(records) + cost.table
 
-    def record(self, loop: str, whole: int) -> float:
+    def _record(self, loop: str, whole: int) -> float:
         """Bytes one recorded iteration keeps. whole: so many loops are wholly recorded, from this one outwards."""
         own = sum(i.stored_within(whole) for i in self.problem.items if i.loop == loop and i.name in self.plan.stored)
         return own + sum(self.held(inner.name, whole) for inner in self.problem.children(loop))

@@ -27,7 +27,7 @@ from sdfgad.frontend.elementwise import (
 from sdfgad.frontend.generators import Yielding, listed, only_numbers
 from sdfgad.frontend.grown import finished, items
 from sdfgad.frontend.indexing import subscript
-from sdfgad.frontend.masking import as_masked, same_mask, table_of
+from sdfgad.frontend.masking import as_masked, is_stored, same_mask, table_of
 from sdfgad.frontend.run_texts import combined
 from sdfgad.frontend.settled import Endless, settled, taken, unsettled
 from sdfgad.frontend.sizes import as_integer
@@ -48,6 +48,7 @@ from sdfgad.frontend.values import (
     Rows,
     RunText,
     Value,
+    ViewValue,
     contained,
     is_int,
     is_number,
@@ -200,7 +201,7 @@ def _run_time_numbers(value: Value) -> list[ArrayValue | IntValue]:
     return [n for part in parts for n in _run_time_numbers(part)]
 
 
-def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
+def on_masked(ctx: Context, ufunc: Callable[..., Any], *values: Value) -> Masked:
     """An elementwise operation on data selected by one mask, with numbers, and with arrays for each selected row."""
     values = tuple(as_masked(ctx, v) for v in values)
     selected = [v for v in values if isinstance(v, Masked)]
@@ -218,8 +219,8 @@ def on_masked(ctx: Context, ufunc: np.ufunc, *values: Value) -> Masked:
             raise ctx.refuse("data selected by a mask combined with an array that is not",
                              "select both with the same mask, or use np.where", "SG105")
     parts = [v.values if isinstance(v, Masked) else v for v in values]
-    result = ctx.invoke(ctx, ufunc, parts, {})
-    return Masked(as_array(ctx, result), first.mask, first.key, first.table)
+    result = as_array(ctx, ctx.invoke(ctx, ufunc, parts, {}))
+    return Masked(result, first.mask, first.key, None if isinstance(result, ViewValue) else first.table)
 
 
 def _for_each_row(ctx: Context, value: Value, beside: int) -> Value:
@@ -307,6 +308,8 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         return value
     if isinstance(value, Record):
         value.items.update({k: kept(ctx, v, label) for k, v in value.items.items()})
+        return value
+    if isinstance(value, Masked) and is_stored(value):
         return value
     if isinstance(value, Masked):
         stored = ctx.builder.fresh_copy(select(ctx, _broad(ctx, value), value.values, _zero(value)), label)

@@ -177,7 +177,8 @@ def imag(ctx: Context, value: Value) -> Value:
         return Masked(as_array(ctx, imag(ctx, value.values)), value.mask, value.key)
     operand = as_array(ctx, value)
     if operand.dtype.kind != "c":
-        return read_only(lift(ctx, (operand,), operand.dtype, lambda e: const(0, operand.dtype), operand.weak))
+        zero = const(operand.dtype.type(0).item(), operand.dtype)
+        return read_only(lift(ctx, (operand,), operand.dtype, lambda e: zero, operand.weak))
     return _part(ctx, "imag", operand)
 
 

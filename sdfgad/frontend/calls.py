@@ -18,7 +18,7 @@ from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
 from sdfgad.frontend.context import EXITS, CallFrame, Context
-from sdfgad.frontend.elementwise import UFUNCS, as_array, constant_array, convert, describe, fold, select
+from sdfgad.frontend.elementwise import as_array, constant_array, convert, describe, fold, select
 from sdfgad.frontend.exits import own_result, result_of
 from sdfgad.frontend.generators import Yielding, is_generator, suspended
 from sdfgad.frontend.growing import as_list, check_growing, lengthen
@@ -32,6 +32,7 @@ from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_
 from sdfgad.frontend.outside import outside
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
+from sdfgad.frontend.selected import of_selected
 from sdfgad.frontend.signatures import by_name, call_name
 from sdfgad.frontend.source import SourceText, code_of, method_of, undecorated
 from sdfgad.frontend.values import (
@@ -106,16 +107,18 @@ def _applied(callee: MethodType | Applied | partial[Any]) -> tuple[Value, Sequen
 def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """Call what NumPy, SciPy or Python have, or a function of the user's."""
     try:
+        found = of_selected(ctx, callee, arguments, keywords)
         rule = FUNCTIONS.get(callee) or TYPES.get(callee)
         polyfill = polyfills.POLYFILLS.get(callee)
     except TypeError:
-        rule = polyfill = None
+        rule = polyfill = found = None
+    if found is not None:
+        return found
     if rule is not None:
         return _native(ctx, callee, rule, arguments, keywords)
     if polyfill is not None:
         return _polyfill(ctx, callee, polyfill, arguments, keywords)
-    if _is_special(callee):
-        body = polyfills.OUTSIDE_BODIES["scipy", callee.__name__]
+    if (body := polyfills.special_body(callee)) is not None:
         return _polyfill(ctx, callee, body, special.in_dtypes(ctx, callee, arguments), keywords)
     if isinstance(callee, np.ufunc):
         return _ufunc(ctx, callee, arguments, keywords)
@@ -133,12 +136,6 @@ def _made_outside(callee: Value) -> tuple[Callable[..., Value], tuple[Value, ...
         return interpolants.call, (callee,)
     make = interpolants.maker(callee)
     return None if make is None else (make, ())
-
-
-def _is_special(callee: Value) -> bool:
-    """Whether this is a function element by element that NumPy does not have, and whose body is known."""
-    return isinstance(callee, np.ufunc) and callee not in UFUNCS and ("scipy", callee.__name__) in (
-        polyfills.OUTSIDE_BODIES)
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -296,16 +297,16 @@ def copied(ctx: Context, a: Value, order: str = "K", subok: bool = False) -> Val
 
 def copied_in_order(ctx: Context, a: Value, order: str = "C") -> Value:
     """The method, which does not keep the order."""
-    return copied(ctx, a, order)
+    return replace(a, table=None) if isinstance(a, Masked) else copied(ctx, a, order)
 
 
 def astype(ctx: Context, a: Value, dtype: Value, order: str = "K", casting: str = "unsafe", subok: bool = True,
            copy: bool = True) -> Value:
-    value, kind = as_array(ctx, a), dtype_of(ctx, dtype)
+    value, kind = a.values if isinstance(a, Masked) else as_array(ctx, a), dtype_of(ctx, dtype)
     if value.dtype.kind == "c" and kind.kind not in "cb":
         raise ctx.refuse("complex numbers converted to real ones", "take .real first", "SG104")
     if isinstance(a, Masked):
-        return Masked(convert(ctx, a.values, kind), a.mask, a.key)
+        return Masked(convert(ctx, value, kind), a.mask, a.key)
     if not copy and value.dtype == kind:
         return value
     return _in_order(convert(ctx, value, kind), order)

@@ -4,7 +4,7 @@ The result of a decomposition is one matrix that holds all parts, one above the 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from sdfgad.frontend.indexing import subscript
 from sdfgad.frontend.linalg import factorised, library, square, stored, system_dtype
 from sdfgad.frontend.shaping import permuted
 from sdfgad.frontend.values import ArrayValue, Value, ViewValue
-from sdfgad.ir.index import ix
+from sdfgad.ir.index import Ix, ix
 
 _COMPLEX = np.dtype(np.complex128)
 
@@ -51,11 +51,41 @@ class Triangular(NamedTuple):
     R: Any
 
 
+def of_each(ctx: Context, function: Any, stack: ArrayValue, shapes: Sequence[Sequence[Ix | int]],
+            kinds: Sequence[np.dtype] = (), *options: Value) -> Sequence[Value]:
+    """What `function(matrix, *options)` gives for each matrix of a stack. shapes, kinds: those of its results for one
+    matrix, by default of the kind that NumPy computes in."""
+    sizes = [tuple(n if isinstance(n, int) else n.const for n in shape) for shape in shapes]
+    if any(n is None for shape in sizes for n in shape):
+        raise ctx.refuse(f"a function of each matrix in {describe(stack)}", code="SG103")
+    kinds = tuple(kinds) or (system_dtype(stack.dtype),) * len(sizes)
+    found: Sequence[Value] = ctx.invoke(ctx, matrix_bodies.each, [function, tuple(sizes), kinds, stack, *options], {})
+    return found
+
+
+def inverse(ctx: Context, a: Value) -> Value:
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return of_each(ctx, np.linalg.inv, matrix, [matrix.shape[-2:]])[0]
+    square(ctx, matrix, "the inverse")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
+
+
+def cholesky(ctx: Context, a: Value) -> Value:
+    matrix = as_array(ctx, a)
+    if matrix.ndim > 2:
+        return of_each(ctx, np.linalg.cholesky, matrix, [matrix.shape[-2:]])[0]
+    square(ctx, matrix, "the Cholesky factor")
+    kind = system_dtype(matrix.dtype)
+    return library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
+
+
 def det(ctx: Context, a: Value) -> Value:
     """`np.linalg.det`: the product of the diagonal of the factors."""
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.det_each, [matrix], {})
+        return of_each(ctx, np.linalg.det, matrix, [()])[0]
     square(ctx, matrix, "the determinant")
     kind = system_dtype(matrix.dtype)
     factors = factorised(ctx, stored(ctx, matrix, kind))
@@ -67,7 +97,8 @@ def slogdet(ctx: Context, a: Value) -> Value:
     value."""
     matrix = as_array(ctx, a)
     if matrix.ndim > 2:
-        return SignAndLogarithm(*ctx.invoke(ctx, matrix_bodies.slogdet_each, [matrix], {}))
+        kind = system_dtype(matrix.dtype)
+        return SignAndLogarithm(*of_each(ctx, np.linalg.slogdet, matrix, [(), ()], [kind, _real(kind)]))
     square(ctx, matrix, "the determinant")
     kind = system_dtype(matrix.dtype)
     factors = factorised(ctx, stored(ctx, matrix, kind))
@@ -75,10 +106,15 @@ def slogdet(ctx: Context, a: Value) -> Value:
     return SignAndLogarithm(sign, ctx.invoke(ctx, np.real, [size], {}))
 
 
+def _real(kind: np.dtype) -> np.dtype:
+    return np.empty(0, kind).real.dtype
+
+
 def _extents(ctx: Context, matrix: ArrayValue, what: str) -> tuple[int, int]:
-    sizes = [n.const for n in matrix.shape]
+    """Rows and columns of a matrix, or of each in a stack."""
+    sizes = [n.const for n in matrix.shape[-2:]]
     if len(sizes) != 2 or any(not n for n in sizes):
-        raise ctx.refuse(f"{what} of {describe(matrix)}", "one matrix that is not empty at a time", "SG103")
+        raise ctx.refuse(f"{what} of {describe(matrix)}", "matrices that are not empty", "SG103")
     return sizes[0] or 0, sizes[1] or 0
 
 
@@ -110,8 +146,10 @@ def _hermitian(ctx: Context, a: Value, uplo: Value, vectors: bool) -> ViewValue:
 
 def eigh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
     """`np.linalg.eigh`."""
-    if as_array(ctx, a).ndim > 2:
-        return Eigen(*ctx.invoke(ctx, matrix_bodies.eigh_each, [a, UPLO], {}))
+    stack = as_array(ctx, a)
+    if stack.ndim > 2:
+        shape, kind = stack.shape[-2:], system_dtype(stack.dtype)
+        return Eigen(*of_each(ctx, np.linalg.eigh, stack, [shape[:1], shape], [_real(kind), kind], UPLO))
     parts = _hermitian(ctx, a, UPLO, True)
     n = parts.shape[1].const or 0
     return Eigen(_values(ctx, parts, n), _rows(ctx, parts, 0, n))
@@ -119,8 +157,10 @@ def eigh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
 
 def eigvalsh(ctx: Context, a: Value, UPLO: Value = "L") -> Value:
     """`np.linalg.eigvalsh`."""
-    if as_array(ctx, a).ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.values_each, [np.linalg.eigvalsh, a], {})
+    stack = as_array(ctx, a)
+    if stack.ndim > 2:
+        kinds = [_real(system_dtype(stack.dtype))]
+        return of_each(ctx, np.linalg.eigvalsh, stack, [stack.shape[-1:]], kinds, UPLO)[0]
     parts = _hermitian(ctx, a, UPLO, False)
     return _values(ctx, parts, parts.shape[1].const or 0)
 
@@ -129,11 +169,17 @@ def _general(ctx: Context, a: Value, vectors: bool) -> tuple[Value, Value]:
     """Eigenvalues and vectors of any square matrix, computed in double precision as NumPy does. Whether it is real
     decides their order."""
     matrix = as_array(ctx, a)
+    kind = np.result_type(system_dtype(matrix.dtype), np.complex64)
+    if matrix.ndim > 2:
+        shape = matrix.shape[-2:]
+        values, rest = of_each(ctx, np.linalg.eig, matrix, [shape[:1], shape], [kind, kind]) if vectors else (
+            of_each(ctx, np.linalg.eigvals, matrix, [shape[:1]], [kind])[0], None)
+        return values, rest
     square(ctx, matrix, "the eigenvalues")
     n, _ = _extents(ctx, matrix, "the eigenvalues")
     parts: Value = library(ctx, "eig", (2 * n + 1, n), [stored(ctx, matrix, _COMPLEX)], _COMPLEX, vectors=vectors,
                            real=matrix.dtype.kind != "c")
-    if np.result_type(system_dtype(matrix.dtype), np.complex64) != _COMPLEX:
+    if kind != _COMPLEX:
         parts = ctx.invoke(ctx, matrix_bodies.single, [parts], {})
     return subscript(ctx, parts, 2 * n), ctx.invoke(ctx, matrix_bodies.rows, [parts, 0, n], {})
 
@@ -150,15 +196,19 @@ def eigvals(ctx: Context, a: Value) -> Value:
 
 def svd(ctx: Context, a: Value, full_matrices: Value = True, compute_uv: Value = True,
         hermitian: Value = False) -> Value:
-    """`np.linalg.svd` of one matrix: with as many singular vectors as values, or the values alone."""
+    """`np.linalg.svd`: with as many singular vectors as values, or the values alone."""
     matrix = as_array(ctx, a)
     if hermitian:
         raise ctx.refuse("np.linalg.svd with hermitian=True", "use np.linalg.eigh", "SG101")
-    if matrix.ndim > 2 and not compute_uv:
-        return ctx.invoke(ctx, matrix_bodies.values_each, [matrix_bodies.svdvals, matrix], {})
     m, n = _extents(ctx, matrix, "the singular values")
     if compute_uv and full_matrices and m != n:
         raise ctx.refuse("all singular vectors of a matrix that is not square", "use full_matrices=False", "SG101")
+    if matrix.ndim > 2:
+        kind, k = system_dtype(matrix.dtype), min(m, n)
+        if not compute_uv:
+            return of_each(ctx, matrix_bodies.svdvals, matrix, [(k,)], [_real(kind)])[0]
+        kinds = [kind, _real(kind), kind]
+        return Singular(*of_each(ctx, np.linalg.svd, matrix, [(m, k), (k,), (k, n)], kinds, False))
     parts = _parts(ctx, "svd", matrix, m + n + 1, vectors=bool(compute_uv))
     values = _values(ctx, parts, m + n)
     if not compute_uv:
@@ -173,7 +223,10 @@ def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
     m, n = _extents(ctx, matrix, "the QR factors")
     if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
         raise ctx.refuse(f"np.linalg.qr with mode={mode!r}", "use 'reduced' or 'r'")
-    if m < n:
+    if matrix.ndim > 2:
+        k = min(m, n)
+        factors = Triangular(*of_each(ctx, np.linalg.qr, matrix, [(m, k), (k, n)]))
+    elif m < n:
         factors = Triangular(*ctx.invoke(ctx, matrix_bodies.wide_qr, [matrix], {}))
     else:
         parts = _parts(ctx, "qr", matrix, m + n)
@@ -184,15 +237,17 @@ def qr(ctx: Context, a: Value, mode: Value = "reduced") -> Value:
 def pinv(ctx: Context, a: Value, rcond: Value = None, hermitian: Value = False, *, rtol: Value = 0) -> Value:
     """`np.linalg.pinv`."""
     matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.pinv, matrix], {})
     m, n = _extents(ctx, matrix, "the pseudo-inverse")
     kind = system_dtype(matrix.dtype)
     if rtol is None:
         rcond = max(m, n) * float(np.finfo(kind).eps)
-    cut = 1e-15 if rcond is None else rcond
-    if not isinstance(cut, (int, float)) or rtol not in (None, 0):
+    cut = rtol or (1e-15 if rcond is None else rcond)
+    if not isinstance(cut, (int, float)):
         raise ctx.refuse("a tolerance that is not a number", "write the number into the call")
+    if matrix.ndim > 2:
+        return of_each(ctx, np.linalg.pinv, matrix, [(n, m)], (), cut)[0]
+    if cut > max(m, n) * float(np.finfo(kind).eps):
+        return ctx.invoke(ctx, matrix_bodies.truncated_pinv, [matrix, cut], {})
     return library(ctx, "pinv", (n, m), [stored(ctx, matrix, kind)], kind, rcond=float(cut))
 
 
@@ -200,6 +255,8 @@ def lstsq(ctx: Context, a: Value, b: Value, rcond: Value = None) -> Value:
     """`np.linalg.lstsq`: the shortest solution, by the pseudo-inverse."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
     eps = float(np.finfo(system_dtype(promote(ctx, (matrix, right)))).eps)
+    if matrix.ndim > 2:
+        raise ctx.refuse("least squares with a stack of matrices", "solve one at a time in a loop", "SG103")
     m, n = _extents(ctx, matrix, "a least-squares problem")
     cut = max(m, n) * eps if rcond is None else eps if rcond == -1 else rcond
     return tuple(ctx.invoke(ctx, matrix_bodies.least_squares, [matrix, right, cut], {}))
@@ -208,5 +265,6 @@ def lstsq(ctx: Context, a: Value, b: Value, rcond: Value = None) -> Value:
 FUNCTIONS: Mapping[Any, Callable[..., Value]] = MappingProxyType({
     np.linalg.det: det, np.linalg.slogdet: slogdet, np.linalg.eigh: eigh, np.linalg.eigvalsh: eigvalsh,
     np.linalg.eig: eig, np.linalg.eigvals: eigvals,
-    np.linalg.svd: svd, np.linalg.qr: qr, np.linalg.pinv: pinv, np.linalg.lstsq: lstsq})
+    np.linalg.inv: inverse, np.linalg.cholesky: cholesky, np.linalg.svd: svd, np.linalg.qr: qr,
+    np.linalg.pinv: pinv, np.linalg.lstsq: lstsq})
 """NumPy's decompositions."""

@@ -16,6 +16,7 @@ from sdfgad.frontend.elementwise import (
     describe,
     expand,
     project,
+    shape_text,
     to_ix,
 )
 from sdfgad.frontend.layout import is_turned
@@ -24,6 +25,7 @@ from sdfgad.frontend.masking import (
     beside_mask,
     check_cast,
     is_mask,
+    is_stored,
     masked,
     over_mask,
     same_mask,
@@ -104,7 +106,7 @@ def masked_part(ctx: Context, base: Masked, items: Value) -> Masked:
         raise ctx.refuse("a subscript of data selected by a mask, whose length depends on the data,",
                          "take parts of the other dimensions before the mask", "SG105")
     values = subscript(ctx, base.values, (*(slice(None),) * base.mask.ndim, *rest))
-    return Masked(as_array(ctx, values), base.mask, base.key)
+    return Masked(as_array(ctx, values), base.mask, base.key, base.table if is_stored(base) else None)
 
 
 def _items(items: Value) -> tuple:
@@ -134,19 +136,37 @@ def expand_items(ctx: Context, base: ArrayValue, items: Value) -> list[Value]:
         k = next(k for k, p in enumerate(parts) if p is Ellipsis)
         if any(p is Ellipsis for p in parts[k + 1:]):
             raise ctx.refuse("an index with more than one ellipsis", code="SG105")
-        return [*parts[:k], *fill, *parts[k + 1:]]
-    return [*parts, *fill]
+        return _with_places(ctx, base, [*parts[:k], *fill, *parts[k + 1:]])
+    return _with_places(ctx, base, [*parts, *fill])
+
+
+def _with_places(ctx: Context, base: ArrayValue, parts: list[Value]) -> list[Value]:
+    """The same with the places that a mask chooses in place of one whose elements are known."""
+    found: list[Value] = []
+    for part in parts:
+        if not isinstance(part, np.ndarray):
+            found.append(part)
+            continue
+        first = sum(map(_width, found))
+        sizes = base.shape[first:first + part.ndim]
+        if tuple(n.const for n in sizes) != part.shape:
+            raise ctx.refuse(f"a mask of shape {shape_text(tuple(map(ix, part.shape)))} for shape {shape_text(sizes)}",
+                             code="SG105")
+        found += [constant_array(ctx, places) for places in np.nonzero(part)]
+    return found
 
 
 def _width(part: Value) -> int:
-    return 0 if part is None or part is Ellipsis else part.ndim if is_mask(part) else 1
+    return 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) or is_mask(part) else 1
 
 
 def _item(ctx: Context, item: Value) -> Value:
-    if isinstance(item, (list, ListValue, np.ndarray)):
+    if isinstance(item, (list, tuple, ListValue, np.ndarray)):
         values = item.items if isinstance(item, ListValue) else item
         if all(isinstance(v, (bool, int, np.integer, np.bool_)) for v in np.asarray(values, dtype=object).ravel()):
             array = np.asarray(values)
+            if array.dtype.kind == "b" and array.ndim:
+                return array
             return constant_array(ctx, array if array.size else array.astype(np.int64))
         return as_array(ctx, item)
     if isinstance(item, MaskPlaces) and (item.part is None or item.mask.ndim == 1):

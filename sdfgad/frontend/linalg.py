@@ -188,9 +188,10 @@ def _lettered(ctx: Context, items: Sequence[Value]) -> tuple[str, tuple[Value, .
     """`a, [0, 1], b, [1, 2], [0, 2]`   ->   `"ab,bc->ac", a, b`."""
     names = [items_of(ctx, v) for v in items[1::2]]
     last = [items_of(ctx, items[-1])] if len(items) % 2 else []
-    if any(not isinstance(k, int) or k >= len(ascii_letters) for n in (*names, *last) for k in n):
+    known = dict(enumerate(ascii_letters)) | {Ellipsis: "..."}
+    if any(k is not Ellipsis and (not isinstance(k, int) or k not in known) for n in (*names, *last) for k in n):
         raise ctx.refuse("np.einsum without a string", "name every dimension", "SG101")
-    inputs, output = (["".join(ascii_letters[k] for k in n) for n in found] for found in (names, last))
+    inputs, output = (["".join(known[k] for k in n) for n in found] for found in (names, last))
     return ",".join(inputs) + "".join("->" + text for text in output), tuple(items[:2 * len(names):2])
 
 
@@ -294,7 +295,7 @@ def library(ctx: Context, op: str, shape: Sequence[Ix | int], ins: Sequence[View
 def solve(ctx: Context, a: Value, b: Value) -> Value:
     """`np.linalg.solve`: a factorisation, which derivatives and other right-hand sides use again, and a solution."""
     matrix, right = as_array(ctx, a), as_array(ctx, b)
-    if matrix.ndim > 2:
+    if max(matrix.ndim, right.ndim) > 2:
         return ctx.invoke(ctx, matrix_bodies.solve_each, [matrix, right], {})
     square(ctx, matrix, "a linear system")
     if right.ndim not in (1, 2) or not same_size(ctx, matrix.shape[0], right.shape[0]):
@@ -311,24 +312,6 @@ def factorised(ctx: Context, matrix: ViewValue) -> tuple[ViewValue, ViewValue]:
         made.append(ctx.builder.view(ctx.builder.declare(shape, dtype, label), shape))
     ctx.builder.library("lu", tuple(v.view for v in made), (matrix.view,))
     return made[0], made[1]
-
-
-def inverse(ctx: Context, a: Value) -> Value:
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.inv, matrix], {})
-    square(ctx, matrix, "the inverse")
-    kind = system_dtype(matrix.dtype)
-    return library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
-
-
-def cholesky(ctx: Context, a: Value) -> Value:
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return ctx.invoke(ctx, matrix_bodies.each, [np.linalg.cholesky, matrix], {})
-    square(ctx, matrix, "the Cholesky factor")
-    kind = system_dtype(matrix.dtype)
-    return library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
 
 
 def solve_triangular(ctx: Context, a: Value, b: Value, trans: Value = 0, lower: bool = False,
@@ -397,3 +380,8 @@ def sort(ctx: Context, a: Value, axis: Value = -1, kind: Value = None, stable: V
 def sort_in_place(ctx: Context, a: Value, axis: Value = -1) -> None:
     """`a.sort()`."""
     copyto(ctx, a, sort(ctx, a, axis))
+
+
+def partition_in_place(ctx: Context, a: Value, kth: Value, axis: Value = -1) -> None:
+    """`a.partition(kth)`."""
+    copyto(ctx, a, ctx.invoke(ctx, np.partition, [a, kth, axis], {}))

@@ -116,6 +116,11 @@ def table_of(ctx: Context, mask: ArrayValue) -> PlaceTable:
     return PlaceTable(ctx.builder.materialise(rows, "table"), named_int(ctx, counted, "found").ix)
 
 
+def is_stored(m: Masked) -> bool:
+    """Whether the values have an array of their own, which all names of this value share."""
+    return m.table is not None and isinstance(m.values, ViewValue)
+
+
 def same_mask(a: Masked, b: Masked) -> bool:
     """Whether two compressed values surely have the same mask."""
     return a.key == b.key or (a.mask.view.array == b.mask.view.array and a.mask.view.index == b.mask.view.index)

@@ -53,7 +53,7 @@ from sdfgad.frontend.elementwise import (
     int_value,
     lift,
 )
-from sdfgad.frontend.indexing import accumulate_at
+from sdfgad.frontend.indexing import accumulate_at, subscript
 from sdfgad.frontend.masking import check_cast
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -247,9 +247,14 @@ def _at(op: str, ufunc: np.ufunc) -> Rule:
     return rule
 
 
-def _item(ctx: Context, a: Value) -> Value:
-    """`.item()`: a Python number."""
+def _item(ctx: Context, a: Value, *places: Value) -> Value:
+    """`.item()`: a Python number. places: one number counts in the flat array, several are an index, as a tuple is."""
     value = as_array(ctx, a)
+    if places:
+        index = places[0] if len(places) == 1 else places
+        if not isinstance(index, tuple):
+            value = as_array(ctx, ctx.invoke(ctx, np.ravel, [value], {}))
+        value = as_array(ctx, subscript(ctx, value, index))
     if any(n.const != 1 for n in value.shape):
         raise ctx.refuse(f".item() of {describe(value)}", code="SG105")
     kinds = {"f": FLOAT, "i": INT, "u": INT, "b": BOOL, "c": COMPLEX}
@@ -257,6 +262,11 @@ def _item(ctx: Context, a: Value) -> Value:
         return truth_value(ctx, value)
     return creation.scalar_type(kinds[value.dtype.kind], True)(ctx, value)
 
+
+
+def _compress(ctx: Context, a: Value, condition: Value, axis: Value = None) -> Value:
+    """`a.compress(condition)`."""
+    return ctx.invoke(ctx, np.compress, [condition, a, axis], {})
 
 
 FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
@@ -286,8 +296,8 @@ FUNCTIONS: Mapping[Any, Rule] = MappingProxyType({
     np.size: reductions.size_of, np.trace: reductions.trace, np.ndim: _ndim, np.shape: _shape,
     np.result_type: _result_type, np.real: real, np.imag: imag, np.round: round_, np.around: round_,
     np.matmul: linalg.matmul, np.dot: linalg.dot, np.vdot: linalg.vdot, np.tensordot: linalg.tensordot,
-    np.einsum: linalg.einsum, np.linalg.solve: linalg.solve, np.linalg.inv: linalg.inverse,
-    np.linalg.cholesky: linalg.cholesky, scipy_bodies.solve_triangular: linalg.solve_triangular,
+    np.einsum: linalg.einsum, np.linalg.solve: linalg.solve,
+    scipy_bodies.solve_triangular: linalg.solve_triangular,
     np.fft.fft: linalg.transform(False), np.fft.ifft: linalg.transform(True),
     np.argsort: linalg.argsort, np.sort: linalg.sort, **decompositions.FUNCTIONS,
     np.add.at: _at("+", np.add), np.subtract.at: _at("+", np.subtract), np.maximum.at: _at("max", np.maximum),
@@ -331,9 +341,9 @@ METHODS: Mapping[str, Any] = MappingProxyType({
     **{n: getattr(np, n) for n in (
         "sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "cumsum", "cumprod", "argmax", "argmin",
         "ravel", "swapaxes", "squeeze", "repeat", "diagonal", "trace", "take", "clip", "dot", "round",
-        "argsort")},
+        "argsort", "argpartition", "nonzero", "searchsorted", "choose", "put")},
     "tolist": creation.tolist,
-    "sort": linalg.sort_in_place,
+    "sort": linalg.sort_in_place, "partition": linalg.partition_in_place, "compress": _compress,
     "conj": conjugated, "conjugate": conjugated,
     "flatten": shaping.flatten, "transpose": shaping.transposed, "reshape": shaping.reshape_method,
     "astype": creation.astype, "copy": creation.copied_in_order, "fill": creation.fill, "item": _item,
@@ -343,7 +353,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({
 OUTSIDE: Mapping[tuple[str, str], Rule] = MappingProxyType({
     ("scipy", "lu_factor"): factors.lu_factor, ("scipy", "lu_solve"): factors.lu_solve,
     ("scipy", "spsolve"): factors.spsolve, ("scipy", "solve_triangular"): linalg.solve_triangular,
-    ("scipy", "inv"): linalg.inverse,
+    ("scipy", "inv"): decompositions.inverse,
     ("sdfgad", "stop_gradient"): stop_gradient, ("sdfgad", "linear_solve"): implicit.linear_solve,
     ("sdfgad", "root"): implicit.root, ("sdfgad", "fixed_point"): implicit.fixed_point,
 })

@@ -54,6 +54,7 @@ from sdfgad.ir.expr import const
 from sdfgad.ir.index import ix
 from sdfgad.ir.messages import NUMBERS
 from sdfgad.ir.program import FAILED, ORDER, Array, Map, Program, Stmt, Store
+from sdfgad.ir.walk import view_elems
 from sdfgad.ranks import is_communicator, is_datatype
 from sdfgad.trees import assembled, contents, is_named, is_plain_dataclass, paths, step
 
@@ -385,10 +386,11 @@ def _returned(ctx: Context, value: Value) -> Any:
     if isinstance(value, IntValue):
         return _returned(ctx, ctx.builder.fresh_copy(as_array(ctx, value), "result"))
     if isinstance(value, ArrayValue):
-        view = ctx.builder.materialise(value, "result").view
-        if view.array in ctx.builder.shared.stale:
-            raise refuse_stale(ctx.here, ctx.builder.shared, view.array, "a result")
-        return view
+        found = ctx.builder.materialise(value, "result")
+        if found.view.array in ctx.builder.shared.stale:
+            raise refuse_stale(ctx.here, ctx.builder.shared, found.view.array, "a result")
+        # Nobody reads an index once the program has run.
+        return (ctx.builder.fresh_copy(found, "result") if view_elems(found.view) else found).view
     if isinstance(value, Reading):
         raise ctx.refuse("what a clock shows as a return value", "measure the time around the call", "SG109")
     internal = isinstance(value, (*SELECTED, Maybe, Function, Entries, Applied, Parent, Opaque))

@@ -51,6 +51,8 @@ def walked(ctx: Context, value: Value) -> Rows | None:
 
 def item_at(ctx: Context, value: Value, items: Value) -> Value:
     """`value[items]` of places, or of data selected by a mask."""
+    if items == ():
+        return value
     first, *rest = items if isinstance(items, tuple) else (items,)
     if isinstance(first, ArrayValue) and not first.shape and first.dtype.kind in "iu":
         first = to_int(ctx, first)

@@ -35,6 +35,7 @@ from sdfgad.frontend.bodies import shape as shapes
 from sdfgad.frontend.bodies import signal as signals
 from sdfgad.frontend.bodies import sparse as products
 from sdfgad.frontend.bodies import ufunc as ufuncs
+from sdfgad.frontend.elementwise import UFUNCS
 
 POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     cmath.log: numeric.complex_log, cmath.phase: numeric.phase, cmath.polar: numeric.polar, cmath.rect: numeric.rect,
@@ -49,13 +50,13 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     np.dstack: shapes.dstack, np.column_stack: shapes.column_stack, np.append: shapes.append,
     np.atleast_1d: shapes.atleast_1d, np.atleast_2d: shapes.atleast_2d, np.atleast_3d: shapes.atleast_3d,
     np.fliplr: shapes.fliplr, np.flipud: shapes.flipud, np.rot90: shapes.rot90, np.split: shapes.split,
-    np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit,
+    np.array_split: shapes.array_split, np.hsplit: shapes.hsplit, np.vsplit: shapes.vsplit, np.dsplit: shapes.dsplit,
     np.pad: borders.pad, np.linspace: shapes.linspace, np.logspace: shapes.logspace,
     np.geomspace: shapes.geomspace,
     np.indices: shapes.indices, np.ix_: shapes.ix_, np.cov: statistics.cov, np.corrcoef: statistics.corrcoef,
     np.histogram: statistics.histogram, np.bincount: statistics.bincount, np.interp: statistics.interp,
     np.polyval: numeric.polyval,
-    np.linalg.norm: matrices.norm, np.linalg.cond: matrices.cond,
+    np.linalg.norm: matrices.norm, np.linalg.matrix_rank: matrices.matrix_rank, np.linalg.cond: matrices.cond,
     np.linalg.multi_dot: shapes.multi_dot, np.ediff1d: numeric.ediff1d,
     np.isclose: numeric.isclose, np.allclose: numeric.allclose, np.array_equal: numeric.array_equal,
     math.hypot: numeric.hypot_of,
@@ -92,6 +93,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
         (np.polynomial.laguerre, ("lagval", "lagvander"))) for n in names},
     series.of_object: series.of_object,
     np.rollaxis: joining.rollaxis, np.resize: joining.resize, np.compress: joining.compress,
+    np.extract: joining.extract, np.real_if_close: joining.real_if_close,
     np.putmask: joining.putmask, np.ravel_multi_index: joining.ravel_multi_index, np.fix: numeric.fix,
     np.i0: special.i0,
     np.ldexp: numeric.ldexp, np.linalg.tensorsolve: joining.tensorsolve, np.linalg.tensorinv: joining.tensorinv,
@@ -111,7 +113,7 @@ POLYFILLS: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     **{f: f for f in implicit.PARTS},
     **{f: f for f in (products.by_rows, products.by_columns, products.by_entries, products.triangles)},
     **{f: f for f in interpolation.PARTS},
-    shapes.batched_matmul: shapes.batched_matmul, shapes.item: shapes.item,
+    shapes.batched_matmul: shapes.batched_matmul,
 })
 """NumPy's function -> its body."""
 
@@ -176,6 +178,12 @@ def body_of(function: Any) -> Callable[..., Any] | None:
         if (place, function.__name__) in OUTSIDE_BODIES:
             return OUTSIDE_BODIES[place, function.__name__]
     return None
+
+
+def special_body(callee: Any) -> Callable[..., Any] | None:
+    """The body of a function element by element that NumPy does not have."""
+    known = isinstance(callee, np.ufunc) and callee not in UFUNCS
+    return OUTSIDE_BODIES.get(("scipy", callee.__name__)) if known else None
 
 
 def of_distribution(method: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:

@@ -268,8 +268,8 @@ def builtin_extremum(ufunc: np.ufunc, reducer: Callable[..., Value]) -> Callable
                 ctx, choosing.first_best, [tuple(items), key, ufunc is np.greater], {})
         if len(values) == 1:
             sequence = stacked(ctx, values[0]) if isinstance(values[0], Grown) else values[0]
-            if isinstance(sequence, ArrayValue):
-                if sequence.ndim != 1:
+            if isinstance(sequence, (ArrayValue, Masked)):
+                if (sequence if isinstance(sequence, ArrayValue) else sequence.values).ndim != 1:
                     raise ctx.refuse(f"the builtin extremum of {describe(values[0])}", "use np.max or np.min", "SG107")
                 return reducer(ctx, sequence)
             values = tuple(items_of(ctx, values[0]))
@@ -302,7 +302,7 @@ def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
         iterable = listed(ctx, iterable)
     if isinstance(iterable, Grown):
         iterable = stacked(ctx, iterable)
-    if isinstance(iterable, ArrayValue):
+    if isinstance(iterable, (ArrayValue, Masked)):
         total: Value = sum_(ctx, iterable, 0)
         return total if is_number(start) and start == 0 else apply(ctx, np.add, start, total)
     total = start

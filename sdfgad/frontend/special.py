@@ -59,8 +59,8 @@ def of_order(ctx: Context, fn: str, order: Value, x: Value) -> Value:
     """A function of a number and a whole order that is known before the call."""
     value = as_array(ctx, x)
     if not is_number(order) or isinstance(order, complex) or order != int(order):
-        raise ctx.refuse(f"{fn} of the order {describe(order)}", "orders are whole numbers, known before the call",
-                         "SG101")
+        told = order if is_number(order) else "known only at run time"
+        raise ctx.refuse(f"{fn} of the order {told}", "orders are whole numbers, known before the call", "SG101")
     if value.dtype.kind == "c":
         raise ctx.refuse(f"{fn} of {describe(value)}", "special functions are those of real numbers", "SG104")
     kind = value.dtype if value.dtype.kind == "f" else FLOAT

@@ -36,7 +36,7 @@ from sdfgad.frontend.raising import always_raises, opposite, raise_if, run_asser
 from sdfgad.frontend.records import put_attribute
 from sdfgad.frontend.settled import taken
 from sdfgad.frontend.sharing import SharingRefusal
-from sdfgad.frontend.updates import settled, store_item, update, update_attribute, update_items
+from sdfgad.frontend.updates import changes_in_place, settled, store_item, update, update_attribute, update_items
 from sdfgad.frontend.values import (
     SELECTED,
     Applied,
@@ -46,7 +46,6 @@ from sdfgad.frontend.values import (
     Method,
     Record,
     Value,
-    ViewValue,
     contained,
 )
 from sdfgad.frontend.whiles import run_while
@@ -279,7 +278,7 @@ def _update_name(ctx: Context, name: str, old: Value, ufunc: np.ufunc, value: Va
         old.items.extend(items_of(ctx, kept(ctx, value)))
         return
     check_update(ctx, name, old)
-    if isinstance(old, ViewValue) and not old.scalar:
+    if changes_in_place(old):
         update(ctx, old, ufunc, value)
         return
     bind(ctx, name, operated(ctx, ufunc, old, value, update=True))

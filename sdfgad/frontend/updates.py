@@ -15,7 +15,7 @@ from sdfgad.frontend.fields import check_list
 from sdfgad.frontend.growing import as_list
 from sdfgad.frontend.in_place import ask_for_arrays
 from sdfgad.frontend.indexing import expand_items, subscript, write
-from sdfgad.frontend.masking import check_cast, is_mask, settled_mask
+from sdfgad.frontend.masking import check_cast, is_mask, is_stored, settled_mask, write_masked
 from sdfgad.frontend.records import is_guarded, item, put_attribute, put_item
 from sdfgad.frontend.values import (
     ArrayValue,
@@ -30,7 +30,7 @@ from sdfgad.frontend.values import (
     ViewValue,
     is_number,
 )
-from sdfgad.frontend.views import check_writable, to_int
+from sdfgad.frontend.views import as_view, check_writable, to_int
 
 
 def store_item(ctx: Context, base: Value, items: Value, value: Value) -> None:
@@ -112,14 +112,24 @@ def _in_place(ctx: Context, old: Value, ufunc: np.ufunc, value: Callable[[], Val
     if isinstance(old, (ListValue, Record)):
         raise ctx.refuse(f"an update of {describe(old)} inside of another", "give it a name", "SG102")
     ask_for_arrays(ctx, old)
-    if not isinstance(old, ViewValue) or old.scalar:
+    if not changes_in_place(old):
         return False
     update(ctx, old, ufunc, value())
     return True
 
 
-def update(ctx: Context, target: ViewValue, ufunc: np.ufunc, value: Value) -> None:
-    """`target op= value` for an array: in place, in the target's dtype."""
+def changes_in_place(value: Value) -> bool:
+    """Whether `value op= ...` is seen under other names of the value."""
+    return is_stored(value) if isinstance(value, Masked) else isinstance(value, ViewValue) and not value.scalar
+
+
+def update(ctx: Context, target: Value, ufunc: np.ufunc, value: Value) -> None:
+    """`target op= value` for an array, or for data selected by a mask: in place, in the target's dtype."""
+    if isinstance(target, Masked):
+        selected = arithmetic.on_masked(ctx, ufunc, target, value)
+        _check_update(ctx, selected.values, target.values)
+        write_masked(ctx, as_view(target.values), target, selected)
+        return
     check_writable(ctx, target)
     result = as_array(ctx, arithmetic.binary(ctx, ufunc, target, value))
     _check_update(ctx, result, target)

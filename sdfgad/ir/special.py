@@ -61,8 +61,8 @@ SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "erfinv": _function(lambda mp, y, _: mp.erfinv(y) if abs(y) < 1 else _end(y, -1, 1), {}),
     "bessel_j": _function(lambda mp, x, n: mp.besselj(n, x), {_INF: 0.0, -_INF: 0.0}),
     "bessel_y": _function(lambda mp, x, n: mp.bessely(n, x) if x > 0 else _end(x, 0, 1), {_INF: 0.0, -_INF: _NAN}),
-    "bessel_i": _function(lambda mp, x, n: mp.besseli(n, x) if math.isfinite(x) else x ** (2 - n % 2), {}),
-    "bessel_ie": _function(lambda mp, x, n: mp.exp(-abs(x)) * mp.besseli(n, x), {_INF: 0.0, -_INF: 0.0}),
+    "bessel_i": _function(lambda mp, x, n: mp.besseli(abs(n), x) if math.isfinite(x) else x ** (2 - n % 2), {}),
+    "bessel_ie": _function(lambda mp, x, n: mp.exp(-abs(x)) * mp.besseli(abs(n), x), {_INF: 0.0, -_INF: 0.0}),
 })
 """Of one number, or of a number and a whole order."""
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdfgad.frontend import parse
 from tests.frontend.checking import check
 from tests.frontend.programs import A34, A44, I6, V6, Case, collector
+from tests.support.oracle import program_gradient
 
 CASES: list[Case] = []
 case = collector(CASES)
@@ -49,6 +51,32 @@ def crossed(A, idx):
     for k in range(3):
         A[np.ix_([k, k + 1], [k, k + 1])] += B[0, 0] * np.array([[1.0, -1.0], [-1.0, 1.0]])
     return B, A[np.ix_((0, 2), free[:2])], np.ix_(free), A.reshape(2, 2, 4)[np.ix_([1, 0], [1], idx[:2] % 4)]
+
+
+@case(A34, np.arange(60.0).reshape(3, 4, 5))
+def places_written_into_the_program(A, t):
+    A[[True, False, True], 1] = 7.0
+    A[[False, True, False]] *= 2
+    return [A[(0, 1, 0), (3, 3, 2)], A[(0, 2),], t[1, (0, 2), 1:], A[[True, False, True]],
+            A[:, [True, False, False, True]],
+            t[[True, True, False], [0, 3]], A[[False] * 3], t.item(7),
+            t.item(1, 2, 3) + t.item((0, 1, 2)), np.extract(A > 1, A).sum(), np.dsplit(t, [2])[1], np.real_if_close(A),
+            np.einsum(t, [..., 0], t, [..., 0], [...]), A[0].searchsorted(1.0), (A[0] > 1).nonzero()[0].sum(),
+            A.compress([True, False, True], axis=0), np.array([0, 2, 1, 0]).choose(A), np.imag(2.5)]
+
+
+@case(A34, V6)
+def changed_by_methods(A, x):
+    x.partition(2)
+    A.put([1, 3], [0.5, 0.25])
+    return np.sort(x[:2]), x[2], A
+
+
+@case(A34, V6)
+def rows_at_places_that_data_choose(A, x):
+    k = np.argmax(x[:3])
+    A[k] *= 2
+    return A[k], (A[k, 1:], A[np.argmin(A[:, 0]), 1]), A[int(x[0] > 0)]
 
 
 @case(A34, V6, I6)
@@ -295,3 +323,14 @@ def integer_in_place(x):
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_case(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check(fn, *arguments)
+
+
+def test_the_gradient_of_a_returned_row_at_a_place_that_data_choose():
+    def chosen(A, x):
+        return A[np.argmax(x)]
+
+    parsed = parse(chosen, (A34, V6[:3]))
+    _, found = program_gradient(parsed.program, {"A": A34, "x": V6[:3]}, ["A"], [np.array([1.0, 2.0, 3.0, 4.0])])
+    expected = np.zeros_like(A34)
+    expected[np.argmax(V6[:3])] = [1.0, 2.0, 3.0, 4.0]
+    np.testing.assert_array_equal(found["A"], expected)

@@ -44,6 +44,17 @@ def systems(A, b, S):
     return [np.linalg.solve(A, b), np.linalg.solve(A, A.T), np.linalg.inv(A), np.linalg.cholesky(S)]
 
 
+@case(np.arange(24.0).reshape(2, 3, 4) % 7 + np.eye(3, 4), Z3)
+def stacks(A, z):
+    B = A[:, :, :3] + 1j * z
+    s = np.linalg.svd(A, full_matrices=False)
+    return [np.linalg.eigvalsh(A[:, :, 1:]), np.linalg.eigvalsh(A[:, :, 1:], "U"), np.linalg.eigvalsh(B, UPLO="U"),
+            np.linalg.pinv(A), np.linalg.pinv(A, 0.4), np.linalg.pinv(B, rcond=0.4), *np.linalg.slogdet(B),
+            np.linalg.det(A[:, :, :3]), s[1], (s.U * s.S[:, None]) @ s.Vh, np.linalg.qr(A, mode="r") ** 2,
+            np.linalg.solve(A[0, :, :3], A), np.linalg.matrix_rank(A), np.linalg.matrix_rank(A[0].T @ A[0]),
+            np.linalg.svd(A.astype(np.float32), compute_uv=False), np.sort(np.abs(np.linalg.eigvals(B)))]
+
+
 @case(Z3, V4)
 def transforms(z, x):
     return [np.fft.fft(z), np.fft.ifft(z), np.fft.fft(x), np.fft.fft(np.stack((x, x))), np.fft.fft(np.ones((2, 3)),

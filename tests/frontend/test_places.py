@@ -6,6 +6,7 @@ import sdfgad
 from sdfgad.errors import UnsupportedError
 from sdfgad.frontend import parse
 from tests.frontend.checking import check
+from tests.support.oracle import program_gradient
 
 RNG = np.random.default_rng(7)
 X, Y, A, P, W = (RNG.standard_normal(s) for s in ((12,), (9,), (6, 5), (5,), (5, 3)))
@@ -159,3 +160,64 @@ def test_masks_of_several_dimensions_select_along_one():
         return [*whole, q.max(axis=0, keepdims=True), np.sum(q * whole[0]), [w.shape for w in whole]]
 
     check(kept, A, A[::-1].copy())
+
+
+def test_functions_of_what_a_mask_selects():
+    special = pytest.importorskip("scipy.special")
+
+    def found(x, w, xp, fp):
+        m = x > 0.2
+        y, one = x[m], x[m].copy()
+        one *= 2
+        elementwise = [np.round(y, 1).sum(), np.where(y > 1, y, 0.5).sum(), np.logaddexp(y, w[m]).sum(),
+                       special.expit(y).sum(), np.interp(y, xp, fp).sum(), np.polyval(fp, y).sum(),
+                       np.isclose(y, 1.0).sum(), y.astype(int).sum(),
+                       np.sinc(y).sum(), np.nan_to_num(x[m] / 0.0, posinf=2.0).sum(), y.astype(np.float32).sum()]
+        reductions = [sum(y), max(y), min(y), np.prod(y), np.average(y, weights=w[m]), np.ravel(y).sum(), y[()].sum()]
+        nan = np.where(x > 1, np.nan, x)
+        ranks = [np.median(y), np.quantile(y, 0.3), np.percentile(y, [20, 70]), np.median(nan[m]), np.nanmean(nan[m]),
+                 np.nanmedian(nan[m]), np.nansum(nan[m]), np.nanmax(nan[m])]
+        return elementwise, reductions, one.sum(), ranks
+
+    x = np.array([0.5, -1.0, 1.25, 0.1, 2.0, 0.75, -0.5, 1.5])
+    check(found, x, np.arange(1.0, 9.0), np.array([0.0, 1.0, 3.0]), np.array([1.0, -1.0, 2.0]), rtol=1e-12)
+
+
+def test_the_gradient_of_a_rank_among_what_a_mask_selects():
+    def middle(x):
+        return np.median(x[x > 0.2]) ** 2 + np.interp(x[x > 0.2], np.arange(3.0), np.arange(3.0) ** 2).sum()
+
+    x = np.array([0.5, -1.0, 1.25, 0.1, 1.75])
+    parsed = parse(middle, (x,))
+    _, found = program_gradient(parsed.program, {"x": x}, ["x"])
+    np.testing.assert_allclose(found["x"], [1.0, 0.0, 3.0 + 2.5, 0.0, 3.0])
+
+
+def test_what_a_mask_selected_changes_under_all_its_names():
+    def doubled(a):
+        a *= 2
+
+    def found(x, A):
+        y, both = x[x > 0], [x[x > 0.5], x[x < 0]]
+        z, kept, flat = y, y.copy(), np.ravel(y)
+        for k in range(3):
+            z *= 1.5
+            if x[k] > 0:
+                z += y.sum()
+        doubled(flat)
+        first = both[0]
+        both[0] /= 2
+        rows = A[A[:, 0] > 0]
+        column = rows[:, 1]
+        column *= 2
+        rows -= rows.mean(axis=0)
+        return y.sum(), z.sum(), kept.sum(), first.sum(), both[1].sum(), rows.sum(axis=0), column.sum(), x, A
+
+    check(found, X.copy(), A.copy(), rtol=1e-11)
+    with pytest.raises(UnsupportedError, match="stores float64"):
+        parse(lambda i: doubled_by(i[i > 0]), (np.arange(3),))
+
+
+def doubled_by(a):
+    a *= 2.5
+    return a.sum()

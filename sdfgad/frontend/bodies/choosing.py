@@ -19,6 +19,16 @@ def picked(ordered, places):
     return np.take_along_axis(ordered, places[None], axis=0)[0]
 
 
+def ranked_of_selected(function, values, mask, *options):
+    """Ranks among the numbers where a mask is on; nothing is known of them where one is no number."""
+    found = function(np.where(mask, values, np.nan), *options)
+    return np.where(np.any(np.isnan(values) & mask), np.nan, found)[()]
+
+
+def average_of_selected(values, weights):
+    return np.sum(values * weights) / np.sum(weights)
+
+
 def shaped(found, a, axis, keepdims):
     if keepdims:
         return np.reshape(found, (1,) * a.ndim) if axis is None else np.expand_dims(found, axis)

@@ -154,6 +154,16 @@ def compress(condition, a, axis=None):
     return kept if axis is None else np.moveaxis(kept, 0, axis)
 
 
+def extract(condition, arr):
+    return np.ravel(arr)[np.ravel(condition)]
+
+
+def real_if_close(a, tol=100):
+    if np.iscomplexobj(a):
+        raise ValueError("whether imaginary parts are small depends on the data: use a.real")
+    return np.asarray(a)
+
+
 def putmask(a, mask, values):
     np.copyto(a, values, where=mask)
 

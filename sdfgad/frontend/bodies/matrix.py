@@ -94,6 +94,31 @@ def wide_qr(a):
     return q, np.concatenate((r, np.conjugate(q.T) @ a[:, m:]), axis=1)
 
 
+def truncated_pinv(a, cut):
+    """`np.linalg.pinv` with a tolerance that may drop singular values other than zero. Where it does, the slope at
+    constant rank is that of another function."""
+    values = np.linalg.svd(a, compute_uv=False)
+    least, dropped = max(a.shape) * float(np.finfo(values.dtype).eps), values <= cut * values[0]
+    found = np.linalg.pinv(a, least)
+    if np.any(dropped & (values > least * values[0])):
+        if np.iscomplexobj(a):
+            # Complex singular vectors have no derivative; this is as good as the square of the tolerance lets it be.
+            squares, v = np.linalg.eigh(np.conjugate(a.T) @ a)
+            kept = squares > (cut * values[0]) ** 2
+            found = (v * np.where(kept, 1.0 / np.where(kept, squares, 1.0), 0.0)) @ np.conjugate(a @ v).T
+        else:
+            u, _, v = np.linalg.svd(a, full_matrices=False)
+            found = (v.T * np.where(dropped, 0.0, 1.0 / np.where(dropped, 1.0, values)).astype(values.dtype)) @ u.T
+    return found
+
+
+def matrix_rank(A, tol=None, *, rtol=None):
+    values = np.linalg.svd(A, compute_uv=False)
+    high = np.max(values, axis=-1, keepdims=True)
+    share = max(A.shape[-2:]) * float(np.finfo(values.dtype).eps) if rtol is None else rtol
+    return np.sum(values > (high * share if tol is None else tol), axis=-1)
+
+
 def least_squares(a, b, cut):
     x = np.linalg.pinv(a, cut) @ b
     values = np.linalg.svd(a, compute_uv=False)
@@ -106,47 +131,15 @@ def least_squares(a, b, cut):
     return x, np.atleast_1d(known), rank, values
 
 
-def eigh_each(a, uplo):
+def each(function, shapes, kinds, a, *options):
+    """What a function makes of each matrix of a stack: arrays of these shapes and dtypes, one or several."""
     flat = np.reshape(a, (-1,) + a.shape[-2:])
-    vectors = np.empty(flat.shape, flat.dtype if flat.dtype.kind in "fc" else np.float64)
-    values = np.empty(flat.shape[:2], vectors.real.dtype)
+    outs = [np.empty(flat.shape[:1] + shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
     for k in range(flat.shape[0]):
-        values[k], vectors[k] = np.linalg.eigh(flat[k], uplo)
-    return np.reshape(values, a.shape[:-1]), np.reshape(vectors, a.shape)
-
-
-def values_each(function, a):
-    flat = np.reshape(a, (-1,) + a.shape[-2:])
-    kind = flat.dtype if flat.dtype.kind in "fc" else np.dtype(np.float64)
-    out = np.empty((flat.shape[0], min(a.shape[-2:])), np.real(np.zeros(1, kind)).dtype)
-    for k in range(flat.shape[0]):
-        out[k] = function(flat[k])
-    return np.reshape(out, a.shape[:-2] + out.shape[1:])
-
-
-def det_each(a):
-    flat = np.reshape(a, (-1,) + a.shape[-2:])
-    out = np.empty(flat.shape[:1], flat.dtype if flat.dtype.kind in "fc" else np.float64)
-    for k in range(flat.shape[0]):
-        out[k] = np.linalg.det(flat[k])
-    return np.reshape(out, a.shape[:-2])
-
-
-def slogdet_each(a):
-    flat = np.reshape(a, (-1,) + a.shape[-2:])
-    signs = np.empty(flat.shape[:1], flat.dtype if flat.dtype.kind in "fc" else np.float64)
-    sizes = np.empty(flat.shape[:1], np.real(signs).dtype)
-    for k in range(flat.shape[0]):
-        signs[k], sizes[k] = np.linalg.slogdet(flat[k])
-    return np.reshape(signs, a.shape[:-2]), np.reshape(sizes, a.shape[:-2])
-
-
-def each(function, a):
-    flat = np.reshape(a, (-1,) + a.shape[-2:])
-    out = np.empty(flat.shape, flat.dtype if flat.dtype.kind in "fc" else np.float64)
-    for k in range(flat.shape[0]):
-        out[k] = function(flat[k])
-    return np.reshape(out, a.shape)
+        found = function(flat[k], *options)
+        for out, part in zip(outs, found if len(outs) > 1 else (found,), strict=True):
+            out[k] = part
+    return tuple([np.reshape(out, a.shape[:-2] + out.shape[1:]) for out in outs])
 
 
 def solve_each(a, b):
@@ -175,6 +168,5 @@ def matrix_norm(x, keepdims=False, ord="fro"):
     return norm(x, ord, (-2, -1), keepdims)
 
 
-PARTS = (each, single, solve_each, svdvals, rows, real_row, adjoint, wide_qr, least_squares, eigh_each, values_each,
-         det_each, slogdet_each)
+PARTS = (each, single, solve_each, svdvals, rows, real_row, adjoint, wide_qr, truncated_pinv, least_squares)
 """What rules run here in place of a call."""

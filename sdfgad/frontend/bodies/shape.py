@@ -133,6 +133,10 @@ def hsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
+def dsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 2)
+
+
 def vsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 0)
 
@@ -178,10 +182,6 @@ def ix_(*parts):
     n = len(parts)
     places = [np.nonzero(p)[0] if np.asarray(p).dtype == bool else np.asarray(p) for p in parts]
     return tuple([np.reshape(p, (1,) * k + (-1,) + (1,) * (n - k - 1)) for k, p in enumerate(places)])
-
-
-def item(a):
-    return np.ravel(a)[0] if np.ndim(a) else a
 
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):

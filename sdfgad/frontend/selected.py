@@ -1,0 +1,75 @@
+"""NumPy's functions of data selected by a mask: element by element, or as if other elements were not numbers."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sdfgad.frontend.arithmetic import on_masked
+from sdfgad.frontend.bodies import choosing
+from sdfgad.frontend.context import Context
+from sdfgad.frontend.elementwise import UFUNCS
+from sdfgad.frontend.masking import mask_view, over_mask
+from sdfgad.frontend.values import Masked, Method, Value
+
+_POINTWISE = frozenset((np.where, np.round, np.around, np.isclose, np.nan_to_num, np.sinc, np.fix))
+"""What makes each element of those at the same place, beside the functions that NumPy itself calls elementwise."""
+
+_ALONG: Mapping[Callable[..., Any], tuple[str, ...]] = MappingProxyType({
+    np.interp: ("x", "xp", "fp", "left", "right"), np.polyval: ("p", "x")})
+"""The same of one argument, whatever the others are: the names of all."""
+
+_UNCHANGED = frozenset((np.ravel, np.squeeze))
+"""What leaves one dimension as it is."""
+
+_WITHOUT_NAN = frozenset((np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanstd, np.nanvar, np.nanprod, np.nanmedian,
+                          np.nanquantile, np.nanpercentile))
+
+_RANKED: Mapping[Callable[..., Any], Callable[..., Any]] = MappingProxyType({
+    np.median: np.nanmedian, np.quantile: np.nanquantile, np.percentile: np.nanpercentile})
+"""What depends on the order of numbers, and the same without those that are none."""
+
+
+def of_selected(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """What a function gives for data selected by a mask; None where nothing special is known of it."""
+    if not any(isinstance(a, Masked) for a in (*arguments, *keywords.values())) or not callable(callee):
+        return None
+    elementwise = (isinstance(callee, np.ufunc) and callee.nout == 1 and callee.signature is None and
+                   callee not in UFUNCS)
+    if (elementwise or callee in _POINTWISE) and not any(isinstance(v, Masked) for v in keywords.values()):
+        return on_masked(ctx, partial(callee, **keywords) if keywords else callee, *arguments)
+    if callee in _ALONG:
+        return _along(ctx, callee, {**dict(zip(_ALONG[callee], arguments, strict=False)), **keywords})
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Masked) or first.values.ndim != first.mask.ndim or "axis" in keywords:
+        return None
+    if callee is np.average and isinstance(keywords.get("weights"), Masked) and len(keywords) == len(arguments) == 1:
+        return ctx.invoke(ctx, choosing.average_of_selected, [first, keywords["weights"]], {})
+    if callee in _UNCHANGED and len(arguments) == 1 and not keywords:
+        return first
+    if callee is np.copy:
+        return ctx.invoke(ctx, Method(first, "copy"), [], {})
+    if callee is np.prod and len(arguments) == 1:
+        return ctx.invoke(ctx, callee, [over_mask(ctx, first, 1)], keywords)
+    if first.values.dtype.kind != "f":
+        return None
+    if callee in _WITHOUT_NAN:
+        return ctx.invoke(ctx, callee, [over_mask(ctx, first, np.nan), *arguments[1:]], keywords)
+    if callee in _RANKED:
+        given = [_RANKED[callee], first.values, mask_view(ctx, first), *arguments[1:]]
+        return ctx.invoke(ctx, choosing.ranked_of_selected, given, keywords)
+    return None
+
+
+def _along(ctx: Context, callee: Callable[..., Any], given: Mapping[str, Value]) -> Value:
+    """`np.interp(x[mask], xp, fp)`   ->   `np.interp(x, xp, fp)[mask]`"""
+    names = list(given)
+    chosen = [n for n in names if isinstance(given[n], Masked)]
+    if chosen != ["x"]:
+        return None
+    before = [given[n] for n in names[:names.index("x")]]
+    behind = {n: given[n] for n in names[names.index("x") + 1:]}
+    return on_masked(ctx, partial(callee, *before, **behind), given["x"])

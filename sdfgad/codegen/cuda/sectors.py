@@ -13,7 +13,7 @@ from math import prod
 
 from sdfgad.codegen.cpp import Frame, most_trips, strides
 from sdfgad.codegen.cuda.joining import Look, accesses
-from sdfgad.codegen.cuda.work import PATCH, DeviceItems, DeviceKernel, HostControl, Part, ThreadLoop
+from sdfgad.codegen.cuda.work import PATCH, DeviceItems, DeviceKernel, HostControl, Launch, Part, ThreadLoop
 from sdfgad.ir.program import Array, Loop, Range
 from sdfgad.thresholds import thresholds
 
@@ -57,6 +57,8 @@ def _runs(items: DeviceItems, frame: Frame, times: int) -> Iterator[KernelRun]:
                 inner, turns = frame.inside([item.stmt.range]), _trips(item.stmt.range, frame)
             for part in item.parts:
                 yield from _runs(part, inner, times * turns)
+        elif isinstance(item, Launch):
+            yield from _runs(tuple(item.kernels), frame, times)
         elif isinstance(item, DeviceKernel):
             counts = {s.var: s.count for s in (*item.box, *item.terms)}
             counts |= {r.var: _trips(r, frame) for r in _loops(item.parts) if r.var not in counts}

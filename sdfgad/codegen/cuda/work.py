@@ -12,6 +12,8 @@ from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
 
 BLOCK = 256
 """Threads of a block."""
+SECTOR, WARP = 32, 32
+"""Bytes that memory moves at once, and threads that ask for them together."""
 PATCH = 8, 4
 """Points of a warp in a coordinate across and in the last one: sectors of numbers of 8 bytes are whole along either."""
 TEAM = 1024

@@ -39,8 +39,9 @@ ASKED = "numbers that the host asks for"
 """Their common name in the block of a call; no array has one like it."""
 NUMBER = 8
 """Bytes of one of them."""
-MORE = 0.01
-"""The part of the bytes of a call by which these may grow for the sake of fewer launches."""
+MORE, LITTLE = 0.01, 1 << 16
+"""The part of the bytes of a call by which these may grow for the sake of fewer launches, and bytes that are no
+matter."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _in_few_launches(made: DeviceProgram) -> DeviceProgram:
     other = replace(made, items=items, lives=lifetimes(steps_of(items)))
     passed = made.passed(sorted(made.program.live_out))
     held = sum(made.arrays[n].bytes for n in passed) + made.taken(passed)
-    return other if other.taken(passed) - made.taken(passed) <= held * MORE else made
+    return other if other.taken(passed) - made.taken(passed) <= max(held * MORE, LITTLE) else made
 
 
 def _kernels(program: Program, ordered: bool) -> tuple[DeviceItems, Mapping[str, Array]]:

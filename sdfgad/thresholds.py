@@ -110,7 +110,8 @@ class DeviceLimits:
     terms of sums in a fixed order that one thread adds up sooner than they are sorted. rounds: more steps of one block
     that take as long as a launch. parts: maps in a block whose threads have few registers. shared: threads that all
     blocks together have at once, at least: kernels of so many are one with others that wait for them. again: operations
-    of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less."""
+    of a value, for all neighbours that look at it, up to which each of them computes it: a kernel less. beside: threads
+    of a kernel beside which others run: larger ones take long, with registers for the one of all that needs most."""
 
     points: int = 1 << 13
     terms: int = 32
@@ -123,6 +124,7 @@ class DeviceLimits:
     parts: int = 16
     shared: int = 1 << 17
     again: int = 64
+    beside: int = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)

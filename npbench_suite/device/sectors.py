@@ -7,14 +7,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sdfgad
 from npbench_suite.device.registers import derived
 from npbench_suite.kernel import load, names
+from sdfgad.analysis.sectors import KEPT_BYTES
 from sdfgad.codegen.cuda.joining import accesses
 from sdfgad.codegen.cuda.schedule import DeviceProgram, scheduled
-from sdfgad.codegen.cuda.sectors import in_order, moves, runs
+from sdfgad.codegen.cuda.sectors import SectorMoves, in_order, moves, runs
 from sdfgad.codegen.cuda.work import works
 
 MOST, LARGE = 1.3, 1e6
@@ -41,11 +42,17 @@ class Moved:
         return f"{self.kernel}: {self.moved / 1e6:.1f} MB, {self.ratio:.2f} times the least, by {self.worst}{atomic}"
 
 
+def _kept(moves: SectorMoves, size: int) -> SectorMoves:
+    """No array has more bytes than it has; a small one comes in once."""
+    least = min(moves.least, size)
+    return replace(moves, least=least, moved=max(least, min(moves.moved, size)) if size <= KEPT_BYTES else moves.moved)
+
+
 def moved_by(made: DeviceProgram) -> Iterator[Moved]:
     """Of each kernel, in order; loops around it count once."""
     lie = in_order(made.arrays)
     for run in runs(made.items, made.arrays):
-        kernel, found = run.kernel, list(moves(run, made.arrays, lie))
+        kernel, found = run.kernel, [_kept(m, made.arrays[m.array].bytes) for m in moves(run, made.arrays, lie)]
         written = sorted({a.array for a in accesses(kernel.parts) if a.written})
         name = f"kernel of {kernel.points} points that writes {', '.join(written[:3])}"
         worst = max(found, key=lambda m: m.moved - m.least, default=None)

@@ -29,8 +29,8 @@ from sdfgad.codegen.cuda.joining import touched
 from sdfgad.codegen.cuda.library_text import KERNELS, LIBRARIES, SNAPSHOTS, library_text, merge_text
 from sdfgad.codegen.cuda.schedule import DeviceProgram
 from sdfgad.codegen.cuda.teams import touched_by
-from sdfgad.codegen.cuda.text import kernel_text, team_text
-from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, OrderedSum, PointWork
+from sdfgad.codegen.cuda.text import kernel_text, launch_text, team_text
+from sdfgad.codegen.cuda.work import BLOCK, DeviceItems, DeviceKernel, HostControl, Launch, OrderedSum, PointWork
 from sdfgad.codegen.dace_text import GRID, TEAM
 from sdfgad.codegen.expressions import Values, count_uses
 from sdfgad.errors import InvariantError
@@ -95,6 +95,9 @@ class GraphBuilder:
             if isinstance(item, DeviceKernel):
                 end = self.follow(parent, end, self.state("kernel"))
                 self.kernel(end, item, frame)
+            elif isinstance(item, Launch):
+                end = self.follow(parent, end, self.state("kernels"))
+                self.launch(end, item, frame)
             elif isinstance(item, Lib):
                 end = self.follow(parent, end, self.state("operation"))
                 self.operation(end, item, frame)
@@ -258,6 +261,11 @@ class GraphBuilder:
     def kernel(self, state: object, item: DeviceKernel, frame: Frame) -> None:
         """A map over the threads of whole blocks."""
         self.map(state, kernel_text(item, frame), touched(item), (item.threads, BLOCK), frame)
+
+    def launch(self, state: object, item: Launch, frame: Frame) -> None:
+        """A map over the threads of all blocks of several kernels."""
+        label = TEAM if any(len(chain) > 1 for chain in item.chains) else "map"
+        self.map(state, launch_text(item, frame), touched_by(item.kernels), (item.threads, BLOCK), frame, label)
 
     def team(self, state: object, loop: HostControl, frame: Frame) -> None:
         """A map over the threads of one block, or of all that run at once."""

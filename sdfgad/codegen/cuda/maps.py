@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sdfgad.analysis.elements.access import DURING, Access, Site, overlap_in
 from sdfgad.analysis.elements.cover import replaced
+from sdfgad.analysis.elements.dependence import touches
 from sdfgad.codegen.cpp import Frame, strides
 from sdfgad.codegen.cuda.ordered import apart, depends_on_order, in_order
 from sdfgad.codegen.cuda.points import Points, counted_by_one, free_variables, in_points, sides, sums
-from sdfgad.codegen.cuda.work import BLOCK, DeviceKernel, OrderedSum, PointWork, Side, size
+from sdfgad.codegen.cuda.work import BLOCK, SECTOR, WARP, DeviceKernel, OrderedSum, PointWork, Side, size
 from sdfgad.ir.expr import Load, loads
 from sdfgad.ir.index import Ix, ix, minimum
 from sdfgad.ir.program import Array, Let, Map, Range, Store
@@ -24,8 +26,6 @@ from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
 from sdfgad.transform.cutting.digits import digits_apart
 
-SECTOR, WARP = 32, 32
-"""Bytes that memory moves at once, and threads that ask for them together."""
 BESIDE = 8
 """Points in a row that one block works for, where they lie beside each other: whole sectors of any number."""
 ATOMIC_BYTES = (4, 8)
@@ -63,19 +63,30 @@ class MapLowering:
 
     def _one(self, stmt: Map, chosen: Sequence[str], known: dict[str, Side]) -> None:
         limits = thresholds().device
-        seen = in_points(stmt, chosen, known)
+        seen = nearest_last(in_points(stmt, chosen, known), self.arrays)
         points = size(seen.box)
         terms = size(known[v] for v in seen.loops) if all(v in known for v in seen.loops) else None
         few = points < limits.points and (terms is None or terms > limits.terms)
-        rows = terms is not None and terms > limits.terms and is_gathered(seen) and goes_along_rows(seen, self.arrays)
+        long = terms is not None and terms > limits.terms and self.is_gathered(seen)
+        rows = long and goes_along_rows(seen, self.arrays)
         if not seen.loops or not (few or rows):
             self._alone(stmt, seen)
-        elif terms is not None and is_gathered(seen):
+        elif terms is not None and self.is_gathered(seen):
             self._shared(stmt, seen, [known[v] for v in seen.loops], terms)
         elif can_collide(stmt, self.arrays) and len(known) > len(seen.box):
             self._scattered(stmt, in_points(stmt, list(known), known))
         else:
             self._alone(stmt, seen)
+
+    @property
+    def path(self) -> tuple[Range, ...]:
+        """The loops around, as far as they are known."""
+        return tuple(self.frame.ranges.values())
+
+    def is_gathered(self, seen: Points) -> bool:
+        """Whether a map does nothing but add up sums that stay in one place."""
+        stores = [k for k, p in enumerate(seen.stmt.body) if isinstance(p, Store)]
+        return bool(stores) and held_sums(seen, self.path) == frozenset(stores)
 
     def _kernel(self, stmt: Map, seen: Points, work: PointWork, terms: Sequence[Side] = ()) -> None:
         beside = self._beside(seen) if terms else 1
@@ -88,7 +99,7 @@ class MapLowering:
 
     def _alone(self, stmt: Map, seen: Points) -> None:
         """One thread for each point."""
-        held = held_sums(seen) if seen.loops else frozenset()
+        held = held_sums(seen, self.path) if seen.loops else frozenset()
         self._kernel(stmt, seen, PointWork(seen.stmt.domain, seen.stmt.body, held))
 
     def _scattered(self, stmt: Map, seen: Points) -> None:
@@ -153,18 +164,19 @@ def _range(side: Side) -> Range:
     return Range(side.var, side.start, side.start + side.count)
 
 
-def held_sums(seen: Points) -> frozenset[int]:
-    """Sums of a point that stay in one place, which nothing else in the body looks at."""
+def held_sums(seen: Points, path: Sequence[Range] = ()) -> frozenset[int]:
+    """Sums of a point that stay in one place, which nothing else in the body looks at. path: the loops around."""
     loops = set(seen.loops)
     return frozenset(k for k, p in sums(seen.stmt).items()
-                     if not any(i.elems or i.symbols & loops for i in p.index) and _is_only(seen.stmt, k))
+                     if not any(i.elems or i.symbols & loops for i in p.index) and _is_only(seen.stmt, k, p, path))
 
 
-def _is_only(stmt: Map, k: int) -> bool:
-    name = getattr(stmt.body[k], "array", "")
-    return not any(name in _touched(p) or j != k and isinstance(p, Store) and p.array == name
-                   for j, p in enumerate(stmt.body)) and not any(
-        e.array == name for r in stmt.domain for e in (*r.start.elems, *r.stop.elems))
+def _is_only(stmt: Map, k: int, store: Store, path: Sequence[Range]) -> bool:
+    """Whether no point touches an element that a store adds to, but by that store."""
+    others = replace(stmt, body=(*stmt.body[:k], Let("", store.expr), *stmt.body[k + 1:]))
+    own = Access(store.array, store.index, stmt.domain, Site(tuple(path), 0, 1), DURING)
+    found = (t.access for t in touches(others, path) if t.access.array == store.array)
+    return not any(overlap_in(access, own, len(path)) for access in found)
 
 
 def _touched(part: Let | Store) -> set[str]:
@@ -172,20 +184,26 @@ def _touched(part: Let | Store) -> set[str]:
     return expr_reads(part.expr) | index
 
 
-def is_gathered(seen: Points) -> bool:
-    """Whether a map does nothing but add up sums that stay in one place."""
-    stores = [k for k, p in enumerate(seen.stmt.body) if isinstance(p, Store)]
-    return bool(stores) and held_sums(seen) == frozenset(stores)
+def nearest_last(seen: Points, arrays: Mapping[str, Array]) -> Points:
+    """The loops with the one at the end whose neighbours are nearest to each other in memory: threads that share a sum
+    differ in it."""
+    best = min(reversed(seen.loops), key=lambda var: _moved_beside(var, seen, arrays), default="")
+    return replace(seen, loops=tuple(sorted(seen.loops, key=lambda var: var == best)))
 
 
 def goes_along_rows(seen: Points, arrays: Mapping[str, Array], equal: bool = False) -> bool:
     """Whether threads that share a sum touch fewer sectors of memory than threads that have a sum each: neighbours
     among the first ones differ in the innermost loop, among the others in the last coordinate of points. equal: what is
     said where they touch as many."""
-    looks = {(n.array, n.index) for part in seen.stmt.body for n in loads(part.expr)}
-    alone = sum(_bytes_beside(seen.box[-1].var, arrays[n], index) for n, index in looks) if seen.box else 0.0
-    shared = sum(_bytes_beside(seen.loops[-1], arrays[n], index) for n, index in looks)
+    alone = _moved_beside(seen.box[-1].var, seen, arrays) if seen.box else 0.0
+    shared = _moved_beside(seen.loops[-1], seen, arrays)
     return shared < alone or equal and shared == alone
+
+
+def _moved_beside(var: str, seen: Points, arrays: Mapping[str, Array]) -> float:
+    """What one of the threads that differ in a variable moves."""
+    looks = {(n.array, n.index) for part in seen.stmt.body for n in loads(part.expr)}
+    return sum(_bytes_beside(var, arrays[n], index) for n, index in looks)
 
 
 def _bytes_beside(var: str, array: Array, index: Sequence[Ix]) -> float:

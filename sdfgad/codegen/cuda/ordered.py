@@ -17,7 +17,7 @@ from sdfgad.codegen.cuda.points import in_points, sides
 from sdfgad.codegen.cuda.work import DeviceKernel, OrderedSum, PointWork, Side, coordinate, size
 from sdfgad.ir.expr import Expr, Index, Local, const, walk
 from sdfgad.ir.index import ix
-from sdfgad.ir.program import Array, Let, Map, Store
+from sdfgad.ir.program import Array, Let, Map, Range, Store
 from sdfgad.ir.walk import expr_reads
 from sdfgad.thresholds import thresholds
 
@@ -64,8 +64,10 @@ def _sorted(stmt: Map, store: Store, known: dict[str, Side], arrays: dict[str, A
     body: list[Let | Store] = [p for p in seen.stmt.body if isinstance(p, Let)]
     body += [Store(values.name, (place,), last.expr), Store(pairs.name, (place,), Index(element, _INT))]
     first = ix(coordinate(0))
-    start = PointWork((), (Store(pairs.name, (first,), const(target.size, _INT)),
-                           Store(pairs.name, (first + count,), Index(first, _INT))))
+    # Without a range the points of a larger kernel that this one is joined to would go on behind the end.
+    every = Range(coordinate(0), ix(0), ix(count))
+    start = PointWork((every,), (Store(pairs.name, (first,), const(target.size, _INT)),
+                                   Store(pairs.name, (first + count,), Index(first, _INT))))
     return [DeviceKernel((Side(coordinate(0), ix(0), count),), (start,), (), frozenset((pairs.name,))),
             DeviceKernel(seen.box, (PointWork(seen.stmt.domain, tuple(body)),), (), frozenset((values.name,))),
             OrderedSum(store.array, store.op or "+", pairs.name, values.name, count)]

@@ -11,6 +11,7 @@ from sdfgad.checkpoint.outlook import DeviceLoop, DeviceWork
 from sdfgad.codegen.arena import Arena, pack
 from sdfgad.codegen.cpp import Frame
 from sdfgad.codegen.cuda.joining import add, inside
+from sdfgad.codegen.cuda.launching import side_by_side
 from sdfgad.codegen.cuda.layout import with_neighbours_together
 from sdfgad.codegen.cuda.maps import MapLowering
 from sdfgad.codegen.cuda.operations import device_operations
@@ -38,6 +39,9 @@ ASKED = "numbers that the host asks for"
 """Their common name in the block of a call; no array has one like it."""
 NUMBER = 8
 """Bytes of one of them."""
+MORE, LITTLE = 0.01, 1 << 16
+"""The part of the bytes of a call by which these may grow for the sake of fewer launches, and bytes that are no
+matter."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,19 @@ def scheduled(program: Program, ordered: bool = False) -> DeviceProgram:
         laid = with_neighbours_together(program, lambda p: _kernels(p, ordered))
         items, arrays = _kernels(laid, ordered)
         items = with_patches(items, arrays)
-        known = (thresholds(), ordered), DeviceProgram(laid, items, arrays, lifetimes(steps_of(items)))
+        made = DeviceProgram(laid, items, arrays, lifetimes(steps_of(items)))
+        known = (thresholds(), ordered), _in_few_launches(made)
         object.__setattr__(program, "_on_device", known)
     return known[1]
+
+
+def _in_few_launches(made: DeviceProgram) -> DeviceProgram:
+    """The program with kernels side by side, unless that takes much more memory: they are in use at once."""
+    items = side_by_side(made.items, Frame(made.arrays))
+    other = replace(made, items=items, lives=lifetimes(steps_of(items)))
+    passed = made.passed(sorted(made.program.live_out))
+    held = sum(made.arrays[n].bytes for n in passed) + made.taken(passed)
+    return other if other.taken(passed) - made.taken(passed) <= max(held * MORE, LITTLE) else made
 
 
 def _kernels(program: Program, ordered: bool) -> tuple[DeviceItems, Mapping[str, Array]]:

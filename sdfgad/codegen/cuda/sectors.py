@@ -1,6 +1,6 @@
 """What kernels move between memory and device: sectors of 32 bytes, against the least bytes.
 
-Threads beside each other in a warp share a sector where they touch elements beside each other. Elements that several
+Threads of a block share a sector where they touch elements beside each other at once. Elements that several
 accesses of a kernel touch by the same formula, up to a distance, count once: caches have them. A thread that goes on to
 the next element by itself is no help here, as the sectors of its neighbours may have left the cache by then. Elements
 that data name are taken for neighbours.
@@ -9,18 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
+
+import numpy as np
 
 from sdfgad.codegen.cpp import Frame, most_trips, strides
 from sdfgad.codegen.cuda.joining import Look, accesses
-from sdfgad.codegen.cuda.work import PATCH, DeviceItems, DeviceKernel, HostControl, Part, ThreadLoop
+from sdfgad.codegen.cuda.work import (
+    BLOCK,
+    PATCH,
+    SECTOR,
+    WARP,
+    DeviceItems,
+    DeviceKernel,
+    HostControl,
+    Launch,
+    Part,
+    ThreadLoop,
+)
 from sdfgad.ir.program import Array, Loop, Range
 from sdfgad.thresholds import thresholds
 
-SECTOR = 32
-"""Bytes."""
-
-
+FEW = 32
+"""Sectors of a block that stay in the nearest cache from one turn to the next: 8 kB of eight blocks."""
 Distances = Mapping[str, tuple[int, ...]]
 """Of each array how many elements are between neighbours, by dimension."""
 
@@ -37,7 +49,7 @@ class KernelRun:
 @dataclass(frozen=True)
 class SectorMoves:
     """Of one run of a kernel, for one array and all accesses that differ in a distance alone. least: bytes of the
-    elements; moved: of the sectors."""
+    sectors that hold the elements; moved: of those that blocks ask for."""
 
     array: str
     least: float
@@ -57,6 +69,8 @@ def _runs(items: DeviceItems, frame: Frame, times: int) -> Iterator[KernelRun]:
                 inner, turns = frame.inside([item.stmt.range]), _trips(item.stmt.range, frame)
             for part in item.parts:
                 yield from _runs(part, inner, times * turns)
+        elif isinstance(item, Launch):
+            yield from _runs(tuple(item.kernels), frame, times)
         elif isinstance(item, DeviceKernel):
             counts = {s.var: s.count for s in (*item.box, *item.terms)}
             counts |= {r.var: _trips(r, frame) for r in _loops(item.parts) if r.var not in counts}
@@ -65,32 +79,58 @@ def _runs(items: DeviceItems, frame: Frame, times: int) -> Iterator[KernelRun]:
 
 def moves(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> Iterator[SectorMoves]:
     """What a kernel moves, where arrays lie so."""
-    kernel = run.kernel
-    last = kernel.box[-1:] if kernel.beside > 1 else (*kernel.box, *kernel.terms)[-1:]
-    beside = [s.var for s in (*last, *kernel.terms[-1:])]  # what neighbours differ in, and what they differ in else
     for array, steps in _formulas(run, lie):
         size = arrays[array].dtype.itemsize
-        least = float(prod(run.counts[v] for v in steps) * size)
-        if kernel.across is None:
-            step = next((abs(steps[v]) * size for v in beside if v in steps), 0)
-            factor = min(max(step, size), max(SECTOR, size)) / size if step else 1.0
-        else:
-            factor = _of_patch(steps.get(kernel.box[kernel.across].var, 0), steps.get(beside[0], 0), size)
-        yield SectorMoves(array, least, least * factor)
+        count = prod(run.counts[v] for v in steps)
+        sides = tuple((s.count, steps.get(s.var, 0)) for s in run.kernel.box)
+        terms = tuple((s.count, steps.get(s.var, 0)) for s in run.kernel.terms)
+        own = {s.var for s in (*run.kernel.box, *run.kernel.terms)}
+        loops = tuple((run.counts[v], step) for v, step in steps.items() if v not in own)
+        factor = _of_block(sides, terms, run.kernel.beside, run.kernel.across, loops[-1:], size)
+        apart = min((abs(step) for step in steps.values()), default=1)
+        yield SectorMoves(array, float(count * min(apart * size, max(SECTOR, size))), count * size * factor)
 
 
-def _of_patch(across: int, along: int, size: int) -> float:
-    """How many times the bytes of its elements a warp moves that covers points of two coordinates."""
-    if not across and not along:
-        return 1.0
-    elements = {i * across + j * along for i in range(PATCH[0]) for j in range(PATCH[1])}
-    sectors = {e * size // SECTOR for e in elements}
-    return max(1.0, len(sectors) * SECTOR / (len(elements) * size))
+Digits = tuple[tuple[int, int], ...]
+"""For each side of a box its length, and how far elements of neighbours in it are from each other."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_block(sides: Digits, terms: Digits, beside: int, across: int | None, inner: Digits, size: int) -> float:
+    """How many times the bytes of its elements a block moves for one access by all of its threads; where all of them
+    touch one element, as many blocks as it has threads. inner: the loop inside of a thread whose next turns find few
+    sectors in the nearest cache."""
+    thread = np.arange(BLOCK)
+    if any(step for _, step in terms):
+        place = _places(thread % beside, sides) + _places(thread // beside, terms)
+    elif across is None:
+        place = _places(thread, sides)
+    else:
+        rows, columns = PATCH
+        warp, row, column = thread // WARP, thread // columns % rows, thread % columns
+        place = row * sides[across][1] + (warp * columns + column) * sides[-1][1]
+    elements = np.unique(place)
+    if inner and len(elements) <= FEW:
+        elements = np.unique(np.add.outer(elements, np.arange(min(inner[0][0], SECTOR // size or 1)) * inner[0][1]))
+    sectors, end = 0, None
+    for element in elements.tolist():  # rows may begin anywhere
+        if end is None or element * size >= end:
+            sectors, end = sectors + 1, element * size + SECTOR
+    return max(1.0, sectors * max(SECTOR, size) / (len(elements) * size))
+
+
+def _places(number: np.ndarray, sides: Digits) -> np.ndarray:
+    """The elements of points: their numbers count the last side fastest."""
+    number = number % max(1, prod(count for count, _ in sides))
+    place = np.zeros_like(number)
+    for count, step in reversed(sides):
+        place, number = place + number % count * step, number // count
+    return place
 
 
 def with_patches(items: DeviceItems, arrays: Mapping[str, Array]) -> DeviceItems:
-    """Kernels whose warps cover points of two coordinates where that moves fewer sectors: one of the arrays lies the
-    other way round than the others."""
+    """Kernels that count another coordinate fastest, or whose warps cover points of two, where that moves fewer
+    sectors: one of the arrays lies the other way round than the others."""
     lie = in_order(arrays)
     better = {id(run.kernel): _best_patch(run, arrays, lie) for run in runs(items, arrays)}
     return _replaced(items, better)
@@ -109,6 +149,7 @@ def _best_patch(run: KernelRun, arrays: Mapping[str, Array], lie: Distances) -> 
     last = len(kernel.box) - 1
     forms = [kernel] + [replace(kernel, across=k) for k in range(last)
                         if kernel.box[k].count >= PATCH[0] and kernel.box[last].count >= PATCH[1]]
+    forms += [replace(kernel, box=(*kernel.box[:k], *kernel.box[k + 1:], kernel.box[k])) for k in range(last)]
     moved = [sum(m.moved for m in moves(replace(run, kernel=form), arrays, lie)) for form in forms]
     best = min(range(len(forms)), key=lambda k: moved[k])
     return forms[best] if moved[best] <= thresholds().turned_cost * moved[0] else kernel

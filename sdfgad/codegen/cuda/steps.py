@@ -4,7 +4,7 @@ from __future__ import annotations
 from sdfgad.analysis.lifetimes import Either, Node, Repeated, Step, Steps
 from sdfgad.codegen.cuda.joining import accesses
 from sdfgad.codegen.cuda.operations import IN_PLACE, ROOM
-from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, OrderedSum, works
+from sdfgad.codegen.cuda.work import DeviceItem, DeviceItems, DeviceKernel, HostControl, Launch, OrderedSum, works
 from sdfgad.ir.program import If, Lib, Loop, Store
 from sdfgad.ir.walk import reads, writes
 
@@ -17,6 +17,8 @@ def steps_of(items: DeviceItems) -> Steps:
 def _steps(item: DeviceItem, number: int) -> tuple[Node, ...]:
     if isinstance(item, DeviceKernel):
         return (_of_kernel(item, number),)
+    if isinstance(item, Launch):
+        return (_of_launch(item, number),)
     if isinstance(item, OrderedSum):
         return (Step(number, frozenset((item.target, item.pairs, item.values)), frozenset((item.target, item.pairs))),)
     if not isinstance(item, HostControl):
@@ -39,3 +41,14 @@ def _of_kernel(kernel: DeviceKernel, number: int) -> Step:
     added = {p.array for w in works(kernel.parts) if not w.assigned for p in w.body if isinstance(p, Store) and p.op}
     read = frozenset(a.array for a in found if not a.written) | added
     return Step(number, read, frozenset(a.array for a in found if a.written), kernel.fills)
+
+
+def _of_launch(launch: Launch, number: int) -> Step:
+    """What a kernel looks at that one before it in its chain has replaced was made here."""
+    read, written, filled = set[str](), set[str](), set[str]()
+    for kernel in launch.kernels:
+        step = _of_kernel(kernel, number)
+        read |= step.reads - filled
+        written |= step.writes
+        filled |= step.fills
+    return Step(number, frozenset(read), frozenset(written), frozenset(filled))

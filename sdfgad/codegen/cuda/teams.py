@@ -20,6 +20,7 @@ from sdfgad.codegen.cuda.work import (
     DeviceItems,
     DeviceKernel,
     HostControl,
+    Launch,
     Part,
     ThreadLoop,
     size,
@@ -77,6 +78,8 @@ def touched_by(items: Iterable[DeviceItem]) -> tuple[frozenset[str], frozenset[s
     for item in items:
         if isinstance(item, DeviceKernel):
             more = touched(item)
+        elif isinstance(item, Launch):
+            more = touched_by(item.kernels)
         else:
             assert isinstance(item, HostControl) and isinstance(item.stmt, Loop), "a loop that the device can run"
             more = touched_by(item.parts[0])
@@ -89,10 +92,10 @@ def _is_small(item: DeviceItem, frame: Frame, threads: int) -> bool:
     if isinstance(item, HostControl):
         inner = frame.inside([item.stmt.range]) if isinstance(item.stmt, Loop) else frame
         return item.team > 0 and item.blocks == 1 and all(_is_small(one, inner, threads) for one in item.parts[0])
-    return isinstance(item, DeviceKernel) and _rounds(item, frame, threads) <= thresholds().device.rounds
+    return isinstance(item, DeviceKernel) and rounds(item, frame, threads) <= thresholds().device.rounds
 
 
-def _rounds(kernel: DeviceKernel, frame: Frame, threads: int) -> float:
+def rounds(kernel: DeviceKernel, frame: Frame, threads: int) -> float:
     """How many more steps one block takes than a block for each share of the points."""
     if kernel.terms:
         return (kernel.groups - 1) * -(-size(kernel.terms) * kernel.beside // threads)

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sdfgad.codegen.cpp import Frame, Writer, access, ctype, index_text, local, symbol
-from sdfgad.codegen.cuda.work import BLOCK, PATCH, DeviceKernel, HostControl, Part, PointWork, Side, ThreadLoop, size
+from sdfgad.codegen.cuda.work import (
+    BLOCK,
+    PATCH,
+    DeviceKernel,
+    HostControl,
+    Launch,
+    Part,
+    PointWork,
+    Side,
+    ThreadLoop,
+    chain_threads,
+    size,
+)
 from sdfgad.codegen.expressions import Values, combine, count_uses
 from sdfgad.ir.expr import Local
 from sdfgad.ir.program import Let, Loop, Range, Store
@@ -23,6 +35,21 @@ _SMALL = 1 << 32
 def kernel_text(kernel: DeviceKernel, frame: Frame) -> str:
     """The body of a kernel, around which there is nothing but its arguments."""
     return _KernelText(kernel, frame).made()
+
+
+def launch_text(launch: Launch, frame: Frame) -> str:
+    """The body of a kernel of several ones, each on blocks of its own."""
+    writer, first = Writer(), 0
+    for chain in launch.chains:
+        behind = first + chain_threads(chain) // BLOCK
+        writer.open(f"if (blockIdx.x >= {first} && blockIdx.x < {behind})" if first else f"if (blockIdx.x < {behind})")
+        if len(chain) > 1:
+            _write_chain(writer, chain, frame, _Sharers())
+        else:
+            _write_block(writer, _KernelText(chain[0], frame, first=first))
+        writer.close()
+        first = behind
+    return writer.text
 
 
 def team_text(loop: HostControl, frame: Frame) -> str:
@@ -68,21 +95,39 @@ def _write_team(writer: Writer, loop: HostControl, frame: Frame, team: _Sharers)
     for part in loop.parts[0]:
         if isinstance(part, HostControl):
             _write_team(writer, part, inner, team)
-        elif isinstance(part, DeviceKernel):
-            writer.open()
-            for line in _KernelText(part, inner, team).made().splitlines():
-                writer.line(line)
-            writer.close()
+        elif isinstance(part, (DeviceKernel, Launch)):
+            for chain in part.chains if isinstance(part, Launch) else ((part,),):
+                alone = team is _ALL and len(chain) > 1
+                writer.open("if (blockIdx.x == gridDim.x - 1)" if alone else "")
+                _write_chain(writer, chain, inner, _Sharers() if alone else team)
+                writer.close()
             writer.line(team.wait)
     writer.close()
     writer.close()
 
 
-class _KernelText:
-    """team: who takes all points; without one there is a thread, or a block, for each point."""
+def _write_chain(writer: Writer, chain: tuple[DeviceKernel, ...], frame: Frame, sharers: _Sharers) -> None:
+    """Kernels one after the other. All threads are done with one before they begin with the next."""
+    for k, kernel in enumerate(chain):
+        if k:
+            writer.line(sharers.wait)
+        writer.open()
+        _write_block(writer, _KernelText(kernel, frame, sharers))
+        writer.close()
 
-    def __init__(self, kernel: DeviceKernel, frame: Frame, team: _Sharers | None = None) -> None:
+
+def _write_block(writer: Writer, text: _KernelText) -> None:
+    for line in text.made().splitlines():
+        writer.line(line)
+
+
+class _KernelText:
+    """team: who takes all points; without one there is a thread, or a block, for each point. first: the number of the
+    first block then."""
+
+    def __init__(self, kernel: DeviceKernel, frame: Frame, team: _Sharers | None = None, first: int = 0) -> None:
         self.kernel, self.frame, self.team = kernel, frame, team
+        self.block = f"(blockIdx.x - {first})" if first else "blockIdx.x"
         self.threads = team.threads if team else BLOCK
         self.writer = Writer()
         self.sides = {s.var: s for s in (*kernel.box, *kernel.terms)}
@@ -95,9 +140,9 @@ class _KernelText:
             self.writer.open(f"for (int64_t {name} = sg::unknown({first}); {name} < {count}; {name} += {step})")
         elif self.is_grouped:
             self.writer.open()
-            self.writer.line("const int64_t group = blockIdx.x;")
+            self.writer.line(f"const int64_t group = {self.block};")
         else:
-            number = "blockIdx.x" if self.kernel.terms else f"int64_t(blockIdx.x) * {BLOCK} + threadIdx.x"
+            number = self.block if self.kernel.terms else f"int64_t({self.block}) * {BLOCK} + threadIdx.x"
             self.writer.line(f"const int64_t at = {number};")
             self.writer.open("" if self.kernel.across is not None else f"if (at < {self.kernel.points})")
         if self.is_grouped:  # all threads take part in barriers: those too many do what the last point does

@@ -12,6 +12,8 @@ from sdfgad.ir.program import If, Let, Lib, Loop, Pop, Push, Range, Store, While
 
 BLOCK = 256
 """Threads of a block."""
+SECTOR, WARP = 32, 32
+"""Bytes that memory moves at once, and threads that ask for them together."""
 PATCH = 8, 4
 """Points of a warp in a coordinate across and in the last one: sectors of numbers of 8 bytes are whole along either."""
 TEAM = 1024
@@ -101,6 +103,28 @@ class DeviceKernel:
 
 
 @dataclass(frozen=True)
+class Launch:
+    """Kernels that are started at once. chains: none writes what another one touches, and each has blocks of its own.
+    The kernels of a longer chain are done by one block, whose threads wait for each other behind each."""
+
+    chains: tuple[tuple[DeviceKernel, ...], ...]
+
+    @property
+    def kernels(self) -> Iterator[DeviceKernel]:
+        """All of them, in an order in which they may run one by one."""
+        return (kernel for chain in self.chains for kernel in chain)
+
+    @property
+    def threads(self) -> int:
+        return sum(map(chain_threads, self.chains))
+
+
+def chain_threads(chain: tuple[DeviceKernel, ...]) -> int:
+    """Threads of a launch, in whole blocks."""
+    return chain[0].threads if len(chain) == 1 else BLOCK
+
+
+@dataclass(frozen=True)
 class OrderedSum:
     """Terms that are joined to the elements that data name, in the order of their numbers.
 
@@ -132,7 +156,7 @@ class HostControl:
     blocks: int = 1
 
 
-DeviceItem: TypeAlias = DeviceKernel | OrderedSum | HostControl | Lib | Push | Pop
+DeviceItem: TypeAlias = DeviceKernel | Launch | OrderedSum | HostControl | Lib | Push | Pop
 DeviceItems: TypeAlias = tuple[DeviceItem, ...]
 
 
@@ -161,7 +185,7 @@ def _launches(item: DeviceItem, known: Mapping[str, int]) -> int:
         return item.launches
     if not isinstance(item, HostControl) or item.team:
         library = isinstance(item, Lib) and item.op not in ("fail", "look")
-        return int(library or isinstance(item, (DeviceKernel, HostControl)))
+        return int(library or isinstance(item, (DeviceKernel, Launch, HostControl)))
     if not isinstance(item.stmt, Loop):
         return max(launches(part, known) for part in item.parts)
     r, body = item.stmt.range, item.parts[0]

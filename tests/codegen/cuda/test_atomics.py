@@ -8,7 +8,7 @@ import pytest
 
 from npbench_suite.device.registers import derived, text_of
 from sdfgad.codegen.cuda.schedule import scheduled
-from sdfgad.codegen.cuda.work import DeviceItems, DeviceKernel, HostControl, works
+from sdfgad.codegen.cuda.work import DeviceItems, DeviceKernel, HostControl, Launch, works
 from tests.npbench.calls import DIFFERENTIABLE
 
 SCATTERS = {
@@ -26,6 +26,8 @@ def kernels(items: DeviceItems) -> Iterator[DeviceKernel]:
     for item in items:
         if isinstance(item, DeviceKernel):
             yield item
+        elif isinstance(item, Launch):
+            yield from item.kernels
         elif isinstance(item, HostControl):
             for part in item.parts:
                 yield from kernels(part)

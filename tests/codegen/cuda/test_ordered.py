@@ -2,13 +2,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sdfgad
+from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cuda.schedule import scheduled
+from sdfgad.codegen.cuda.work import works
 from sdfgad.codegen.targets import TARGETS
+from sdfgad.pipeline import Request, derive
+from sdfgad.thresholds import thresholds
+from tests.codegen.cuda.test_atomics import kernels
 from tests.support.on_cpu import ON_CPU, ON_CPU_ORDERED, in_order, running_here
 from tests.support.thresholds import change
 
@@ -70,6 +77,18 @@ def test_a_number_of_terms_that_nobody_knows() -> None:
     np.testing.assert_allclose(found[0], sdfgad.grad(unknown, wrt="x")(X, ROWS, COUNTS), rtol=1e-10)
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
+
+
+def test_every_part_says_at_which_points_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be joined to a kernel of more points: numbers of terms were written behind the end of their array."""
+    change(monkeypatch, device=replace(thresholds().device, alone=1))
+    with sdfgad.config(device="gpu"):
+        made = derive(gathered, bind(gathered, (X, PLACES), {}), Request(("x",), None, None, False))
+    found = list(kernels(scheduled(made.program, ordered=True).items))
+    assert any("pairs" in name for kernel in found for name in kernel.fills)
+    for kernel in found:
+        for work in works(kernel.parts):
+            assert {side.var for side in kernel.box} <= {r.var for r in work.domain}
 
 
 def test_the_plan_says_what_it_costs() -> None:

@@ -15,7 +15,7 @@ from sdfgad.arrays import Spec
 from sdfgad.calls.arguments import bind
 from sdfgad.codegen.build import LIBRARY
 from sdfgad.codegen.cuda.schedule import scheduled
-from sdfgad.codegen.cuda.work import launches
+from sdfgad.codegen.cuda.work import DeviceItems, launches
 from sdfgad.errors import ToolchainError
 from sdfgad.pipeline import Request, derive
 from sdfgad.thresholds import changed, thresholds
@@ -131,10 +131,15 @@ def test_kernels_of_a_step(name: str, sizes: Mapping[str, Any], steps: str, most
 
 def kernels_of(name: str, sizes: Mapping[str, Any]) -> int:
     """That the gradient of a program of NPBench starts."""
+    return launches(items_of(name, sizes))
+
+
+def items_of(name: str, sizes: Mapping[str, Any]) -> DeviceItems:
+    """What the host does for the gradient of a program of NPBench."""
     kernel = load(name)
     arguments = {n: Spec(v.shape, v.dtype) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v
                  for n, v in kernel.initialize(**sizes).items()}
     with sdfgad.config(device="gpu"):
         bound = bind(kernel.program, tuple(arguments.values()), {})
         made = derive(kernel.program, bound, Request(kernel.wrt, kernel.output, "sum", False))
-        return launches(scheduled(made.program).items)
+        return scheduled(made.program).items

@@ -97,27 +97,41 @@ void open_memory(bool open) {
         mprotect(block.pages + FENCE, block.mapped - 2 * FENCE, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-// Who has touched an element in the kernel that runs, and what was there before.
+// Who has touched an element, a thread or a block, and what was there before.
 struct Touched {
-    int64_t thread;
-    bool several;
+    unsigned who;
+    bool several, changed;
     size_t bytes;
     char before[16];
 };
-std::unordered_map<const char *, Touched> touched;
+using Touches = std::unordered_map<const char *, Touched>;
+Touches by_threads;  // of the block that runs, since its last barrier
+Touches by_blocks;   // since the last barrier of all of them
 void note(const void *place, size_t bytes) {
-    const int64_t thread = int64_t(block_index.x) * 1024 + thread_index.x;
     const char *at = static_cast<const char *>(place);
     if (!block_of(at, bytes)) report("access outside of the device's memory");
-    auto [found, first] = touched.try_emplace(at, Touched{thread, false, bytes, {}});
+    auto [found, first] = by_threads.try_emplace(at, Touched{thread_index.x, false, false, bytes, {}});
     if (first) std::memcpy(found->second.before, at, bytes);
-    else found->second.several |= found->second.thread != thread;
+    else found->second.several |= found->second.who != thread_index.x;
 }
-void look_for_races() {
-    for (const auto &[at, one] : touched)
-        if (one.several && std::memcmp(at, one.before, one.bytes))
-            report("two threads touch an element that one of them changes");
-    touched.clear();
+void look_for_races(const Touches &touches) {
+    for (const auto &[at, one] : touches)
+        if (one.several && one.changed) report("two threads touch an element that one of them changes");
+}
+// The block that runs is at a barrier, or done: what its threads have done, the block has.
+void pass_barrier() {
+    for (auto &[at, one] : by_threads) {
+        one.changed = std::memcmp(at, one.before, one.bytes);
+        auto [found, first] = by_blocks.try_emplace(at, Touched{block_index.x, false, one.changed, one.bytes, {}});
+        found->second.several |= found->second.who != block_index.x;
+        found->second.changed |= one.changed;
+    }
+    look_for_races(by_threads);
+    by_threads.clear();
+}
+void pass_barrier_of_all() {
+    look_for_races(by_blocks);
+    by_blocks.clear();
 }
 
 // Threads that wait for each other: each has a stack of its own, and may be at a barrier of all blocks.
@@ -132,7 +146,6 @@ struct Team {
     Fiber *now = nullptr;
     const Task *body = nullptr;
     int seen = 0, agreed = 0;
-    bool single = false;  // the only block: what lies before a barrier is not at the same time as what lies behind it
     bool at_once = false;  // all blocks have been started together
 };
 Team &team() {
@@ -187,7 +200,7 @@ void run_together(Fiber *fibers, std::vector<unsigned> turns) {
             left += !all.now->done, some += !all.now->done && !all.now->away;
         }
         all.now = nullptr;
-        if (all.single) look_for_races();
+        pass_barrier();
         if (left && (left != turns.size() || (some && some != left)))
             report("a thread has left its block before a barrier");
         waiting = some;
@@ -208,7 +221,7 @@ void run_at_once(const Task &body, size_t blocks, size_t threads) {
             behind += first->away;
         }
         for (size_t k = 0; k < blocks * threads; ++k) all.fibers[k].away = false;
-        look_for_races();
+        pass_barrier_of_all();
         if (behind && behind != blocks) report("a block has left before a barrier of all blocks");
         left = behind;
     }
@@ -228,7 +241,7 @@ void run_grid(const Task &body, bool barriers, bool at_once, dim3 grid, dim3 thr
     sigaction(SIGBUS, &mine, &bus);
     const size_t blocks = size_t(grid.x) * grid.y * grid.z;
     grid_size = grid;
-    team().single = blocks == 1, team().at_once = at_once;
+    team().at_once = at_once;
     if (!sigsetjmp(out_of_kernel, 1)) {
         in_kernel = true;
         if (at_once) run_at_once(body, blocks, threads.x);
@@ -237,11 +250,13 @@ void run_grid(const Task &body, bool barriers, bool at_once, dim3 grid, dim3 thr
             const auto order = drawn(threads.x);
             if (barriers) prepare(body, threads.x), run_together(team().fibers.data(), order);
             else for (unsigned t : order) thread_index = {t, 0, 0}, body();
+            pass_barrier();
         }
     }
     in_kernel = false;
     team().now = nullptr;
-    look_for_races();
+    if (!device().fault) pass_barrier_of_all();
+    by_threads.clear(), by_blocks.clear();
     sigaction(SIGSEGV, &segv, nullptr);
     sigaction(SIGBUS, &bus, nullptr);
 }

@@ -1,0 +1,113 @@
+"""Kernels that run side by side in one launch: horizontal fusion (A. Li et al., Automatic horizontal fusion for GPU
+kernels, CGO 2022), decided by which elements kernels touch.
+
+A launch takes longer than a small kernel. Kernels of which none writes what another one touches get blocks of their own
+in one launch: the interior of a grid and its rims. Those that follow from each other and have work for one block only
+are done by one block, whose threads wait for each other: the sides of a rim, which share its corners.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sdfgad.analysis.elements.access import Access, Site, overlap_in, range_accesses
+from sdfgad.analysis.elements.dependence import READ, touches
+from sdfgad.codegen.cpp import Frame
+from sdfgad.codegen.cuda.joining import independent
+from sdfgad.codegen.cuda.teams import rounds
+from sdfgad.codegen.cuda.work import (
+    BLOCK,
+    DeviceItem,
+    DeviceItems,
+    DeviceKernel,
+    HostControl,
+    Launch,
+    Part,
+    ThreadLoop,
+    chain_threads,
+)
+from sdfgad.ir.program import Loop, Map, Range
+from sdfgad.thresholds import thresholds
+
+
+def side_by_side(items: DeviceItems, frame: Frame, path: tuple[Range, ...] = ()) -> DeviceItems:
+    """The items with kernels in as few launches as may be; in loops that the device runs, with as few barriers."""
+    out = _Launches(frame, path)
+    for item in items:
+        if isinstance(item, HostControl):
+            out.items.append(_inside(item, frame, path))
+        elif isinstance(item, DeviceKernel):
+            out.add(item)
+        else:
+            out.items.append(item)
+    return tuple(_plain(item) for item in out.items)
+
+
+def _inside(item: HostControl, frame: Frame, path: tuple[Range, ...]) -> HostControl:
+    around = (item.stmt.range,) if isinstance(item.stmt, Loop) else ()
+    inner = frame.inside(around)
+    return replace(item, parts=tuple(side_by_side(part, inner, (*path, *around)) for part in item.parts))
+
+
+def _plain(item: DeviceItem) -> DeviceItem:
+    if isinstance(item, Launch) and len(item.chains) == 1 and len(item.chains[0]) == 1:
+        return item.chains[0][0]
+    return item
+
+
+@dataclass
+class _Launches:
+    """items: so far, each kernel in a launch. path: the loops around."""
+
+    frame: Frame
+    path: tuple[Range, ...]
+    items: list[DeviceItem] = field(default_factory=list)
+
+    def add(self, kernel: DeviceKernel) -> None:
+        """Put a kernel into the last launch that has room for it, past launches that it has nothing to do with."""
+        for back in range(1, 1 + min(len(self.items), thresholds().device.apart)):
+            before = self.items[-back]
+            if not isinstance(before, Launch):
+                break
+            bound = [c for c in before.chains if not all(self.apart(one, kernel) for one in c)]
+            joined = self.joined(before, bound, kernel)
+            if joined is not None:
+                self.items[-back] = joined
+                return
+            if bound:
+                break
+        self.items.append(Launch(((kernel,),)))
+
+    def joined(self, launch: Launch, bound: Sequence[tuple[DeviceKernel, ...]], kernel: DeviceKernel) -> Launch | None:
+        """The launch with another kernel, which has to wait for some of its chains; None where that is no use."""
+        chain = (*(one for c in bound for one in c), kernel)
+        if len(chain) > 1 and not all(self.is_small(one) for one in chain):
+            return None
+        chains = (*(c for c in launch.chains if c not in bound), chain)
+        *others, largest = sorted(map(chain_threads, chains))
+        limits = thresholds().device
+        return Launch(chains) if sum(others) <= limits.shared and largest <= limits.beside else None
+
+    def is_small(self, kernel: DeviceKernel) -> bool:
+        """Whether one block is done with it before another launch would have begun."""
+        return kernel.across is None and rounds(kernel, self.frame, BLOCK) <= thresholds().device.rounds
+
+    def apart(self, first: DeviceKernel, other: DeviceKernel) -> bool:
+        """Whether neither writes an element that the other one touches, in one iteration of the loops around."""
+        if independent(first, other):
+            return True
+        found = list(_touches(other.parts, (), self.path))
+        return not any(one.array == two.array and (wrote or writes) and overlap_in(one, two, len(self.path))
+                       for one, wrote in _touches(first.parts, (), self.path) for two, writes in found)
+
+
+def _touches(parts: tuple[Part, ...], domain: tuple[Range, ...],
+             path: tuple[Range, ...]) -> Iterator[tuple[Access, bool]]:
+    """What parts touch, and whether they write it: sums do, too."""
+    for part in parts:
+        if isinstance(part, ThreadLoop):
+            inner = *domain, part.range
+            yield from ((access, False) for access in range_accesses(inner, Site(path, 0, 1), 0))
+            yield from _touches(part.parts, inner, path)
+        else:
+            yield from ((t.access, t.how != READ) for t in touches(Map((*domain, *part.domain), part.body), path))

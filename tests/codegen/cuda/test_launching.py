@@ -1,0 +1,115 @@
+"""Kernels in one launch: blocks of their own, or one block for those that follow from each other."""
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdfgad
+from npbench_suite.kernel import load
+from sdfgad.calls.arguments import bind
+from sdfgad.codegen.cuda import launching
+from sdfgad.codegen.cuda.schedule import scheduled
+from sdfgad.codegen.cuda.work import DeviceItems, HostControl, Launch, launches
+from sdfgad.errors import ToolchainError
+from sdfgad.pipeline import Request, derive
+from sdfgad.thresholds import changed, thresholds
+from tests.codegen.cuda.faulty import Sound, sound, without
+from tests.codegen.cuda.test_teams import items_of, kernels_of
+
+X = np.random.default_rng(5).normal(size=(41, 33))
+USUAL = thresholds().device
+HOST = replace(USUAL, rounds=0, shared=600)
+"""Loops stay with the host; rims are small, the interior is not."""
+
+
+def framed(x: np.ndarray) -> float:
+    """An interior, a frame that shares its corners, and a frame made of the interior."""
+    y = np.zeros_like(x)
+    for _ in range(3):
+        y[1:-1, 1:-1] = np.sin(x[1:-1, 1:-1]) * x[:-2, 1:-1] - 0.3 * x[1:-1, 2:]
+        y[0, :] = x[0, :] * x[1, :]
+        y[:, 0] = x[:, 1]
+        y[-1, :] = 0.5
+        x[:, :] = y * y
+        x[:, -1] = x[:, -2]
+        x[0, :] = x[1, :] * 0.7
+    return np.sum(x * x)
+
+
+def made_of(limits: object) -> DeviceItems:
+    with sdfgad.config(device="gpu"), changed(device=limits):
+        made = derive(framed, bind(framed, (X.copy(),), {}), Request(("x",), None, None, False))
+        return scheduled(made.program).items
+
+
+def launched(items: DeviceItems) -> list[Launch]:
+    found = []
+    for item in items:
+        if isinstance(item, Launch):
+            found.append(item)
+        elif isinstance(item, HostControl):
+            found += [one for part in item.parts for one in launched(part)]
+    return found
+
+
+def waits(items: DeviceItems) -> int:
+    """Times that all threads of a loop on the device wait in one step of it; of a loop inside, in one step of that."""
+    return sum(1 if not isinstance(item, HostControl) else sum(map(waits, item.parts)) for item in items)
+
+
+def test_rims_run_beside_the_interior() -> None:
+    items = made_of(HOST)
+    assert all(not item.team for item in items if isinstance(item, HostControl))
+    shapes = [sorted(len(chain) for chain in one.chains) for one in launched(items)]
+    assert any(len(shape) > 1 and shape[-1] > 1 for shape in shapes), shapes
+    alone = launches(made_of(replace(HOST, beside=0)))
+    assert launches(items) <= 0.6 * alone  # 26 and 50
+
+
+@pytest.fixture(scope="module", params=["host", "blocks", "block"])
+def right(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    """Loops of the host, of all blocks together, and of one block."""
+    limits = {"host": HOST, "blocks": replace(USUAL, rounds=0), "block": USUAL}[request.param]
+    with changed(device=limits):
+        made = sound(framed, X, tmp_path_factory.mktemp("launching"))
+    assert ("blockIdx.x < 1)" in made.code.text or "gridDim.x - 1" in made.code.text) == (request.param != "block")
+    return made
+
+
+def test_the_same_digits_in_all_orders(right: Sound) -> None:
+    found = [right.found(lambda text: text, order) for order in (1, 2, 3)]
+    np.testing.assert_allclose(found[0], sdfgad.grad(framed)(X.copy()), rtol=1e-11, atol=1e-13)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_a_chain_without_its_barriers_is_found(right: Sound) -> None:
+    with pytest.raises(ToolchainError, match="two threads touch"):
+        right.found(without(r"^ *__syncthreads\(\);\n"))
+
+
+def test_what_depends_on_each_other_side_by_side_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(launching._Launches, "apart", lambda self, first, other: True)
+    with changed(device=HOST):
+        wrong = sound(framed, X, tmp_path)
+    with pytest.raises(ToolchainError, match="two threads touch"):
+        wrong.found(lambda text: text)
+
+
+@pytest.mark.parametrize("name, most", [("nbody", [5, 5]), ("cavity_flow", [5, 8])])
+def test_waits_of_a_step(name: str, most: list[int]) -> None:
+    """In the loops that all blocks run at paper size, of the sweep forwards and of the one backwards."""
+    loops = [i for i in items_of(name, load(name).sizes("paper")) if isinstance(i, HostControl) and i.team]
+    assert [waits(loop.parts[0]) for loop in loops] == most
+
+
+@pytest.mark.parametrize("name, sizes, most", [
+    ("nbody", {"N": 512, "tEnd": 0.02, "dt": 0.01, "softening": 0.1, "G": 1.0}, 74),
+    ("cavity_flow", {"ny": 512, "nx": 512, "nt": 2, "nit": 5, "rho": 1.0, "nu": 0.1}, 76),
+])
+def test_launches_of_loops_that_are_too_large_for_that(name: str, sizes: dict[str, Any], most: int) -> None:
+    assert kernels_of(name, sizes) <= most

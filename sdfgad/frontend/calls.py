@@ -248,6 +248,8 @@ def _python(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: M
         raise ctx.refuse(f"a call of {module}.{function.__qualname__}",
                          on_call(function, "this library function has no compiled form yet: write it with others, or "
                                  "call it before and pass what it gives as an argument"), "SG121")
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise ctx.refuse(f"a call of the coroutine {function.__name__!r}", "use an ordinary function", "SG102")
     return _inline(ctx, _code(function, ctx.text), None, list(arguments), dict(keywords), *_defaults(ctx, function),
                    False)
 

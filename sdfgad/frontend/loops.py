@@ -35,7 +35,7 @@ from sdfgad.frontend.loop_forms import (
     first_that_works,
 )
 from sdfgad.frontend.rhythms import Rhythm, blocks, part, pieces, rhythm_of
-from sdfgad.frontend.settled import ChangingRefusal, GrowingRefusal, taken
+from sdfgad.frontend.settled import ChangingRefusal, Endless, GrowingRefusal, taken
 from sdfgad.frontend.tables import rows_from_table
 from sdfgad.frontend.values import (
     Entries,
@@ -70,6 +70,8 @@ def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]
         _run_items(ctx, stmt, iterable, lambda item: bind(stmt.target, item))
         return
     rows = rows_of(ctx, iterable)
+    if isinstance(iterable, Endless):
+        raise ctx.refuse("a loop over an iterator without an end", "loop over range(n), or zip(range(n), ...)", "SG102")
     if rows is None:
         raise ctx.refuse(f"a loop over {describe(iterable)}", "loop over a range, an array, a tuple or a list", "SG102")
 

@@ -248,7 +248,16 @@ def of_one_array(w):
     return np.array(list(updated(w[:5].copy(), w, N)))
 
 
+async def later(w):
+    return w
+
+
+def of_a_coroutine(w):
+    return np.sum(later(w))
+
+
 @pytest.mark.parametrize("program, says", [
+    (of_a_coroutine, "a call of the coroutine 'later'"),
     (left_before_its_end, "goes on behind its own loop"), (sent_to, "yields inside of another statement"),
     (beside_something, "while something else goes on"), (of_one_array, "updated in place since")],
     ids=lambda v: getattr(v, "__name__", ""))

@@ -74,7 +74,7 @@ def list_item_by_value(x):
     return items[0]
 
 
-@refused(1, "itertools.repeat without an end", X)
+@refused(1, "an iterator without an end", X)
 def endless_repetition(x):
     for k in itertools.repeat(2.0):
         x = x * k
@@ -251,7 +251,7 @@ def loop_over_scalar(x):
         x += v
 
 
-@refused(1, "a with statement", X)
+@refused(1, "a call of 'open'", X)
 def with_file(x):
     with open("f") as f:
         return x, f

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdfgad.analysis.elements.access import Site, reads_of, writes_of
-from sdfgad.analysis.elements.boxes import Box, covered, hull_of
+from sdfgad.analysis.elements.boxes import APART, Box, covered, hull_of, relation
 from sdfgad.analysis.elements.cover import replaced
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Block, Lib, Loop, Map, Program, Range, Stmt, While
@@ -102,11 +102,14 @@ def _writes_alike(stmt: Stmt, name: str) -> bool:
 
 
 def _of_what_is_there(stmt: Stmt, name: str, there: Sequence[Box]) -> bool:
-    """Whether all that a statement reads of an array lies in some boxes: halos are made of what they surround."""
+    """Whether a statement reads nothing of an array, or what lies in some boxes, to fill what lies in none of them:
+    halos are made of what they surround."""
     if name not in reads(stmt):
         return True
-    boxes = [hull_of(r.array, r.index, r.domain) for r in reads_of(stmt, _ANYWHERE) if r.array == name]
-    return all(b is not None and covered(b, there) for b in boxes)
+    read = [hull_of(r.array, r.index, r.domain) for r in reads_of(stmt, _ANYWHERE) if r.array == name]
+    made = list(_filled(stmt, name))
+    return all(b is not None and covered(b, there) for b in read) and made != [] and all(
+        relation(b, t, {}) == APART for b in made for t in there)
 
 
 def _filled(stmt: Stmt, name: str) -> Iterator[Box]:

@@ -8,7 +8,7 @@ from tests.support.ranks import needs_mpi, run_ranks
 pytestmark = [pytest.mark.mpi, needs_mpi]
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_messages_in_lower_case(ranks: int) -> None:
     done = run_ranks(ranks, "-m", "tests.mpi.in_ranks", "objects", timeout=200)
     assert done.status == 0, done.err[-4000:]

@@ -120,7 +120,8 @@ class _Halos:
             to.append(ix(var) + (-low, 0, n)[side + 1])
             of.append(ix(var) + (n - low if side < 0 else 0))
         value = Load(self.root.array, self.root.at(of), self.copies[0].array.dtype)
-        return Map(tuple(domain), (Store(target, self.root.at(to) if self.inside else tuple(to), value),))
+        store = Store(target, self.root.at(to) if self.inside else tuple(to), value)
+        return Map(tuple(domain), (store,), self.copies[0].array.source)
 
 
 class _Search:
@@ -216,9 +217,10 @@ class _Padding:
                 self.moves[c.array.name] = _Move(array.name, low, c.shift, h.root)
 
     def _copied(self, halos: _Halos) -> None:
-        some = halos.copies[0].array
-        name = fresh(f"{halos.root.array}_halos", self.arrays)
-        self.arrays[name] = Array(name, halos.shape, some.dtype)
+        some, root = halos.copies[0].array, self.arrays[halos.root.array]
+        name = fresh(f"{root.name}_halos", self.arrays)
+        label = f"{root.label or root.name} halos"
+        self.arrays[name] = Array(name, halos.shape, some.dtype, source=some.source, label=label)
         self.moves[name] = _Move(name, halos.low)
         self.made[some.name] = halos.root.array, tuple(halos.maps(name))
         for c in halos.copies:

@@ -1,6 +1,8 @@
 """Arrays that live within one run of one block, and the statements that make them afresh."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sdfgad.analysis.block_local import block_locals
@@ -22,7 +24,7 @@ BESIDE = each((span("i", 0, 1),), put("t", (I,), at("t", I + N + 1)))
 @pytest.mark.parametrize("body, makers, first", [
     ((INSIDE, LOW, HIGH, USE), 3, 3),
     ((INSIDE, HIGH, LOW, USE), 3, 3),
-    ((INSIDE, LOW, HIGH, USE, LOW), 4, 3),
+    ((INSIDE, LOW, HIGH, USE, replace(LOW)), 4, 3),
     ((LOW, INSIDE, HIGH, USE), 0, 0),
     ((INSIDE, BESIDE, HIGH, USE), 0, 0),
     ((INSIDE, LOW, AGAIN, HIGH, USE), 0, 0),

@@ -33,12 +33,16 @@ def link_flags() -> tuple[str, ...]:
 
 def thread_files() -> tuple[Path, Path]:
     """What is linked into every program, and what is loaded beside them."""
-    return _calls(), _made("pool.cpp", POOL, ("-shared",))
+    return _calls(), _pool()
 
 
 def thread_objects() -> tuple[Path, Path]:
     """What a library that is on its own has in it: what the compiler calls, and the threads themselves."""
     return _calls(), _made("pool.cpp", "pool.o", ("-c",))
+
+
+def _pool() -> Path:
+    return _made("pool.cpp", POOL, ("-shared",))
 
 
 def _calls() -> Path:
@@ -64,7 +68,7 @@ def _compiled(root: str, source: str, name: str, how: tuple[str, ...]) -> Path:
 @lru_cache(maxsize=1)
 def pool() -> ctypes.CDLL:
     """The threads themselves: one set of them in a process, whatever cache folders it uses."""
-    library = ctypes.CDLL(str(thread_files()[1]))
+    library = ctypes.CDLL(str(_pool()))  # no compiler is asked for anything: there may be none any more
     library.sg_threads.restype = ctypes.c_void_p
     library.sg_quota(core_quota())
     return library

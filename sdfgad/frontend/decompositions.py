@@ -63,22 +63,21 @@ def of_each(ctx: Context, function: Any, stack: ArrayValue, shapes: Sequence[Seq
     return found
 
 
-def inverse(ctx: Context, a: Value) -> Value:
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return of_each(ctx, np.linalg.inv, matrix, [matrix.shape[-2:]])[0]
-    square(ctx, matrix, "the inverse")
-    kind = system_dtype(matrix.dtype)
-    return library(ctx, "inv", matrix.shape, [stored(ctx, matrix, kind)], kind)
+def _of_square(function: Any, op: str, what: str) -> Callable[[Context, Value], Value]:
+    """The rule of a function that makes another square matrix of one."""
+    def rule(ctx: Context, a: Value) -> Value:
+        matrix = as_array(ctx, a)
+        if matrix.ndim > 2:
+            return of_each(ctx, function, matrix, [matrix.shape[-2:]])[0]
+        square(ctx, matrix, what)
+        kind = system_dtype(matrix.dtype)
+        return library(ctx, op, matrix.shape, [stored(ctx, matrix, kind)], kind)
+
+    return rule
 
 
-def cholesky(ctx: Context, a: Value) -> Value:
-    matrix = as_array(ctx, a)
-    if matrix.ndim > 2:
-        return of_each(ctx, np.linalg.cholesky, matrix, [matrix.shape[-2:]])[0]
-    square(ctx, matrix, "the Cholesky factor")
-    kind = system_dtype(matrix.dtype)
-    return library(ctx, "cholesky", matrix.shape, [stored(ctx, matrix, kind)], kind)
+inverse = _of_square(np.linalg.inv, "inv", "the inverse")
+cholesky = _of_square(np.linalg.cholesky, "cholesky", "the Cholesky factor")
 
 
 def det(ctx: Context, a: Value) -> Value:

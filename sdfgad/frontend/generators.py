@@ -170,6 +170,8 @@ class _Consumer:
             return [stmt]
         if isinstance(stmt, (ast.For, ast.While)):
             inside = (*around, last and not around and not stmt.orelse)
+            if self.stmt.orelse and self.breaks:
+                stmt.body = self.ending(stmt.body)
             stmt.body = self.block(stmt.body, inside)
             if self.stmt.orelse and self.breaks:
                 stmt.orelse = [copied(s) for s in self.stmt.orelse]
@@ -180,6 +182,28 @@ class _Consumer:
             return [stmt]
         raise self.refuse("a generator that yields inside of another statement than a loop or branch")
 
+    def ending(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Statements of the generator's last loop, whose own breaks end the generator: the `else` of the loop over it
+        comes first."""
+        found: list[ast.stmt] = []
+        for stmt in body:
+            if isinstance(stmt, ast.If):
+                stmt.body, stmt.orelse = self.ending(stmt.body), self.ending(stmt.orelse)
+            elif has_exit([stmt], (ast.Break,)):
+                found += self.at_end()
+                if not isinstance(stmt, ast.Break):
+                    raise self.refuse("a generator left by break inside of another statement than a branch")
+            found.append(stmt)
+        return found
+
+    def at_end(self) -> list[ast.stmt]:
+        """The `else` of a loop with break, where a generator ends early."""
+        if not self.breaks:
+            return []  # it stands behind all of the generator
+        if has_exit(self.stmt.orelse, (ast.Break, ast.Continue)):
+            raise self.refuse("an else that leaves another loop, over a generator that ends its own loop early")
+        return [copied(s) for s in self.stmt.orelse]
+
     def yielded(self, stmt: ast.Expr, around: tuple[bool, ...], last: bool) -> list[ast.stmt]:
         assert isinstance(stmt.value, ast.Yield)
         value = stmt.value.value or ast.Constant(None)
@@ -189,7 +213,7 @@ class _Consumer:
         if self.continues and not (last and around):
             if self.breaks:
                 raise self.refuse("a loop with break and continue over a generator that goes on behind its yield")
-            once = ast.For(_store("once"), _known((0,)), body, [])
+            once = ast.For(_store("once of a generator"), _known((0,)), body, [])
             body = [_placed(once, self.stmt, None)]
         target = copied(self.stmt.target)
         if self.count is None:
@@ -203,7 +227,7 @@ class _Consumer:
         if last and not around:
             return []
         if around == (True,):
-            return [_placed(ast.Break(), stmt, _home(stmt))]
+            return [*self.at_end(), _placed(ast.Break(), stmt, _home(stmt))]
         raise self.refuse("a generator that returns early")
 
 

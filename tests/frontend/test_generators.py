@@ -67,6 +67,21 @@ def a_time_stepper(w, u):
     return total, y, np.array(energies)
 
 
+@case(W)
+def names_of_the_user(w):
+    """A loop with continue over a generator that goes on behind its yield is run once for each item."""
+    def two():
+        yield w[0]
+        yield w[1]
+
+    once, total = 3.0, 0.0
+    for v in two():
+        if v > 100.0:
+            continue
+        total += v * once
+    return total * once
+
+
 @case(W, U)
 def each_sees_what_the_other_changes(w, u):
     x, total = u.copy(), 0.0
@@ -185,6 +200,52 @@ def ends_and_exits(w):
     return a, b, c, v
 
 
+def some(w):
+    for i in range(N):
+        if i == 3:
+            break
+        yield w[i]
+
+
+def few(w):
+    for i in range(N):
+        if i == 3:
+            return
+        yield w[i]
+
+
+def until(w, most):
+    for v in w:
+        if v > most:
+            break
+        yield v
+
+
+@case(W)
+def an_else_after_an_early_end(w):
+    """It is run when the generator ends, however that comes about, and not when the loop is left."""
+    found = []
+    for made in (some(w), few(w)):
+        total = 0.0
+        for v in made:
+            if v > 100.0:
+                break
+            total += v
+        else:
+            total = total * 2.0
+        found.append(total)
+    for most in (-100.0, np.mean(w), 100.0):
+        total = 1.0
+        for v in until(w, most):
+            if total > 2.0:
+                break
+            total += v * v
+        else:
+            total = total * 3.0
+        found.append(total)
+    return found
+
+
 @case(W)
 def generators_of_generators(w):
     def inner(k):
@@ -248,6 +309,18 @@ def of_one_array(w):
     return np.array(list(updated(w[:5].copy(), w, N)))
 
 
+def else_of_another_loop(w):
+    total = 0.0
+    for _ in range(2):
+        for v in few(w):
+            if v > 100.0:
+                break
+            total += v
+        else:
+            break
+    return total
+
+
 async def later(w):
     return w
 
@@ -258,6 +331,7 @@ def of_a_coroutine(w):
 
 @pytest.mark.parametrize("program, says", [
     (of_a_coroutine, "a call of the coroutine 'later'"),
+    (else_of_another_loop, "leaves another loop"),
     (left_before_its_end, "goes on behind its own loop"), (sent_to, "yields inside of another statement"),
     (beside_something, "while something else goes on"), (of_one_array, "updated in place since")],
     ids=lambda v: getattr(v, "__name__", ""))

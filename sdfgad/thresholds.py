@@ -153,7 +153,7 @@ class Thresholds:
     shared_additions_apart: int = 8
     """Statements between two maps, at most (`share_additions`)."""
     summed_statements: int = 12
-    """In the body of a loop that `sum_in_place` looks at."""
+    """In the body of a loop that stays one, for its sums to go in place."""
     sums_per_cost: int = _from(4, least=1 << 10)
     """Sums that one saved root or division pays for: each is added to in two places (`halve_symmetric`)."""
     triangle_row: int = _from(24, least=1)

@@ -20,7 +20,7 @@ from sdfgad.transform.fusion.rename_versions import rename_versions
 from sdfgad.transform.fusion.shared_values import share_values
 from sdfgad.transform.nans import end_at_first_nan
 from sdfgad.transform.normal.bounds import bound_loops
-from sdfgad.transform.normal.masks import inline_masks, number_scalars
+from sdfgad.transform.normal.masks import inline_masks
 from sdfgad.transform.normal.normalise import normalise
 from sdfgad.transform.normal.parallelise import parallelise
 from sdfgad.transform.normal.places import write_out_places
@@ -40,7 +40,6 @@ from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
 from sdfgad.transform.sums.distances import pair_by_distance
 from sdfgad.transform.sums.sum_nests import factorise_sums
-from sdfgad.transform.sums.sums_in_place import sum_in_place
 from sdfgad.transform.sums.symmetric import halve_symmetric
 from sdfgad.transform.sums.triangles import narrow_triangles
 
@@ -64,11 +63,9 @@ WRITE_OUT_PLACES = Pass(
     write_out_places,
     "Neighbours under an index array are affine: their derivatives collect where they would scatter.",
     {"inline_masks": "an index is seen where it is used"})
-PARALLELISE = Pass(parallelise, "Loops whose iterations are independent become maps, which reverse as one statement.")
-NUMBER_SCALARS = Pass(
-    number_scalars, "Scalars of an iteration get one element each, so that the loop becomes maps.",
-    {"parallelise": "the scalars of loops that became maps are gone"})
-SUM_IN_PLACE = Pass(sum_in_place, "A sum of a recurrence needs no temporary, and its terms no record.")
+PARALLELISE = Pass(
+    parallelise,
+    "Independent iterations become a map, which reverses as one statement; a sum of a recurrence needs no temporary.")
 SHARE_VALUES = Pass(share_values, "Equal values are computed and recorded once.")
 PAD_SHIFTED_COPIES = Pass(
     pad_shifted_copies, "What is rolled has halos: neighbours are read where they are, and recorded once.",
@@ -150,7 +147,7 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS,
-    WRITE_OUT_PLACES, PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES,
+    WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES,
     PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC,
     PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""

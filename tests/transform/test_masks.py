@@ -8,7 +8,8 @@ from sdfgad.ir.expr import Call
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Loop, Program, Stmt
 from sdfgad.ir.walk import all_writes, statements
-from sdfgad.transform.normal.masks import inline_masks, number_scalars
+from sdfgad.transform.normal.masks import inline_masks
+from sdfgad.transform.normal.parallelise import parallelise
 from tests.support.build import BOOL, at, each, lit, loop, one, position, program, put, span
 from tests.support.oracle import execute
 
@@ -60,7 +61,7 @@ def test_not_when_somebody_wants_it():
 
 def test_a_loop_held_together_by_scalars_becomes_maps():
     before = inline_masks(masked().but(live_out=frozenset(("s",))))
-    after = number_scalars(before.but(live_out=frozenset(("s",))))
+    after = parallelise(before.but(live_out=frozenset(("s",))))
     assert (loops(before), loops(after)) == (1, 0)
     same(before, after)
 
@@ -69,7 +70,7 @@ def test_a_scalar_carried_from_iteration_to_iteration_stays():
     body = (one("t", (), at("t") * 0.5 + at("x", "i")), one("y", ("i",), at("t")))
     total = (one("s", (), lit(0.0)), each(span("z", 0, 3), put("s", (), at("y", "z"), "+")))
     before = program({"x": X}, [one("t", (), lit(1.0)), loop(BINS, *body), *total], t=(), y=(3,))
-    after = number_scalars(before.but(live_out=frozenset(("s",))))
+    after = parallelise(before.but(live_out=frozenset(("s",))))
     assert loops(after) == 1
     same(before, after)
 
@@ -85,7 +86,7 @@ def nested(*stmts: Stmt) -> Program:
 
 def test_nested_loops_of_points_become_maps_with_a_scalar_for_each_point():
     before = nested()
-    after = number_scalars(before.but(live_out=frozenset(("s",))))
+    after = parallelise(before.but(live_out=frozenset(("s",))))
     assert (loops(before), loops(after), after.arrays["r"].shape) == (2, 0, (3, 30))
     same(before, after)
 
@@ -93,7 +94,7 @@ def test_nested_loops_of_points_become_maps_with_a_scalar_for_each_point():
 def test_nested_loops_stay_whole_when_one_of_them_has_to():
     before = nested(one("w", (), at("w") * 0.5 + at("r")), one("y", ("i", "j"), at("w")))
     before = before.but(body=(one("w", (), lit(1.0)), *before.body), live_out=frozenset(("s",)))
-    assert number_scalars(before) is before
+    assert parallelise(before) is before
 
 
 def test_many_scalars_for_each_point_would_take_too_much():
@@ -105,7 +106,7 @@ def test_many_scalars_for_each_point_would_take_too_much():
     total = (one("s", (), lit(0.0)), each(ROW, put("s", (), at("y", "j") * at("z", "j"), "+")))
     stores = (one("y", ("j",), value), one("z", ("j",), value * value))
     before = program({"x": X}, [loop(ROW, *body, *stores), *total], y=(30,), z=(30,), **{n: () for n in names})
-    assert number_scalars(p := before.but(live_out=frozenset(("s",)))) is p
+    assert parallelise(p := before.but(live_out=frozenset(("s",)))) is p
 
 
 def shrinking(index: Ix | str, *, spread: bool = False) -> Program:
@@ -121,7 +122,7 @@ def shrinking(index: Ix | str, *, spread: bool = False) -> Program:
 
 def test_loops_in_which_nothing_is_left_are_no_obstacle():
     before = program({"x": X}, [loop(BINS, loop(ROW)), one("s", (), at("x", 3))])
-    same(before, number_scalars(before.but(live_out=frozenset(("s",)))))
+    same(before, parallelise(before.but(live_out=frozenset(("s",)))))
 
 
 def test_a_mask_of_what_the_statement_itself_overwrites():

@@ -5,7 +5,7 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Program, Stmt
-from sdfgad.transform.sums.sums_in_place import sum_in_place
+from sdfgad.transform.normal.parallelise import parallelise
 from tests.support.build import F8, at, each, loop, one, put, span
 from tests.support.oracle import check_same
 
@@ -21,7 +21,7 @@ def made(*body: Stmt, seen: tuple[str, ...] = ()) -> Program:
     shapes = {"a": (N, N), "x": (N,), "y": (N,), "p": (N,)}
     arrays = {n: Array(n, s, F8, "argument") for n, s in shapes.items()}
     before = Program("p", {**arrays, "t": Array("t", (), F8)}, tuple(shapes), body)
-    after = sum_in_place(before.but(live_out=frozenset(seen)))
+    after = parallelise(before.but(live_out=frozenset(seen)))
     check_same(before, after, tolerance=1e-12)
     return after
 

@@ -30,7 +30,8 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.normal.temporaries import Body, LoopScope, settle, without_own_ends
+from sdfgad.transform.normal.numbered_scalars import number_scalars
+from sdfgad.transform.normal.temporaries import Body, LoopScope, settle, settle_sums, without_own_ends
 from sdfgad.transform.normal.wide_sums import version_wide_sums
 from sdfgad.transform.spelling import as_maps
 
@@ -42,12 +43,21 @@ def parallelise(program: Program) -> Program:
     all iterations. Elements that only later iterations overwrite are read from a copy made before the loop:
 
     for i: B[i] += B[i + 1]   ->   B_old = B ; map i: B[i] += B_old[i + 1]
+
+    Where the scalars of an iteration are all that keeps a loop as it is, they are numbered (`numbered_scalars.py`).
+    Loops that stay loops add their sums straight to where these go, if each iteration makes the temporary afresh:
+
+    for j: { t = 0 ; map d = 0:j: t += a[d, j] * x[d] ; x[j] = x[j] - t ; x[j] = x[j] / p[j] }
+    ->   for j: { map d = 0:j: x[j] += -(a[d, j] * x[d]) ; x[j] = x[j] / p[j] }
     """
+    return number_scalars(_split_loops(program), _split_loops)
+
+
+def _split_loops(program: Program) -> Program:
+    """The program with maps for the loops that can be split, and sums in place in the others."""
     work = _Paralleliser(program, program.live_out)
     body = work.block(program.body, ())
     return work.program(body) if work.changed else program
-
-
 
 
 class _Paralleliser:
@@ -75,7 +85,7 @@ class _Paralleliser:
             return (stmt,)
         inside = (*path, stmt.range) if isinstance(stmt, Loop) else path
         stmt = with_children(stmt, [self.block(b, inside) for b in children(stmt)])
-        made = self.loop(stmt, path) if isinstance(stmt, Loop) else None
+        made = (self.loop(stmt, inside) or self.in_order(stmt, inside)) if isinstance(stmt, Loop) else None
         if made is None:
             return (stmt,)
         self.changed = True
@@ -83,21 +93,32 @@ class _Paralleliser:
         self.readers -= _readers((stmt,))
         return made
 
-    def loop(self, stmt: Loop, path: tuple[Range, ...]) -> Block | None:
+    def loop(self, stmt: Loop, inside: tuple[Range, ...]) -> Block | None:
         """The maps a loop becomes, or None."""
-        inside = (*path, stmt.range)
         maps = [as_maps(s, self.arrays, inside) for s in stmt.body]
         if stmt.until or None in maps or _changes_own_bounds(stmt):
             return None
-        here = _readers(stmt.body)
-        private = frozenset(n for n in all_writes(stmt.body) if self.arrays[n].role == "transient"
-                            and n not in self.seen and here[n] == self.readers[n])
-        scope = LoopScope(self.arrays, private, inside)
+        scope = self.scope(stmt, inside)
         body = settle([m for found in maps for m in found or ()], scope)
         if len(body) > thresholds().parallel_statements:
             return None
         made = self.split(body, inside)
         return self.split_with_versions(body, scope) if made is None else made
+
+    def in_order(self, stmt: Loop, inside: tuple[Range, ...]) -> Block | None:
+        """A loop that stays one with its sums in place; None where there are none."""
+        maps = [s for s in stmt.body if isinstance(s, Map)]
+        if stmt.until or not len(stmt.body) == len(maps) <= thresholds().summed_statements:
+            return None
+        made = tuple(settle_sums(maps, self.scope(stmt, inside)))
+        return None if made == stmt.body else (replace(stmt, body=made),)
+
+    def scope(self, stmt: Loop, inside: tuple[Range, ...]) -> LoopScope:
+        """A loop's body, with the temporaries that nobody else reads."""
+        here, ends = _readers(stmt.body), {e.array for e in range_elems(stmt.range)}
+        private = frozenset(n for n in all_writes(stmt.body) - ends if self.arrays[n].role == "transient"
+                            and n not in self.seen and here[n] == self.readers[n])
+        return LoopScope(self.arrays, private, inside)
 
     def split(self, body: Sequence[Map], inside: tuple[Range, ...]) -> Block | None:
         """One map per statement, in an order that keeps every dependence."""

@@ -244,7 +244,7 @@ class Thresholds:
     turned_bytes: int = _from(1 << 15, least=1)
     """Of an array worth turning: smaller ones stay in the nearest cache however they lie."""
     streamed_matrix: int = _from(1 << 20, least=1)
-    """Bytes of a matrix (`stream_products`): smaller ones stay in the cache, where BLAS is faster than a loop."""
+    """Bytes of a matrix (`WrittenOut.STREAMED`): smaller ones stay in the cache, where BLAS is faster than a loop."""
     summed_product: int = _from(1 << 15, least=1)
     """Multiplications of a product whose sums are taken apart (`sum_products`): a call with fewer costs less than four
     sums."""
@@ -259,7 +259,7 @@ class Thresholds:
     """Columns of the factor in common (`merge_products`): with fewer the sum costs more than the product that is
     saved."""
     thin_terms: int = 4
-    """Of a product that is written out (`write_out_products`)."""
+    """Of a product that is written out (`WrittenOut.THIN`)."""
     thin_elements: int = _from(1 << 12, least=0)
     """Of a product that is written out: smaller results stay in the cache between statements."""
     paired_products: int = 64

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -29,8 +30,8 @@ class Pass:
 
     @property
     def name(self) -> str:
-        """That of the function."""
-        return self.run.__name__
+        """That of the function: with other parameters it is the same pass."""
+        return (self.run.func if isinstance(self.run, partial) else self.run).__name__
 
 
 @dataclass(frozen=True)

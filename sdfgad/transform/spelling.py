@@ -69,8 +69,8 @@ def _product(stmt: Lib) -> Maps | None:
 
 
 def product_as_maps(stmt: Lib) -> Maps:
-    """y = matmul(A, x)   ->   map i: y[i] = 0 ; map i, k: y[i] += A[i, k] * x[k]"""
-    a, b = stmt.ins
+    """y = matmul(A, x)   ->   map i: y[i] = 0 ; map i, k: y[i] += A[i, k] * x[k], with the factors of a product"""
+    a, b, *scales = stmt.ins
     out = stmt.outs[0]
     outer = tuple(Range(f"m{k}", ix(0), n) for k, n in enumerate(out.shape) if n.const != 1)
     inner = Range(variable("k"), ix(0), a.shape[-1])
@@ -78,7 +78,10 @@ def product_as_maps(stmt: Lib) -> Maps:
     left = _factor(a, (*here[:len(a.shape) - 1], along), bool(stmt.attrs.get("conj_a")))
     right = _factor(b, (along, *here[len(here) - len(b.shape) + 1:]), bool(stmt.attrs.get("conj_b")))
     at = out.at(here)
-    add = Map((*outer, inner), (Store(out.array, at, algebra.mul(left, right), "+"),), stmt.source)
+    value = algebra.mul(left, right)
+    for scale in (algebra.number(stmt.attrs.get("factor", 1), out.dtype), *(_factor(v, (), False) for v in scales)):
+        value = algebra.mul(scale, value)
+    add = Map((*outer, inner), (Store(out.array, at, value, "+"),), stmt.source)
     clear = Map(outer, (Store(out.array, at, algebra.zero(out.dtype)),), stmt.source)
     return (add,) if stmt.attrs.get("accumulate") else (clear, add)
 

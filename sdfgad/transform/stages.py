@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from sdfgad.ir.program import Program, View, views_of
 from sdfgad.ir.verify import DERIVED, PREPARED
@@ -27,13 +28,11 @@ from sdfgad.transform.normal.places import write_out_places
 from sdfgad.transform.normal.tables import tabulate
 from sdfgad.transform.passes import Pass, Stage
 from sdfgad.transform.products.contract import contract
-from sdfgad.transform.products.made_matrices import multiply_as_made
 from sdfgad.transform.products.masked_products import guard_masked_products
 from sdfgad.transform.products.merge_products import merge_products
 from sdfgad.transform.products.product_sums import sum_products
 from sdfgad.transform.products.scales import fold_scales
-from sdfgad.transform.products.streams import stream_products
-from sdfgad.transform.products.thin_products import write_out_products
+from sdfgad.transform.products.write_out_products import WrittenOut, write_out_products
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
 from sdfgad.transform.sums.collect import collect_sums
@@ -52,10 +51,9 @@ BOUND_LOOPS = Pass(
 FACTORISE_SUMS = Pass(
     factorise_sums, "Contractions of several factors take the order with the fewest multiplications.",
     {"bound_loops": "loops that lost their condition are sums"})
-MULTIPLY_AS_MADE = Pass(multiply_as_made, "A matrix made for one product alone is never stored.")
 FUSE_POINTWISE = Pass(
     fuse_pointwise, "A temporary with one use is computed there: nothing to store, nothing to record.",
-    {"multiply_as_made": "a matrix that goes into its product must not go into a map first"})
+    {"write_out_products": "a matrix that goes into its product must not go into a map first"})
 INLINE_MASKS = Pass(
     inline_masks, "Masks and indices are computed where they are used, so that loops over them become maps.",
     {"fuse_pointwise": "what is left of a mask then is read in several places"})
@@ -95,9 +93,14 @@ REMOVE_DEAD_CODE = Pass(
 REMOVE_UNREAD_STORES = Pass(
     remove_unread_stores, "What is stored last and never looked at is not stored.",
     {"remove_dead_code": "reads by dead statements do not count"})
-WRITE_OUT_PRODUCTS = Pass(
-    write_out_products,
+WRITE_OUT_THIN = Pass(
+    partial(write_out_products, which=WrittenOut.THIN),
     "Products with few terms per element are sums in the statement that reads them.")
+WRITE_OUT_STREAMED = Pass(
+    partial(write_out_products, which=WrittenOut.STREAMED),
+    "Two products of one large matrix with vectors read it once.")
+WRITE_OUT_MADE = Pass(
+    partial(write_out_products, which=WrittenOut.MADE_FOR_IT), "A matrix made for one product alone is never stored.")
 FOLD_ZEROING = Pass(
     fold_zeroing, "A cotangent that is added to next need not be cleared: the first sum assigns.",
     {"fuse_pointwise": "the sum that comes next is the whole one",
@@ -106,7 +109,7 @@ PROPAGATE_BROADCASTS = Pass(
     propagate_broadcasts,
     "Values that vary along few axes are used as the small arrays they come from.",
     {"fold_zeroing": "a cotangent that the first sum assigns is a broadcast value",
-     "stream_products": "products by rows are recognised before their vectors are something else"})
+     "write_out_products": "products by rows are recognised before their vectors are something else"})
 ELIMINATE_DEAD_STORES = Pass(
     eliminate_dead_stores,
     "What is replaced before anybody looks is not stored.",
@@ -132,7 +135,6 @@ GUARD_MASKED_PRODUCTS = Pass(
     guard_masked_products,
     "Zeros of a mask meet data that may be infinite: a probe decides whether the product may be dense.",
     {"merge_products": "one probe for all that share a factor"})
-STREAM_PRODUCTS = Pass(stream_products, "Two products of one large matrix with vectors read it once.")
 SUM_DIRECTLY = Pass(
     sum_directly, "What only a sum reads is added up where it is made.",
     {"remove_dead_code": "a sum is the only reader once dead ones are gone"})
@@ -146,18 +148,18 @@ COLLECT_SUMS = Pass(
 END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only where it comes up.")
 
 PREPARE = Stage("prepare", (
-    REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS,
+    REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
     WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES,
     PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC,
     PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
-    REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,
+    REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,
     ELIMINATE_DEAD_STORES, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
 """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
 CLEAN = Stage("clean", (
-    TABULATE, WRITE_OUT_PRODUCTS, FUSE_POINTWISE, RENAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
-    MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, STREAM_PRODUCTS, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE, SUM_DIRECTLY,
+    TABULATE, WRITE_OUT_THIN, FUSE_POINTWISE, RENAME_VERSIONS, REMOVE_DEAD_CODE, FOLD_SCALES, CONTRACT,
+    MERGE_PRODUCTS, GUARD_MASKED_PRODUCTS, WRITE_OUT_STREAMED, PROPAGATE_BROADCASTS, REMOVE_DEAD_CODE, SUM_DIRECTLY,
     SUM_PRODUCTS, FUSE_POINTWISE, FOLD_ZEROING, REMOVE_DEAD_CODE, CLEAR_FIRST, ELIMINATE_DEAD_STORES, FOLD_ZEROING,
     REMOVE_DEAD_CODE, COLLECT_SUMS), DERIVED)
 """What any machine wants of a program, derivative or not."""

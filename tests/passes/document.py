@@ -36,11 +36,12 @@ def document(entries: Sequence[Entry], machine: Machine) -> str:
 
 
 def _rows(stage: Stage, entries: Sequence[Entry]) -> Iterator[str]:
-    for one in {p.name: p for p in stage.passes}.values():
-        changed = [e for e in entries if one.name in e.changed]
+    for name in dict.fromkeys(p.name for p in stage.passes):
+        why = " ".join(dict.fromkeys(p.why for p in stage.passes if p.name == name))
+        changed = [e for e in entries if name in e.changed]
         groups = [[e.subject.name for e in changed if e.subject.group == g] for g in (NPBENCH, APPLICATIONS)]
         others = len(changed) - sum(map(len, groups))
-        cells = (one.name, one.why, *map(_named, groups), str(others), *_effects(one.name, changed))
+        cells = (name, why, *map(_named, groups), str(others), *_effects(name, changed))
         yield f"| {' | '.join(cells)} |"
 
 

@@ -9,7 +9,7 @@ from sdfgad.ir.index import ix
 from sdfgad.ir.program import Lib, Loop, Map, Program, Stmt, View
 from sdfgad.ir.walk import statements
 from sdfgad.transform.fusion.fuse import fuse_pointwise
-from sdfgad.transform.products.made_matrices import multiply_as_made
+from sdfgad.transform.products.write_out_products import WrittenOut, write_out_products
 from tests.codegen.build_programs import C16, F8, add, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
@@ -30,7 +30,7 @@ def column(name: str, n: int) -> View:
 def made(*body: Stmt, seen: tuple[str, ...] = ()) -> Program:
     arrays = {"x": ((N,), F8), "v": ((M,), F8), "y": ((N,), F8), "z": ((M,), F8), "B": ((M, 2), F8), "C": ((N, 2), F8)}
     before = program([Loop(span("k", 2), body)], arrays, {"A": ((N, M), F8)})
-    after = multiply_as_made(before.but(live_out=frozenset(seen)))
+    after = write_out_products(before.but(live_out=frozenset(seen)), WrittenOut.MADE_FOR_IT)
     check_same(before, after, tolerance=1e-13)
     return after
 
@@ -81,7 +81,7 @@ def test_conjugates() -> None:
     for attrs in ({"conj_a": True}, {"conj_b": True, "accumulate": True}):
         before = program([maker, Lib("matmul", (y,), (whole, x), attrs)], {"x": ((N,), C16), "y": ((N,), C16)},
                          {"A": ((N, N), C16)})
-        after = multiply_as_made(before.but(live_out=frozenset(())))
+        after = write_out_products(before.but(live_out=frozenset(())), WrittenOut.MADE_FOR_IT)
         assert not products(after)
         check_same(before, after, tolerance=1e-13)
 

@@ -9,12 +9,13 @@ import pytest
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Array, Lib, Map, Program, View, axis
-from sdfgad.transform.products.streams import stream_products
+from sdfgad.transform.products.write_out_products import WrittenOut, write_out_products
 from tests.support.build import C16, F8
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
 
 ROWS, COLUMNS = 300, 500
+STREAMED = WrittenOut.STREAMED
 NEAR = {"rows": 6, "columns": 5}
 """For the interpreter."""
 
@@ -36,17 +37,17 @@ def program(transpose: bool, dtype: np.dtype, attrs: dict[str, Any], rows: int =
 def test_the_map_is_the_product(transpose, attrs, dtype, monkeypatch):
     change(monkeypatch, streamed_matrix=1)
     before = program(transpose, dtype, attrs, **NEAR)
-    after = stream_products(before)
+    after = write_out_products(before, STREAMED)
     assert not any(isinstance(s, Lib) for s in after.body)
     check_same(before, after, tolerance=1e-12)
 
 
 def test_small_matrices_and_moving_extents_stay():
-    assert isinstance(stream_products(program(False, F8, {}, rows=20)).body[0], Lib)
-    assert isinstance(stream_products(program(False, F8, {})).body[0], Map)
+    assert isinstance(write_out_products(program(False, F8, {}, rows=20), STREAMED).body[0], Lib)
+    assert isinstance(write_out_products(program(False, F8, {}), STREAMED).body[0], Map)
     before = program(False, F8, {})
     a, y = before.arrays["A"], before.arrays["y"]
     n = ix("t")
     ins = View("A", (ix(ROWS), n), a.whole.index, F8), View("x", (n,), (ix(axis(0)),), F8)
     moving = Lib("matmul", (y.whole,), ins)
-    assert stream_products(before.but(body=(moving,))).body == (moving,)
+    assert write_out_products(before.but(body=(moving,)), STREAMED).body == (moving,)

@@ -6,7 +6,7 @@ import pytest
 
 from sdfgad.ir.index import Ix, floordiv, ix, mod
 from sdfgad.ir.program import Lib, Loop, Map, Program, View
-from sdfgad.transform.products.thin_products import write_out_products
+from sdfgad.transform.products.write_out_products import WrittenOut, write_out_products
 from tests.codegen.build_programs import C16, F8, program, span
 from tests.support.oracle import check_same
 from tests.support.thresholds import change
@@ -26,7 +26,7 @@ ROW, COLUMN = ix("_0"), ix("_1")
 
 def check(stmt: Lib, shapes: dict) -> Program:
     before = program([Loop(span("t", 2), (stmt,))], shapes)
-    after = write_out_products(before)
+    after = write_out_products(before, WrittenOut.THIN)
     check_same(before, after, tolerance=1e-13)
     return after
 
@@ -70,7 +70,7 @@ def test_dimensions_that_do_not_divide_stay_products(cut: int) -> None:
     a, b = view("a", (1, 1), ROW, COLUMN), view("b", (1, 10), ROW, COLUMN)
     stmt = Lib("matmul", (view("c", (1, 10), ROW, cuts[0], cuts[1]),), (a, b), {})
     made = program([stmt], {"a": ((1, 1), F8), "b": ((1, 10), F8), "c": ((1, 10, 10), F8)})
-    assert isinstance(write_out_products(made).body[0], Lib)
+    assert isinstance(write_out_products(made, WrittenOut.THIN).body[0], Lib)
 
 
 def test_many_terms_and_unknown_counts_stay_products() -> None:
@@ -78,7 +78,7 @@ def test_many_terms_and_unknown_counts_stay_products() -> None:
         stmt = Lib("matmul", (view("c", (2, 2), ROW, COLUMN),),
                    (view("a", (2, terms), ROW, COLUMN), view("b", (terms, 2), ROW, COLUMN)), {})
         made = program([Loop(span("t", 3), (stmt,))], {"a": ((2, 5), F8), "b": ((5, 2), F8), "c": ((2, 2), F8)})
-        assert kind(write_out_products(made)) is Lib
+        assert kind(write_out_products(made, WrittenOut.THIN)) is Lib
 
 
 def test_small_results_stay_products(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,4 +86,4 @@ def test_small_results_stay_products(monkeypatch: pytest.MonkeyPatch) -> None:
     stmt = Lib("matmul", (view("c", (3, 5), ROW, COLUMN),), (view("a", (3, 2), ROW, COLUMN),
                                                              view("b", (2, 5), ROW, COLUMN)), {})
     made = program([stmt], {"a": ((3, 2), F8), "b": ((2, 5), F8), "c": ((3, 5), F8)})
-    assert isinstance(write_out_products(made).body[0], Lib)
+    assert isinstance(write_out_products(made, WrittenOut.THIN).body[0], Lib)

@@ -1,4 +1,4 @@
-"""Large matrix products with very few terms written out: memory sets their pace, so they go into their neighbours."""
+"""Matrix products with very few terms as sums in one statement."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -7,32 +7,21 @@ from math import prod
 
 from sdfgad.ir.expr import Expr, Load, call
 from sdfgad.ir.index import Atom, FloorDiv, Ix, Mod, ix
-from sdfgad.ir.program import Lib, Map, Program, Range, Stmt, Store, View, axis
-from sdfgad.ir.walk import rebuild
+from sdfgad.ir.program import Lib, Map, Range, Store, View, axis
 from sdfgad.names import variables
 from sdfgad.thresholds import thresholds
 
-_KNOWN = frozenset(("accumulate", "conj_a", "conj_b"))
 
-
-def write_out_products(program: Program) -> Program:
+def thin_product(stmt: Lib) -> Map | None:
     """c[_0, floor(_1, 8), mod(_1, 8)](2, 80) = matmul(a[_0, _1](2, 2), b[_0, _1](2, 80))
     ->   map w0 = 0:2, w1 = 0:10, w2 = 0:8: c[w0, w1, w2] = a[w0, 0] * b[0, 8*w1 + w2] + a[w0, 1] * b[1, 8*w1 + w2]
 
-    Dimensions of the result that stand for several of an array are taken apart.
+    Dimensions of the result that stand for several of an array are taken apart. None for other products.
     """
-    return program.but(body=rebuild(program.body, lambda s: (_written_out(s) or s,)))
-
-
-def _written_out(stmt: Stmt) -> Map | None:
-    if not isinstance(stmt, Lib) or stmt.op != "matmul":
-        return None
     (out,), (a, b) = stmt.outs, stmt.ins
     terms = a.shape[-1].const
     elements = [n.const or 0 for n in out.shape]
-    plain = out.dtype.kind in "fc" and stmt.attrs.keys() <= _KNOWN
-    worth = plain and prod(elements) >= thresholds().thin_elements
-    if terms is None or not 1 <= terms <= thresholds().thin_terms or not worth:
+    if terms is None or not 1 <= terms <= thresholds().thin_terms or prod(elements) < thresholds().thin_elements:
         return None
     counters = variables("w")
     parts = [_parts(out, k, counters) for k in range(len(out.shape))]

@@ -203,8 +203,6 @@ class Thresholds:
     """Element accesses of a loop from which on `distribute_sweeps` looks at it."""
     distributed_pairs: int = 4000
     """Of accesses that are compared (`distribute_sweeps`)."""
-    border_bytes: int = 256
-    """Bytes of a border (`border_rows`)."""
     cut_program: int = 1 << 17
     """Characters of a program whose long functions are cut up (`outline`): in shorter ones the compiler sees everything
     at once, as fast."""

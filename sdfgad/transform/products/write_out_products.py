@@ -30,7 +30,7 @@ def write_out_products(program: Program, which: WrittenOut) -> Program:
 
     def block(work: list[Stmt]) -> Block:
         return tuple(s for k, stmt in enumerate(work) for s in
-                     (_is_product(stmt) and rule(stmt, _Place(program, own, work[:k])) or (stmt,)))
+                     (_is_product(stmt) and rule(stmt, _ProductPlace(program, own, work[:k])) or (stmt,)))
 
     return program.but(body=rebuild_blocks(program.body, block))
 
@@ -44,7 +44,7 @@ class WrittenOut(Enum):
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ProductPlace:
     """Where a product stands. own: temporaries that nobody touches but one statement and another; before: what comes
     first in its block."""
 
@@ -57,13 +57,13 @@ def _is_product(stmt: Stmt) -> TypeGuard[Lib]:
     return isinstance(stmt, Lib) and stmt.op == "matmul" and stmt.outs[0].dtype.kind in "fc"
 
 
-def _thin(stmt: Lib, _: _Place) -> Block:
+def _thin(stmt: Lib, _: _ProductPlace) -> Block:
     """A large product with few terms per element."""
     made = thin_product(stmt) if stmt.attrs.keys() <= _PLAIN else None
     return () if made is None else (made,)
 
 
-def _streamed(stmt: Lib, place: _Place) -> Block:
+def _streamed(stmt: Lib, place: _ProductPlace) -> Block:
     """A matrix that no cache holds, with a vector: a scaled copy of it, or an update row by row, can be made in the
     same pass over memory."""
     matrix = next((v for v in stmt.ins if len(v.shape) == 2), None)
@@ -74,7 +74,7 @@ def _streamed(stmt: Lib, place: _Place) -> Block:
     return product_as_maps(stmt)
 
 
-def _made_for_it(stmt: Lib, place: _Place) -> Block:
+def _made_for_it(stmt: Lib, place: _ProductPlace) -> Block:
     """A matrix that is made for one product with a vector: pointwise fusion then leaves none. One with other readers is
     there anyway, and BLAS reads it faster."""
     matrices = [v for v in stmt.ins if sum(n.const != 1 for n in v.shape) > 1]
@@ -82,7 +82,7 @@ def _made_for_it(stmt: Lib, place: _Place) -> Block:
     return product_as_maps(stmt) if vectors and _waits(matrices[0].array, place) else ()
 
 
-def _waits(name: str, place: _Place) -> bool:
+def _waits(name: str, place: _ProductPlace) -> bool:
     """Whether a map of the same block makes all of an array of its own, and could as well make it at the end."""
     for k in range(len(place.before) - 1, -1, -1) if name in place.own else ():
         maker = place.before[k]
@@ -94,5 +94,5 @@ def _waits(name: str, place: _Place) -> bool:
     return False
 
 
-_RULES: Mapping[WrittenOut, Callable[[Lib, _Place], Block]] = MappingProxyType({
+_RULES: Mapping[WrittenOut, Callable[[Lib, _ProductPlace], Block]] = MappingProxyType({
     WrittenOut.THIN: _thin, WrittenOut.STREAMED: _streamed, WrittenOut.MADE_FOR_IT: _made_for_it})

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sdfgad.codegen.cpu.schedule.clearing.clear_behind import clear_behind
 from sdfgad.codegen.cpu.schedule.clearing.clear_rest import clear_rest
 from sdfgad.codegen.cpu.schedule.clearing.cleared_rows import assign_to_rows
 from sdfgad.codegen.cpu.schedule.clearing.known_zeros import assign_to_zeros
-from sdfgad.codegen.cpu.schedule.clearing.only_zeros import drop_zeros
 from sdfgad.codegen.cpu.schedule.copies.double_buffer import double_buffer
 from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
 from sdfgad.codegen.cpu.schedule.copies.propagate_restored_copies import propagate_restored_copies
@@ -18,12 +18,9 @@ from sdfgad.codegen.cpu.schedule.layout.orient import orient_temporaries
 from sdfgad.codegen.cpu.schedule.layout.pack import pack
 from sdfgad.codegen.cpu.schedule.layout.thin_tapes import thin_tapes
 from sdfgad.codegen.cpu.schedule.messages.overlap import overlap_messages
-from sdfgad.codegen.cpu.schedule.quotients.kept_powers import divide_kept_powers
-from sdfgad.codegen.cpu.schedule.quotients.shared_quotients import share_quotients
 from sdfgad.codegen.cpu.schedule.recurrences.replace_by_scalars import replace_by_scalars
 from sdfgad.codegen.cpu.schedule.recurrences.skew_and_jam import skew_and_jam
 from sdfgad.codegen.cpu.schedule.recurrences.unroll_and_jam import unroll_and_jam
-from sdfgad.codegen.cpu.schedule.rows.bordered_rows import border_rows
 from sdfgad.codegen.cpu.schedule.rows.distribute import distribute_sweeps
 from sdfgad.codegen.cpu.schedule.rows.lines import line_up
 from sdfgad.codegen.cpu.schedule.rows.ragged import flatten_ragged_loops
@@ -39,7 +36,6 @@ from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
 from sdfgad.codegen.cpu.schedule.sums.sums_to_copies import sum_to_copies
 from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
 from sdfgad.ir.program import Program
-from sdfgad.thresholds import thresholds
 from sdfgad.transform.dropping.unread import remove_unseen_copies
 from sdfgad.transform.passes import Pass, Stage
 from sdfgad.transform.stages import ELIMINATE_DEAD_STORES as DEAD_STORES
@@ -57,11 +53,6 @@ def _take_turns(program: Program) -> Program:
     for one in TURNS:
         program = one.run(program)
     return program
-
-
-def join_small_rows(program: Program) -> Program:
-    """`join_pointwise` for rows of few points."""
-    return join_pointwise(program, thresholds().small_rows)
 
 
 ELIMINATE_DEAD_STORES = replace(DEAD_STORES, after={
@@ -104,8 +95,6 @@ TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left
 JOIN_UPDATES = Pass(
     join_updates, "What is added beside a recurrence in the same way goes into its loop.",
     {"turn_sums": "updates go beside the loop that is there then"})
-DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
-SHARE_QUOTIENTS = Pass(share_quotients, "Multiples of a quotient share the division.")
 ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
 SUM_PIECES = Pass(
     sum_pieces, "A box and its parts are one pass, not two.",
@@ -113,7 +102,6 @@ SUM_PIECES = Pass(
 DOUBLE_BUFFER = Pass(
     double_buffer, "Two arrays take turns in place of a copy (double buffering).",
     {"join_pointwise": "the copy of the state may be part of another map"})
-DROP_ZEROS = Pass(drop_zeros, "Temporaries of zeros are left out.")
 CLEAR_REST = Pass(clear_rest, "What each iteration adds to first is not cleared before the loop.")
 LINE_UP = Pass(
     line_up,
@@ -129,25 +117,20 @@ SKEW_AND_JAM = Pass(
 THIN_TAPES = Pass(thin_tapes, "Every other record of a large tape is computed from the one before.")
 WIDEN_DECISIONS = Pass(widen_decisions, "Recorded comparisons of several rows share wide numbers, which vectorise.")
 ASSIGN_TO_ROWS = Pass(assign_to_rows, "Rows that an iteration clears and adds to are assigned.")
-BORDER_ROWS = Pass(
-    border_rows, "Temporary rows have borders of zeros, so that neighbours need no pieces at the ends.",
-    {"assign_to_rows": "rows that are assigned need no clearing of their borders"})
-SHARE_ADDITIONS = Pass(
-    share_additions, "The same sum added to several rows is computed once.",
-    {"border_rows": "rows with borders are added whole"})
+SHARE_ADDITIONS = Pass(share_additions, "The same sum added to several rows is computed once.")
 JOIN_SMALL_ROWS = Pass(
-    join_small_rows,
+    partial(join_pointwise, small=True),
     "Rows of few points are joined last: what they would hide from other passes is settled by then.")
 OVERLAP_MESSAGES = Pass(
     overlap_messages, "Messages are under way while something else is computed.",
-    {"join_small_rows": "statements that are joined are together on one side of a wait"})
+    {"join_pointwise": "statements that are joined are together on one side of a wait"})
 TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOUBLE_BUFFER)
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
     FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
     TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
-    ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, SHARE_QUOTIENTS, *TURNS,
-    DROP_ZEROS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES,
-    WIDEN_DECISIONS, ASSIGN_TO_ROWS, BORDER_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS, OVERLAP_MESSAGES))
+    ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, *TURNS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM,
+    REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS,
+    OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

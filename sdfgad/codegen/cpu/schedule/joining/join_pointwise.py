@@ -29,16 +29,17 @@ _Between: TypeAlias = tuple[Sequence[Stmt], Sequence[Stmt]]
 _Place: TypeAlias = tuple[str, tuple[Ix, ...]]
 
 
-def join_pointwise(program: Program, limits: JoinLimits | None = None) -> Program:
+def join_pointwise(program: Program, limits: JoinLimits | None = None, small: bool = False) -> Program:
     """map i: t[i] = f(x[i]) ; map j: { y[j] = g(t[j], x[j]) ; s += t[j] }
     ->   map i: { v = f(x[i]) ; y[i] = g(v, x[i]) ; s += v }
 
     For maps that write each element once and share data, and sums of what they write or compute, wherever they go; what
     one writes the other touches at its own point only, or not at all, unless both only add to it where an array says.
     What stands between them may change places with one of the two. Stores that nobody reads are left out. Sums that
-    compute what another map computes, too, join it last: they keep no other maps apart then.
+    compute what another map computes, too, join it last: they keep no other maps apart then. small: for single rows of
+    few points, which hide from other passes once they are joined.
     """
-    joiner = _Joiner(program.arrays, limits or thresholds().joining)
+    joiner = _Joiner(program.arrays, limits or (thresholds().small_rows if small else thresholds().joining))
     body = joiner.blocks(program.body, False)
     joiner.readers = True
     body = joiner.blocks(body, False)

@@ -1,1 +1,0 @@
-"""Divisions and powers that need not be done again."""

@@ -10,7 +10,7 @@ NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions",
 """These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
 they are given and what they make."""
 WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "adi-1": ("collapse_equal_rows", "tabulate_rows", "sum_to_copies", "clear_behind"),
+    "adi-1": ("collapse_equal_rows", "tabulate_rows", "clear_behind"),
     "azimint_hist-0": ("normalise", "share_values", "fuse_pointwise", "remove_unread_stores", "propagate_broadcasts",
                        "remove_dead_code", "fold_zeroing"),
     "azimint_naive-0": ("inline_masks", "eliminate_dead_stores"),
@@ -28,8 +28,8 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "lenet-0": ("pack_strips", "collect_sums"),
     "lu-0": ("turn_sums", "join_updates"),
     "mandelbrot1-1": ("join_sums", "preaccumulate"),
-    "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "propagate_shifted_copies",
-                "part_versions", "share_factors"),
+    "nbody-0": ("narrow_triangles", "halve_symmetric", "pair_by_distance", "divide_kept_powers",
+                "propagate_shifted_copies", "part_versions", "share_factors"),
     "scattering_self_energies-1": ("bound_loops",),
     "seidel_2d-0": ("assign_to_rows", "share_additions", "replace_by_scalars"),
     "spmv-0": ("flatten_ragged_loops",),

@@ -9,6 +9,7 @@ from sdfgad.codegen.cpu.schedule.clearing.clear_rest import clear_rest
 from sdfgad.codegen.cpu.schedule.clearing.cleared_rows import assign_to_rows
 from sdfgad.codegen.cpu.schedule.clearing.known_zeros import assign_to_zeros
 from sdfgad.codegen.cpu.schedule.copies.double_buffer import double_buffer
+from sdfgad.codegen.cpu.schedule.copies.kept_powers import divide_kept_powers
 from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
 from sdfgad.codegen.cpu.schedule.copies.propagate_restored_copies import propagate_restored_copies
 from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
@@ -33,7 +34,6 @@ from sdfgad.codegen.cpu.schedule.sums.joined_sums import join_sums
 from sdfgad.codegen.cpu.schedule.sums.rising_stores import rising_stores
 from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
-from sdfgad.codegen.cpu.schedule.sums.sums_to_copies import sum_to_copies
 from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
 from sdfgad.ir.program import Program
 from sdfgad.transform.dropping.unread import remove_unseen_copies
@@ -68,7 +68,6 @@ CLEAR_BEHIND = Pass(
 ORIENT_TEMPORARIES = Pass(
     orient_temporaries, "Neighbours in a map lie side by side in memory.",
     {"clear_behind": "clearings count among the accesses that neighbours decide"})
-SUM_TO_COPIES = Pass(sum_to_copies, "Sums that the next iteration copies are added where the copy lies.")
 TAKE_ROWS_APART = Pass(
     take_rows_apart,
     "Statements that hand large arrays to each other run row by row, in the cache.")
@@ -95,6 +94,7 @@ TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left
 JOIN_UPDATES = Pass(
     join_updates, "What is added beside a recurrence in the same way goes into its loop.",
     {"turn_sums": "updates go beside the loop that is there then"})
+DIVIDE_KEPT_POWERS = Pass(divide_kept_powers, "A power beside a kept one is a quotient.")
 ASSIGN_TO_ZEROS = Pass(assign_to_zeros, "Sums that start from zeros assign.")
 SUM_PIECES = Pass(
     sum_pieces, "A box and its parts are one pass, not two.",
@@ -128,9 +128,9 @@ TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOU
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
-    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, SUM_TO_COPIES,
-    TAKE_ROWS_APART, JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
-    ROTATE_LINES, PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, *TURNS, CLEAR_REST, LINE_UP, PACK, UNROLL_AND_JAM,
-    REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS, JOIN_SMALL_ROWS,
-    OVERLAP_MESSAGES))
+    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, TAKE_ROWS_APART,
+    JOIN_SUMS, RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS, ROTATE_LINES,
+    PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
+    UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
+    JOIN_SMALL_ROWS, OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

@@ -13,7 +13,6 @@ from sdfgad.transform.copies.pad_shifted_copies import pad_shifted_copies
 from sdfgad.transform.copies.propagate_shifted_copies import propagate_shifted_copies
 from sdfgad.transform.copies.write_ahead import write_ahead
 from sdfgad.transform.dropping.dead import remove_dead_code
-from sdfgad.transform.dropping.unread import remove_unread_stores
 from sdfgad.transform.fusion.fuse import fuse_pointwise
 from sdfgad.transform.fusion.hoist import hoist_invariants
 from sdfgad.transform.fusion.part_versions import part_versions
@@ -87,12 +86,9 @@ COLLAPSE_EQUAL_ROWS = Pass(
     {"hoist_invariants": "what left a loop no longer varies along it"})
 REMOVE_DEAD_CODE = Pass(
     remove_dead_code,
-    "Results that nobody asked for are not computed.",
+    "Results that nobody asked for are not computed; what is stored last and never looked at is not stored.",
     {"eliminate_dead_stores": "what only a dead store read is dead",
      "propagate_broadcasts": "what was broadcast is dead"})
-REMOVE_UNREAD_STORES = Pass(
-    remove_unread_stores, "What is stored last and never looked at is not stored.",
-    {"remove_dead_code": "reads by dead statements do not count"})
 WRITE_OUT_THIN = Pass(
     partial(write_out_products, which=WrittenOut.THIN),
     "Products with few terms per element are sums in the statement that reads them.")
@@ -154,7 +150,7 @@ PREPARE = Stage("prepare", (
     PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
-    REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,
+    REMOVE_DEAD_CODE, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,
     ELIMINATE_DEAD_STORES, REMOVE_DEAD_CODE, WRITE_AHEAD), DERIVED)
 """The gradient program without what nobody asked for: dead code, clearings, matrices that are broadcast vectors."""
 CLEAN = Stage("clean", (

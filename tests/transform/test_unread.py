@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import Block, If, Loop, Program, Stmt
-from sdfgad.transform.dropping.unread import remove_unread_stores
+from sdfgad.transform.dropping.dead import remove_dead_code
 from tests.codegen.build_programs import F8, add, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 
@@ -17,7 +17,7 @@ SHAPE = ((6,), F8)
 def pruned(*body: Stmt, keep: Iterable[str] = ("y",)) -> Block:
     """What is left of a program of vectors x and y, and scalars s."""
     made: Program = program(body, {"x": SHAPE, "y": SHAPE}, {"t": SHAPE, "s": ((), F8)})
-    after = remove_unread_stores(made.but(live_out=frozenset(keep)))
+    after = remove_dead_code(made.but(live_out=frozenset(keep)))
     check_same(made, after, keep=tuple(keep))
     return after.body
 

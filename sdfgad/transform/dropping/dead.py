@@ -3,15 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeAlias
 
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Stmt, Store, While
-from sdfgad.ir.walk import children, reads, rebuild, statements, within, writes
+from sdfgad.ir.walk import children, reads, statements, with_children, within, writes
+
+_Control: TypeAlias = Loop | While | If
 
 
 def remove_dead_code(program: Program) -> Program:
-    """Keep the statements some result depends on, by name of array, and the control around them.
+    """Keep what some result depends on, by name of array, and the control around it: strong liveness, found backwards.
 
-    y = f(x) ; z = g(x), result z    ->   z = g(x)
+    y = f(x) ; z = g(x) ; x = h(z), result z    ->   z = g(x)
     """
     return without_dead_code(program, program.live_out)
 
@@ -19,62 +22,82 @@ def remove_dead_code(program: Program) -> Program:
 def without_dead_code(program: Program, wanted: Iterable[str]) -> Program:
     """The same for other arrays than those that are live behind the program."""
     wanted = frozenset(wanted)
-    live = _live(program.body, set(wanted))
-    body = _prune(program.body, live)
-    used = wanted | {n for s in statements(body) for n in reads(s) | writes(s)} | set(program.arguments)
+    live, body = wanted, _Liveness().block(program.body, wanted)[0]
+    # A tape is taken from after it was read: as long as anybody reads it, it is.
+    while not (tapes := _read_in(body) & _tapes(program)) <= live:
+        live |= tapes
+        body = _Liveness().block(program.body, live)[0]
+    used = _read_in(body) | {n for s in statements(body) for n in writes(s)} | wanted | set(program.arguments)
     arrays = {name: a for name, a in program.arrays.items() if name in used}
     constants = {name: value for name, value in program.constants.items() if name in arrays}
     return program.but(body=body, arrays=arrays, constants=constants, live=program.live & constants.keys())
 
 
-def _live(body: Block, live: set[str]) -> set[str]:
-    size = -1
-    while size != len(live):
-        size = len(live)
-        _grow(body, live, set())
-    return live
+def _tapes(program: Program) -> frozenset[str]:
+    return frozenset(n for n, a in program.arrays.items() if a.role == "tape")
 
 
-def _grow(block: Block, live: set[str], control: set[str]) -> None:
-    for stmt in block:
-        if isinstance(stmt, (Loop, While, If)):
-            here = control | reads(stmt) | _counter(stmt)
-            for inner in children(stmt):
-                _grow(inner, live, here)
-        elif not live.isdisjoint(writes(stmt)):
-            live |= control | _read_for(stmt, live)
+def _read_in(block: Block) -> frozenset[str]:
+    return frozenset(n for s in statements(block) for n in reads(s))
 
 
-def _counter(stmt: Loop | While | If) -> set[str]:
+class _Liveness:
+    """around: what was found to be live at the end of an iteration of each loop. That only grows when more is live
+    behind the loop: who comes back to it goes on from there."""
+
+    def __init__(self) -> None:
+        self.around: dict[int, frozenset[str]] = {}
+
+    def block(self, block: Block, live: frozenset[str]) -> tuple[Block, frozenset[str]]:
+        """What is left of a block, and what is live before it. live: arrays that are read behind it."""
+        out: list[Stmt] = []
+        for stmt in reversed(block):
+            kept: Stmt | None
+            if isinstance(stmt, (Loop, While, If)):
+                kept, live = self.control(stmt, live)
+            elif isinstance(stmt, Map):
+                kept = _needed_parts(stmt, live)
+            else:
+                kept = None if live.isdisjoint(writes(stmt)) else stmt
+            if kept is not None:
+                out.append(kept)
+                live |= reads(kept)
+        return tuple(reversed(out)), live
+
+    def control(self, stmt: _Control, live: frozenset[str]) -> tuple[Stmt | None, frozenset[str]]:
+        """The same for a loop or a branch; of a loop, what an iteration reads is live behind the one before."""
+        inside = live | self.around.get(id(stmt), frozenset())
+        while True:
+            found = [self.block(b, inside) for b in children(stmt)]
+            if not any(b for b, _ in found):
+                return None, live
+            before = inside.union(reads(stmt), _counter(stmt), *(names for _, names in found))
+            if isinstance(stmt, If) or before == inside:
+                break
+            inside = self.around[id(stmt)] = before
+        return _without_lost_arrays(with_children(stmt, [b for b, _ in found])), before
+
+
+def _needed_parts(stmt: Map, live: frozenset[str]) -> Map | None:
+    """A map with the stores into live arrays, and those that they may read; None when there are none."""
+    while True:
+        body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in live)
+        if not any(isinstance(p, Store) for p in body):
+            return None
+        left = stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
+        if reads(left).isdisjoint(writes(stmt) - live):
+            return left
+        live |= reads(left)
+
+
+def _counter(stmt: _Control) -> set[str]:
     """What a loop says that its iterations are counted in: it is there as long as the loop is."""
     return set() if isinstance(stmt, If) or stmt.trips is None else {stmt.trips}
 
 
-def _read_for(stmt: Stmt, live: set[str]) -> frozenset[str]:
-    if isinstance(stmt, Map):
-        return reads(_without_dead_stores(stmt, live))
-    return reads(stmt)
-
-
-def _without_dead_stores(stmt: Map, live: set[str]) -> Map:
-    body = tuple(p for p in stmt.body if not isinstance(p, Store) or p.array in live)
-    return stmt if len(body) == len(stmt.body) else Map(stmt.domain, body, stmt.source)
-
-
-def _without_lost_arrays(stmt: Loop | While | If) -> Stmt:
+def _without_lost_arrays(stmt: Stmt) -> Stmt:
     """A parallel loop names only those private arrays that are left."""
     if not isinstance(stmt, Loop) or not stmt.private:
         return stmt
     left = tuple(n for n in stmt.private if any(n in names for names in within(stmt)))
     return stmt if left == stmt.private else replace(stmt, private=left)
-
-
-def _prune(block: Block, live: set[str]) -> Block:
-    def change(stmt: Stmt) -> Block:
-        if isinstance(stmt, (Loop, While, If)):
-            return (_without_lost_arrays(stmt),) if any(children(stmt)) else ()
-        if live.isdisjoint(writes(stmt)):
-            return ()
-        return (_without_dead_stores(stmt, live) if isinstance(stmt, Map) else stmt,)
-
-    return rebuild(block, change)

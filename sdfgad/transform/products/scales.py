@@ -104,7 +104,9 @@ class _Folding:
 
 
 def _is_product(stmt: Stmt) -> TypeGuard[Lib]:
-    return isinstance(stmt, Lib) and stmt.op == "matmul"
+    """Whether a statement is a product with the library's speed. One with a vector may be written out: then each of its
+    terms would have the factor."""
+    return isinstance(stmt, Lib) and stmt.op == "matmul" and len(stmt.outs[0].shape) > 1
 
 
 def _scaled(stmt: Stmt) -> _Scaled | None:

@@ -277,7 +277,7 @@ class Thresholds:
     places: int = 1 << 24
     """Of an index array that are looked at, at most (`write_out_places`)."""
     restored_bytes: int = 1 << 19
-    """That stay in a near cache (`propagate_restored_copies`): where a copy is larger, what is looked at again would
+    """That stay in a near cache (`propagate_kept_copies`): where a copy is larger, what is looked at again would
     come from far away again."""
     restored_loops: int = 8
     """So many loops are tried, and changed, at most: each trial looks at the whole program."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sdfgad.codegen.cpu.schedule.copies.propagate_restored_copies import propagate_restored_copies
+from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Block, If, Loop, Map, Program, Range, Stmt
 from sdfgad.ir.walk import all_reads, all_writes
@@ -33,7 +33,7 @@ def build(*body: Stmt) -> Program:
 
 def done(*body: Stmt, keep: tuple[str, ...] = ("y",)) -> Program:
     before = build(*body)
-    after = propagate_restored_copies(before.but(live_out=frozenset(keep)))
+    after = propagate_kept_copies(before.but(live_out=frozenset(keep)))
     check_same(before, after, keep=keep)
     return after
 

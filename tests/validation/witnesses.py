@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-NOWHERE = frozenset(("rotate_lines", "propagate_kept_copies", "widen_decisions", "overlap_messages",
+NOWHERE = frozenset(("rotate_lines", "widen_decisions", "overlap_messages",
                      "end_at_first_nan"))
 """These need more than a program of a few elements, the last ones ranks and `debug_nans`; their own tests compare what
 they are given and what they make."""
@@ -22,7 +22,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "covariance-0": ("guard_masked_products", "contract", "remove_unseen_copies", "take_rows_apart", "parallelise"),
     "covariance2-0": ("orient_temporaries",),
     "doitgen-0": ("line_up",),
-    "durbin-0": ("rising_stores", "propagate_restored_copies", "sum_pieces", "pack"),
+    "durbin-0": ("rising_stores", "propagate_kept_copies", "sum_pieces", "pack"),
     "gramschmidt-0": ("thin_tapes",),
     "k2mm-0": ("fold_scales", "sum_directly"),
     "lenet-0": ("pack_strips", "collect_sums"),

@@ -11,7 +11,6 @@ from sdfgad.codegen.cpu.schedule.clearing.known_zeros import assign_to_zeros
 from sdfgad.codegen.cpu.schedule.copies.double_buffer import double_buffer
 from sdfgad.codegen.cpu.schedule.copies.kept_powers import divide_kept_powers
 from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
-from sdfgad.codegen.cpu.schedule.copies.propagate_restored_copies import propagate_restored_copies
 from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.codegen.cpu.schedule.joining.tabulate_rows import tabulate_rows
 from sdfgad.codegen.cpu.schedule.layout.decision_words import widen_decisions
@@ -84,8 +83,6 @@ PACK_STRIPS = Pass(pack_strips, "What a narrow strip touches again and again lie
 ROTATE_LINES = Pass(
     rotate_lines, "Rows that the next iteration has as well are handed on: from memory once, to memory once.",
     {"pack_strips": "what is packed is handed on in lines of its own"})
-PROPAGATE_RESTORED_COPIES = Pass(
-    propagate_restored_copies, "What a loop restores for its own iteration is read where it was kept.")
 TURN_SUMS = Pass(turn_sums, "Sums of a recurrence run along rows (right- or left-looking).")
 JOIN_UPDATES = Pass(
     join_updates, "What is added beside a recurrence in the same way goes into its loop.",
@@ -125,8 +122,8 @@ TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOU
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
     FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, TAKE_ROWS_APART,
-    RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS, ROTATE_LINES,
-    PROPAGATE_RESTORED_COPIES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
+    RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
+    ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,
     JOIN_SMALL_ROWS, OVERLAP_MESSAGES))
 """Work in the order that caches, vectors and a few threads want."""

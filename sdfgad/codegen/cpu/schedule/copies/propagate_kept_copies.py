@@ -1,14 +1,42 @@
-"""Read what was kept where it was kept, without bringing it back first."""
+"""Read what a loop brings back where it was kept, so that it need not be brought back."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.analysis.elements.cover import is_pointwise
+from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.rows import stride
-from sdfgad.ir.expr import Expr, Load, rewrite
+from sdfgad.ir.expr import Expr, Load, loads, rewrite
+from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
-from sdfgad.ir.walk import all_writes, children, in_terms_of, reads, with_children
+from sdfgad.ir.walk import all_writes, children, reads, statements, with_children, within
+from sdfgad.thresholds import thresholds
+from sdfgad.transform.dropping.unread import remove_unseen_copies
+
+Path = tuple[Range, ...]
+
+
+def propagate_kept_copies(program: Program) -> Program:
+    """for t: { map j = 0:t: x[j] = tape[t, j] ; map j = 0:t: y[j] += x[t - 1 - j] * x[j] }
+    ->   for t: { map j = 0:t: y[j] += tape[t, t - 1 - j] * tape[t, j] }
+
+    Where the loop does nothing else with x and leaves the tape alone, every look is at what the iteration has copied,
+    what it has copied is small, and nobody sees the copy later on (`unread.py`). In parallel loops, where everything is
+    near, such looks alone, as long as both arrays stay what they are:
+
+    map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]
+    ->   map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += tape[k - 1, j] * x[k - 1, j]
+    """
+    body = tuple(_near(s, program.arrays, (), False) for s in program.body)
+    program = program.but(body=body) if body != program.body else program
+    for _ in range(thresholds().restored_loops):
+        found = next(_improved(program), None)
+        if found is None:
+            break
+        program = found
+    return program
 
 
 @dataclass(frozen=True)
@@ -18,36 +46,6 @@ class KeptCopy:
     domain: tuple[Range, ...]
     target: Load
     source: Load
-
-
-def propagate_kept_copies(program: Program) -> Program:
-    """map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]
-    ->   map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += tape[k - 1, j] * x[k - 1, j]
-
-    In parallel loops, where everything is near: elements that one statement of a block copies and another one looks at,
-    at the same points, as long as both arrays stay what they are. Nobody may look at the copy any more after that
-    (`unread.py`).
-    """
-    body = tuple(_changed(s, program.arrays, False) for s in program.body)
-    return program.but(body=body) if body != program.body else program
-
-
-def _changed(stmt: Stmt, arrays: Mapping[str, Array], near: bool) -> Stmt:
-    near = near or isinstance(stmt, Loop) and stmt.parallel
-    blocks = [tuple(_changed(s, arrays, near) for s in b) for b in children(stmt)]
-    return with_children(stmt, [_redirected(b, arrays) for b in blocks] if near else blocks)
-
-
-def _redirected(block: Block, arrays: Mapping[str, Array]) -> Block:
-    """The block with loads from the source of a copy, up to the first statement that writes one of the two arrays."""
-    work = list(block)
-    for k, stmt in enumerate(block):
-        copy = copy_of(work[k], arrays) if isinstance(stmt, Map) else None
-        for j in range(k + 1, len(work) if copy is not None else 0):
-            if copy is None or not all_writes((work[j],)).isdisjoint((copy.target.array, copy.source.array)):
-                break
-            work[j] = _elsewhere(work[j], copy)
-    return tuple(work)
 
 
 def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> KeptCopy | None:
@@ -67,16 +65,129 @@ def copy_of(stmt: Stmt, arrays: Mapping[str, Array]) -> KeptCopy | None:
     return KeptCopy(stmt.domain, Load(part.array, part.index, made.dtype), part.expr)
 
 
-def _elsewhere(stmt: Stmt, copy: KeptCopy) -> Stmt:
-    """A map over the same points with loads from the source in place of loads of the very elements copied."""
-    if not isinstance(stmt, Map) or copy.target.array not in reads(stmt):
-        return stmt
-    here = in_terms_of(copy.domain, stmt)
-    if here is None:
-        return stmt
+def _near(stmt: Stmt, arrays: Mapping[str, Array], path: Path, near: bool) -> Stmt:
+    """A statement whose parallel loops look at what was kept."""
+    near = near or isinstance(stmt, Loop) and stmt.parallel
+    path = (*path, stmt.range) if isinstance(stmt, Loop) else path
+    blocks = [tuple(_near(s, arrays, path, near) for s in b) for b in children(stmt)]
+    return with_children(stmt, [_redirected_near(b, arrays, path) for b in blocks] if near else blocks)
+
+
+def _redirected_near(block: Block, arrays: Mapping[str, Array], path: Path) -> Block:
+    """The block with loads from the source of a copy, up to the first statement that writes one of the two arrays."""
+    work = list(block)
+    for k, stmt in enumerate(block):
+        copy = copy_of(work[k], arrays) if isinstance(stmt, Map) else None
+        for j in range(k + 1, len(work) if copy is not None else 0):
+            if copy is None or not all_writes((work[j],)).isdisjoint((copy.target.array, copy.source.array)):
+                break
+            work[j] = _from_source(work[j], copy, path)[0] if copy.target.array in reads(work[j]) else work[j]
+    return tuple(work)
+
+
+def _improved(program: Program) -> Iterator[Program]:
+    """Programs in which one loop reads the source of a copy, and there is no copy."""
+    tried = 0
+    for loop, path in _loops(program.body, ()):
+        more = tried < thresholds().restored_loops and not loop.parallel
+        made = _redirected(loop, path, program.arrays) if more else None
+        if made is not None:
+            tried += 1
+            name, changed = made
+            found = remove_unseen_copies(program.but(body=_with(program.body, loop, changed)))
+            if _stores(found, name) < _stores(program, name):
+                yield found
+
+
+def _loops(block: Block, path: Path) -> Iterator[tuple[Loop, tuple[Range, ...]]]:
+    """The loops of a block, each with the ranges around its body."""
+    for stmt in block:
+        inside = (*path, stmt.range) if isinstance(stmt, Loop) else path
+        if isinstance(stmt, Loop):
+            yield stmt, inside
+        for inner in children(stmt):
+            yield from _loops(inner, inside)
+
+
+def _with(block: Block, loop: Loop, changed: Loop) -> Block:
+    """A block with another loop in place of one of those inside."""
+    return tuple(changed if s is loop else with_children(s, [_with(b, loop, changed) for b in children(s)])
+                 for s in block)
+
+
+def _stores(program: Program, name: str) -> int:
+    return sum(name in within(s)[1] for s in statements(program.body) if not children(s))
+
+
+def _redirected(loop: Loop, path: Sequence[Range], arrays: Mapping[str, Array]) -> tuple[str, Loop] | None:
+    """The first array of which the loop can read the source, and the loop that does."""
+    for k, stmt in enumerate(loop.body):
+        copy = copy_of(stmt, arrays) if isinstance(stmt, Map) else None
+        body = None if copy is None or not _small(copy, path, arrays) else _reading(loop, k, copy, path)
+        if copy is not None and body is not None:
+            return copy.target.array, replace(loop, body=body)
+    return None
+
+
+def _small(copy: KeptCopy, path: Sequence[Range], arrays: Mapping[str, Array]) -> bool:
+    """Whether what an iteration copies stays near."""
+    size, env = arrays[copy.source.array].dtype.itemsize, interval_env((*path, *copy.domain))
+    for r in copy.domain:
+        most = extent_bound(r, env)
+        size *= thresholds().restored_bytes if most is None else most
+    return size <= thresholds().restored_bytes
+
+
+def _reading(loop: Loop, k: int, copy: KeptCopy, path: Sequence[Range]) -> Block | None:
+    """The body with loads from the source in place of all loads of the copy; None where some has to stay."""
+    name = copy.target.array
+    if any(_touches(s, name) for s in loop.body[:k]):
+        return None
+    users = tuple(s for s in loop.body[k + 1:] if _touches(s, name))
+    if not users or copy.source.array in all_writes(loop.body) \
+            or name in all_writes(users) or {name, copy.source.array} & {*loop.private}:
+        return None
+    changed = [_from_source(s, copy, path) if j > k and _touches(s, name) else (s, True)
+               for j, s in enumerate(loop.body)]
+    return tuple(s for s, _ in changed) if all(whole for _, whole in changed) else None
+
+
+def _touches(stmt: Stmt, name: str) -> bool:
+    read, written = within(stmt)
+    return name in read or name in written
+
+
+def _from_source(stmt: Stmt, copy: KeptCopy, path: Path) -> tuple[Stmt, bool]:
+    """A map with loads from the source of a copy; whether that are all, or some may look at what was not copied."""
+    if not isinstance(stmt, Map):
+        return stmt, False
+    places = {n: _place(stmt, n.index, copy, path) for p in stmt.body for n in loads(p.expr)
+              if n.array == copy.target.array}
 
     def one(n: Expr) -> Expr | None:
-        return copy.source if n == copy.target else None
+        place = places.get(n) if isinstance(n, Load) else None
+        return None if place is None else replace(copy.source, index=place)
 
-    body = tuple(replace(p, expr=rewrite(p.expr, one)) for p in here.body)
-    return replace(here, body=body) if body != here.body else stmt
+    body = tuple(replace(p, expr=rewrite(p.expr, one)) for p in stmt.body)
+    return replace(stmt, body=body) if body != stmt.body else stmt, bool(places) and None not in places.values()
+
+
+def _place(stmt: Map, index: Sequence[Ix], copy: KeptCopy, path: Sequence[Range]) -> tuple[Ix, ...] | None:
+    """Where the source has what an element of the copy is, if the element is one of those copied at every point."""
+    ranges = {r.var: r for r in copy.domain}
+    region = region_of(stmt.domain, path)
+    values: dict[str, Ix] = {}
+    for mine, other in zip(copy.target.index, index, strict=True):
+        own = [v for v in mine.symbols if v in ranges]
+        if not own and mine == other:
+            continue
+        factor = mine.coefficient(own[0]) if len(own) == 1 and own[0] not in values else None
+        if factor not in (1, -1) or region is None:
+            return None
+        value = (other - mine.subs({own[0]: 0})) * factor
+        r = ranges[own[0]]
+        gaps = (value - r.start).affine, (r.stop - 1 - value).affine
+        if r.step != 1 or r.early or not all(gap is not None and region.implies(gap) for gap in gaps):
+            return None
+        values[own[0]] = value
+    return tuple(i.subs(values) for i in copy.source.index) if values.keys() == ranges.keys() else None

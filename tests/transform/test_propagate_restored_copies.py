@@ -20,8 +20,8 @@ SOME = Range("i", ix(0), T)
 COPY = mapped([SOME], store("x", (I,), load("a", T, I)))
 
 
-def use(index: Ix, r: Range = SOME, name: str = "x") -> Map:
-    return mapped([r], store("y", (T,), mul(load(name, index), load("b", I)), "+"))
+def use(index: Ix, r: Range = SOME, name: str = "x", row: bool = False) -> Map:
+    return mapped([r], store("y", (T,), mul(load(name, *((T,) if row else ()), index), load("b", I)), "+"))
 
 
 BOTH = mapped([SOME], store("y", (I,), mul(load("x", I), load("x", T - 1 - I)), "+"))
@@ -69,14 +69,19 @@ def test_in_parts():
     (Loop(FALLING, (COPY, Loop(span("s", 2), (use(I),)))),),
     (Loop(FALLING, (COPY, If(num(True, B1), (use(I),), ()))),),
     (Loop(FALLING, (COPY, use(I))), mapped([span("i", N)], store("y", (I,), load("x", I), "+"))),
-    (replace(Loop(FALLING, (COPY, use(I))), parallel=True, private=("x",)),),
     (Loop(FALLING, (mapped([SOME], store("x", (I,), load("a", T, I), "+")), use(I))),),
     (Loop(FALLING, (COPY,)), use(ix(0), span("i", 1), "x").__class__((), (store("y", (0,), load("x", 0), "+"),))),
 ], ids=["one more", "one less", "changed by itself", "shifted out",
         "from behind the end", "the second one", "before", "changed", "source changed",
-        "inside a loop", "in a branch", "looked at afterwards", "parallel", "a sum", "only afterwards"])
+        "inside a loop", "in a branch", "looked at afterwards", "a sum", "only afterwards"])
 def test_what_is_needed_stays(body: Block):
     assert done(*body).body == body
+
+
+def test_a_parallel_loop_looks_at_the_source_and_keeps_its_own_copy():
+    loop = replace(Loop(FALLING, (COPY, use(I))), parallel=True, private=("x",))
+    (made,) = done(loop).body
+    assert isinstance(made, Loop) and made.private == ("x",) and made.body == (COPY, use(I, name="a", row=True))
 
 
 def test_results_stay():

@@ -36,10 +36,8 @@ from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
-from sdfgad.transform.sums.distances import pair_by_distance
+from sdfgad.transform.sums.pairs import sum_over_pairs
 from sdfgad.transform.sums.sum_nests import factorise_sums
-from sdfgad.transform.sums.symmetric import halve_symmetric
-from sdfgad.transform.sums.triangles import narrow_triangles
 
 TABULATE = Pass(
     tabulate, "What depends on sizes alone is a constant table: neither computed at a call nor recorded.",
@@ -74,9 +72,9 @@ PROPAGATE_SHIFTED_COPIES = Pass(
 PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
-NARROW_TRIANGLES = Pass(narrow_triangles, "Half of a matrix of pairs is not made where sums look at a triangle only.")
-HALVE_SYMMETRIC = Pass(halve_symmetric, "What is symmetric in a pair is computed once for both.")
-PAIR_BY_DISTANCE = Pass(pair_by_distance, "Pairs go in rows of one length.")
+SUM_OVER_PAIRS = Pass(
+    sum_over_pairs,
+    "What is symmetric in a pair is computed once for both, and nothing where sums look at a triangle only.")
 NORMALISE = Pass(normalise, "The reverse sweep wants each statement once, conditions in flags, and bounds that stay.")
 HOIST_INVARIANTS = Pass(
     hoist_invariants, "What every iteration computes alike leaves the loop, and needs no record.",
@@ -145,9 +143,9 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, WRITE_OUT_MADE, FUSE_POINTWISE, INLINE_MASKS,
-    WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES,
-    PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC,
-    PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
+    WRITE_OUT_PLACES, PARALLELISE, WRITE_OUT_PLACES, FUSE_POINTWISE, SHARE_VALUES, PAD_SHIFTED_COPIES,
+    PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, SUM_OVER_PAIRS, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS,
+), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, WRITE_OUT_THIN, FOLD_ZEROING, PROPAGATE_BROADCASTS,

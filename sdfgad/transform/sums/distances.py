@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
-from sdfgad.analysis.loops.exchange import Exchange, Kind
+from sdfgad.analysis.loops.exchange import Kind
 from sdfgad.ir.expr import Call, Const, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
@@ -25,7 +24,7 @@ from sdfgad.ir.walk import (
 )
 from sdfgad.names import fresh, variable
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.sums.symmetric import matrices_of_its_own
+from sdfgad.transform.sums.pair_statements import PairStatement, matrices_of_its_own, store_of
 
 _BODY, _HALF = variable("k"), variable("h")
 
@@ -46,40 +45,20 @@ def pair_by_distance(program: Program, long_row: int | None = None) -> Program:
     long_row = thresholds().paired_row if long_row is None else long_row
     if not any(_above_diagonal(s, long_row) for s in statements(program.body)):
         return program
-    users = matrices_of_its_own(program, program.live_out)
+    users = matrices_of_its_own(program)
     arrays = dict(program.arrays)
     body = rebuild_blocks(program.body, lambda block: _by_distance(block, users, arrays, long_row))
     return program.but(body=body, arrays=arrays)
 
 
 @dataclass(frozen=True)
-class _PairMap:
+class _PairMap(PairStatement):
     """A map over pairs i < j that does one thing per pair.
 
     age: how often what it reads was written before in its block, or what it adds to was looked at or written anew.
     """
 
-    stmt: Map
-    store: Store
     age: int
-
-    @property
-    def first(self) -> str:
-        return self.stmt.domain[0].var
-
-    @property
-    def second(self) -> str:
-        return self.stmt.domain[1].var
-
-    @cached_property
-    def makes(self) -> str | None:
-        """The matrix of which it assigns the element of each pair."""
-        plain = self.store.op is None and self.store.index == self.here and self.store.array not in reads(self.stmt)
-        return self.store.array if plain else None
-
-    @property
-    def here(self) -> tuple[Ix, Ix]:
-        return ix(self.first), ix(self.second)
 
     def body_of(self, index: tuple[Ix, ...]) -> Ix | None:
         """What an index says of the pair: i, j, or nothing."""
@@ -98,10 +77,6 @@ class _PairMap:
     def _is_line(self, index: tuple[Ix, ...]) -> bool:
         used = [i for i in index if i.symbols & {self.first, self.second}]
         return not used or (len(used) == 1 and used[0] in self.here)
-
-    def exchange(self, known: Mapping[str, Kind]) -> Exchange:
-        """Its bodies changing places."""
-        return Exchange(self.first, self.second, known)
 
     def spelt(self) -> tuple[int, Store]:
         """The store in names that other maps share, signs in front of products, and of what age the values are."""
@@ -122,9 +97,7 @@ def _above_diagonal(stmt: Stmt, long_row: int) -> bool:
 
 
 def _pair(block: list[Stmt], place: int, stmt: Map) -> _PairMap:
-    store = stmt.body[0]
-    if not isinstance(store, Store):
-        raise TypeError(f"{store!r} is no store")
+    store = store_of(stmt)
     read = expr_reads(store.expr)
     return _PairMap(stmt, store, sum(not read.isdisjoint(all_writes((s,))) or not _only_adds(s, store.array)
                                   for s in block[:place]))

@@ -1,17 +1,17 @@
 """Sums over all pairs of what is symmetric in the pair: made once for both."""
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sdfgad.analysis.loops.exchange import Exchange, Kind
+from sdfgad.analysis.loops.exchange import Kind
 from sdfgad.ir.expr import Call, Expr, Index, Load, index_elems, loads, rewrite, walk
 from sdfgad.ir.index import Ix, ix
 from sdfgad.ir.program import Array, Block, Map, Program, Stmt, Store
 from sdfgad.ir.walk import conflicts, expr_reads, reads, rebuild_blocks, statements, writes
 from sdfgad.names import fresh
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.sums.pair_statements import PairStatement, matrices_of_its_own, store_of
 
 _CHEAP = frozenset(("add", "sub", "mul", "neg", "abs", "select", "lt", "le", "gt", "ge", "eq", "ne", "not", "and", "or",
                     "maximum", "minimum", "cast"))
@@ -29,40 +29,15 @@ def halve_symmetric(program: Program, long_row: int | None = None) -> Program:
     long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_square(s, long_row) for s in statements(program.body)):
         return program
-    users = matrices_of_its_own(program, program.live_out)
+    users = matrices_of_its_own(program)
     arrays = dict(program.arrays)
     body = rebuild_blocks(program.body, lambda block: _halved(block, users, arrays, long_row))
     return program.but(body=body, arrays=arrays)
 
 
-def matrices_of_its_own(program: Program, seen: Iterable[str]) -> dict[str, int]:
-    """The matrices of floats that one statement makes and nobody looks at after the program, and how many statements
-    read each of them."""
-    readers = Counter(n for s in statements(program.body) for n in reads(s))
-    writers = Counter(n for s in statements(program.body) for n in writes(s))
-    own = {n for n, a in program.arrays.items() if a.role == "transient" and len(a.shape) == 2
-           and a.dtype.kind == "f" and writers[n] == 1}
-    return {n: readers[n] for n in own.difference(seen)}
-
-
 @dataclass(frozen=True)
-class _Point:
-    """A map over a square that does one thing per point, in its own variables."""
-
-    stmt: Map
-    store: Store
-
-    def exchange(self, known: Mapping[str, Kind]) -> Exchange:
-        """Its variables changing places."""
-        first, second = self.stmt.domain
-        return Exchange(first.var, second.var, known)
-
-    @property
-    def makes(self) -> str | None:
-        """The matrix of which it assigns the element of each point."""
-        here = tuple(ix(r.var) for r in self.stmt.domain)
-        plain = self.store.op is None and self.store.index == here and self.store.array not in reads(self.stmt)
-        return self.store.array if plain else None
+class _Point(PairStatement):
+    """A map over a square that does one thing per point."""
 
     @property
     def adds(self) -> bool:
@@ -72,9 +47,8 @@ class _Point:
 
     def reads_here(self, name: str) -> bool:
         """Whether it reads of a matrix nothing but the element of the point."""
-        here = tuple(ix(r.var) for r in self.stmt.domain)
         elsewhere = {e.array for e in index_elems(self.store.expr)}
-        return name not in elsewhere and all(n.index == here for n in loads(self.store.expr) if n.array == name)
+        return name not in elsewhere and all(n.index == self.here for n in loads(self.store.expr) if n.array == name)
 
 
 def _square(stmt: Stmt, long_row: int) -> bool:
@@ -88,7 +62,7 @@ def _square(stmt: Stmt, long_row: int) -> bool:
 
 
 def _halved(block: list[Stmt], users: Mapping[str, int], arrays: dict[str, Array], long_row: int) -> Block:
-    points = {k: _point(s) for k, s in enumerate(block) if isinstance(s, Map) and _square(s, long_row)}
+    points = {k: _Point(s, store_of(s)) for k, s in enumerate(block) if isinstance(s, Map) and _square(s, long_row)}
     for domain in dict.fromkeys((p.stmt.domain[0].start, p.stmt.domain[0].stop) for p in points.values()):
         alike = {k: p for k, p in points.items() if (p.stmt.domain[0].start, p.stmt.domain[0].stop) == domain}
         known = _symmetric(alike, users)
@@ -132,13 +106,6 @@ def _taken(late: tuple[list[Map], list[Map]]) -> list[Map]:
     for part in late:
         part.clear()
     return found
-
-
-def _point(stmt: Map) -> _Point:
-    store = stmt.body[0]
-    if not isinstance(store, Store):
-        raise TypeError(f"{store!r} is no store")
-    return _Point(stmt, store)
 
 
 def _cost(point: _Point) -> int:

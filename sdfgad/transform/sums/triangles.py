@@ -8,9 +8,10 @@ from types import MappingProxyType
 from sdfgad.analysis.elements.access import interval_env
 from sdfgad.ir.expr import Call, Const, Expr, Index, loads
 from sdfgad.ir.index import Ix, ix
-from sdfgad.ir.program import Array, Block, Map, Program, Range, Stmt, Store
+from sdfgad.ir.program import Block, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import reads, rebuild_blocks, statements, writes
 from sdfgad.thresholds import thresholds
+from sdfgad.transform.sums.pair_statements import matrices_of_its_own
 
 _EXCESS: Mapping[str, tuple[int, int]] = MappingProxyType({"ge": (1, 0), "gt": (1, -1), "le": (-1, 0), "lt": (-1, -1)})
 """`a op b` for integers is `sign * (a - b) + shift >= 0`."""
@@ -27,33 +28,8 @@ def narrow_triangles(program: Program, long_row: int | None = None) -> Program:
     long_row = thresholds().triangle_row if long_row is None else long_row
     if not any(_triangle(s, long_row) for s in statements(program.body)):
         return program
-    users = _Users.of(program, program.live_out, long_row)
-    return program.but(body=rebuild_blocks(program.body, lambda block: _narrowed(block, users)))
-
-
-@dataclass(frozen=True)
-class _Users:
-    """How many statements read an array, and write it; which matrices belong to the program alone."""
-
-    readers: Mapping[str, int]
-    writers: Mapping[str, int]
-    own: frozenset[str]
-    long_row: int
-
-    @classmethod
-    def of(cls, program: Program, seen: frozenset[str], long_row: int) -> _Users:
-        readers: dict[str, int] = {}
-        writers: dict[str, int] = {}
-        for stmt in statements(program.body):
-            for counts, names in ((readers, reads(stmt)), (writers, writes(stmt))):
-                for name in names:
-                    counts[name] = counts.get(name, 0) + 1
-        own = frozenset(n for n, a in program.arrays.items() if _is_own(a) and n not in seen)
-        return cls(readers, writers, own, long_row)
-
-
-def _is_own(array: Array) -> bool:
-    return array.role == "transient" and len(array.shape) == 2
+    users = matrices_of_its_own(program, "fciub")
+    return program.but(body=rebuild_blocks(program.body, lambda block: _narrowed(block, users, long_row)))
 
 
 @dataclass(frozen=True)
@@ -64,10 +40,10 @@ class _Triangle:
     term: Expr
 
 
-def _narrowed(block: list[Stmt], users: _Users) -> Block:
+def _narrowed(block: list[Stmt], users: Mapping[str, int], long_row: int) -> Block:
     for k in range(len(block)):
         stmt = block[k]
-        found = _triangle(stmt, users.long_row)
+        found = _triangle(stmt, long_row)
         if found is None or not isinstance(stmt, Map):
             continue
         store = stmt.body[0]
@@ -81,11 +57,12 @@ def _narrowed(block: list[Stmt], users: _Users) -> Block:
     return tuple(block)
 
 
-def _makers(block: Sequence[Stmt], place: int, reader: Map, domain: tuple[Range, ...], users: _Users) -> list[int]:
+def _makers(block: Sequence[Stmt], place: int, reader: Map, domain: tuple[Range, ...],
+            users: Mapping[str, int]) -> list[int]:
     """The maps before that make, point by point, what only this one reads; and what only they read."""
     found: list[int] = []
-    for name in sorted(reads(reader) & users.own):
-        if users.readers[name] != 1 or users.writers.get(name) != 1 or not _here(reader, name):
+    for name in sorted(reads(reader) & users.keys()):
+        if users[name] != 1 or not _here(reader, name):
             continue
         made = next((k for k in range(place) if name in writes(block[k])), None)
         maker = block[made] if made is not None else None

@@ -119,7 +119,7 @@ def _stores(program: Program, name: str) -> int:
     return sum(name in within(s)[1] for s in statements(program.body) if not children(s))
 
 
-def _redirected(loop: Loop, path: Sequence[Range], arrays: Mapping[str, Array]) -> tuple[str, Loop] | None:
+def _redirected(loop: Loop, path: Path, arrays: Mapping[str, Array]) -> tuple[str, Loop] | None:
     """The first array of which the loop can read the source, and the loop that does."""
     for k, stmt in enumerate(loop.body):
         copy = copy_of(stmt, arrays) if isinstance(stmt, Map) else None
@@ -138,7 +138,7 @@ def _small(copy: KeptCopy, path: Sequence[Range], arrays: Mapping[str, Array]) -
     return size <= thresholds().restored_bytes
 
 
-def _reading(loop: Loop, k: int, copy: KeptCopy, path: Sequence[Range]) -> Block | None:
+def _reading(loop: Loop, k: int, copy: KeptCopy, path: Path) -> Block | None:
     """The body with loads from the source in place of all loads of the copy; None where some has to stay."""
     name = copy.target.array
     if any(_touches(s, name) for s in loop.body[:k]):

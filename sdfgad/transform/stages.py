@@ -135,7 +135,8 @@ SUM_DIRECTLY = Pass(
 SUM_PRODUCTS = Pass(sum_products, "The sum of a product's elements needs no product.")
 CLEAR_FIRST = Pass(
     clear_first,
-    "A cotangent cleared at the end of an iteration is assigned at the start of the next.")
+    "A cotangent cleared at the end of an iteration is assigned at the start of the next.",
+    {"remove_dead_code": "a clearing that nobody looks behind is not moved"})
 COLLECT_SUMS = Pass(
     collect_sums,
     "Sums into shifted elements collect: threads share them, and a register holds the sum.")

@@ -65,7 +65,8 @@ CLEAR_BEHIND = Pass(
     {"distribute_sweeps": "what left the sweep no longer reads what it clears"})
 ORIENT_TEMPORARIES = Pass(
     orient_temporaries, "Neighbours in a map lie side by side in memory.",
-    {"clear_behind": "clearings count among the accesses that neighbours decide"})
+    {"clear_behind": "clearings count among the accesses that neighbours decide",
+     "take_rows_apart": "what a row keeps in the cache need not lie otherwise"})
 TAKE_ROWS_APART = Pass(
     take_rows_apart,
     "Statements that hand large arrays to each other run row by row, in the cache.")
@@ -121,7 +122,7 @@ TURNS = (ASSIGN_TO_ZEROS, ELIMINATE_DEAD_STORES, SUM_PIECES, JOIN_POINTWISE, DOU
 """Sums that begin with assignments, in few statements, and arrays that take turns in loops. Behind them sums that an
 assignment begins no longer change places with others."""
 SCHEDULE = Stage("schedule", (
-    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, ORIENT_TEMPORARIES, TAKE_ROWS_APART,
+    FLATTEN_RAGGED_LOOPS, TABULATE_ROWS, DISTRIBUTE_SWEEPS, CLEAR_BEHIND, TAKE_ROWS_APART, ORIENT_TEMPORARIES,
     RISING_STORES, JOIN_POINTWISE, PROPAGATE_KEPT_COPIES, REMOVE_UNSEEN_COPIES, PACK_STRIPS,
     ROTATE_LINES, TURN_SUMS, JOIN_UPDATES, DIVIDE_KEPT_POWERS, *TURNS, CLEAR_REST, LINE_UP, PACK,
     UNROLL_AND_JAM, REPLACE_BY_SCALARS, SKEW_AND_JAM, THIN_TAPES, WIDEN_DECISIONS, ASSIGN_TO_ROWS, SHARE_ADDITIONS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 import pytest
 
 from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
+from sdfgad.codegen.cpu.schedule.copies.unseen_copies import remove_unseen_copies
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import If, Loop, Map, Program, Stmt
 from sdfgad.ir.walk import all_writes
-from sdfgad.transform.dropping.unread import remove_unseen_copies
 from tests.codegen.build_programs import F4, F8, compare, load, mapped, mul, num, program, span, store
 from tests.support.oracle import check_same
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from sdfgad.analysis.elements.access import Site, reads_of
+from sdfgad.codegen.cpu.schedule.copies.unseen_copies import remove_unseen_copies
 from sdfgad.ir.expr import Local
 from sdfgad.ir.index import ix, mod
 from sdfgad.ir.program import Block, Let, Lib, Loop, Map, Program, Range, Stmt, Store, View, axis
-from sdfgad.transform.dropping.unread import remove_unseen_copies
 from tests.codegen.build_programs import F8, I8, load, mapped, mul, num, program, span, store
 from tests.support.build import number_at
 from tests.support.oracle import check_same

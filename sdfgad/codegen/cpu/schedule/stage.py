@@ -11,6 +11,7 @@ from sdfgad.codegen.cpu.schedule.clearing.known_zeros import assign_to_zeros
 from sdfgad.codegen.cpu.schedule.copies.double_buffer import double_buffer
 from sdfgad.codegen.cpu.schedule.copies.kept_powers import divide_kept_powers
 from sdfgad.codegen.cpu.schedule.copies.propagate_kept_copies import propagate_kept_copies
+from sdfgad.codegen.cpu.schedule.copies.unseen_copies import remove_unseen_copies
 from sdfgad.codegen.cpu.schedule.joining.join_pointwise import join_pointwise
 from sdfgad.codegen.cpu.schedule.joining.tabulate_rows import tabulate_rows
 from sdfgad.codegen.cpu.schedule.layout.decision_words import widen_decisions
@@ -34,7 +35,6 @@ from sdfgad.codegen.cpu.schedule.sums.shared_additions import share_additions
 from sdfgad.codegen.cpu.schedule.sums.sum_pieces import sum_pieces
 from sdfgad.codegen.cpu.schedule.sums.turn_sums import turn_sums
 from sdfgad.ir.program import Program
-from sdfgad.transform.dropping.unread import remove_unseen_copies
 from sdfgad.transform.passes import Pass, Stage
 from sdfgad.transform.stages import ELIMINATE_DEAD_STORES as DEAD_STORES
 

@@ -8,12 +8,12 @@ from sdfgad.analysis.elements.access import extent_bound, interval_env
 from sdfgad.analysis.elements.cover import is_pointwise
 from sdfgad.analysis.elements.region import region_of
 from sdfgad.analysis.loops.rows import stride
+from sdfgad.codegen.cpu.schedule.copies.unseen_copies import remove_unseen_copies
 from sdfgad.ir.expr import Expr, Load, loads, rewrite
 from sdfgad.ir.index import Ix
 from sdfgad.ir.program import IN_MEMORY, Array, Block, Loop, Map, Program, Range, Stmt, Store
 from sdfgad.ir.walk import all_writes, children, reads, statements, with_children, within
 from sdfgad.thresholds import thresholds
-from sdfgad.transform.dropping.unread import remove_unseen_copies
 
 Path = tuple[Range, ...]
 
@@ -23,7 +23,7 @@ def propagate_kept_copies(program: Program) -> Program:
     ->   for t: { map j = 0:t: y[j] += tape[t, t - 1 - j] * tape[t, j] }
 
     Where the loop does nothing else with x and leaves the tape alone, every look is at what the iteration has copied,
-    what it has copied is small, and nobody sees the copy later on (`unread.py`). In parallel loops, where everything is
+    what it has copied is small, and nobody sees the copy later on (`unseen_copies.py`). In parallel loops, where everything is
     near, such looks alone, as long as both arrays stay what they are:
 
     map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]

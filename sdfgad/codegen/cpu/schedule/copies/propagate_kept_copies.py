@@ -23,8 +23,8 @@ def propagate_kept_copies(program: Program) -> Program:
     ->   for t: { map j = 0:t: y[j] += tape[t, t - 1 - j] * tape[t, j] }
 
     Where the loop does nothing else with x and leaves the tape alone, every look is at what the iteration has copied,
-    what it has copied is small, and nobody sees the copy later on (`unseen_copies.py`). In parallel loops, where everything is
-    near, such looks alone, as long as both arrays stay what they are:
+    what it has copied is small, and nobody sees the copy later on (`unseen_copies.py`). In parallel loops, where
+    everything is near, such looks alone, as long as both arrays stay what they are:
 
     map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += x[k, j] * x[k - 1, j]
     ->   map j: x[k, j] = tape[k - 1, j] ; map j: y[j] += tape[k - 1, j] * x[k - 1, j]

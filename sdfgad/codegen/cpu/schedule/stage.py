@@ -69,7 +69,8 @@ ORIENT_TEMPORARIES = Pass(
      "take_rows_apart": "what a row keeps in the cache need not lie otherwise"})
 TAKE_ROWS_APART = Pass(
     take_rows_apart,
-    "Statements that hand large arrays to each other run row by row, in the cache.")
+    "Statements that hand large arrays to each other run row by row, in the cache.",
+    {"clear_behind": "what is cleared behind a sweep goes with its rows"})
 RISING_STORES = Pass(rising_stores, "Maps that store downwards are turned round, so that they join others.")
 JOIN_POINTWISE = Pass(
     join_pointwise, "Maps over the same points run in one pass over memory.",

@@ -36,6 +36,7 @@ from sdfgad.transform.products.streams import stream_products
 from sdfgad.transform.products.thin_products import write_out_products
 from sdfgad.transform.storage.broadcasts import propagate_broadcasts
 from sdfgad.transform.storage.collapse import collapse_equal_rows
+from sdfgad.transform.storage.real_parts import take_real_parts
 from sdfgad.transform.sums.collect import collect_sums
 from sdfgad.transform.sums.direct_sums import sum_directly
 from sdfgad.transform.sums.distances import pair_by_distance
@@ -80,6 +81,9 @@ PROPAGATE_SHIFTED_COPIES = Pass(
 PART_VERSIONS = Pass(
     part_versions,
     "A value that is replaced at once gets a name of its own, so that pointwise fusion computes it.")
+TAKE_REAL_PARTS = Pass(
+    take_real_parts, "Half a transform is enough where real parts are all that is asked for.",
+    {"fuse_pointwise": "real parts are taken where they are used"})
 NARROW_TRIANGLES = Pass(narrow_triangles, "Half of a matrix of pairs is not made where sums look at a triangle only.")
 HALVE_SYMMETRIC = Pass(halve_symmetric, "What is symmetric in a pair is computed once for both.")
 PAIR_BY_DISTANCE = Pass(pair_by_distance, "Pairs go in rows of one length.")
@@ -151,8 +155,8 @@ END_AT_FIRST_NAN = Pass(end_at_first_nan, "Where NaN comes from can be told only
 PREPARE = Stage("prepare", (
     REMOVE_DEAD_CODE, TABULATE, BOUND_LOOPS, FACTORISE_SUMS, MULTIPLY_AS_MADE, FUSE_POINTWISE, INLINE_MASKS,
     WRITE_OUT_PLACES, PARALLELISE, NUMBER_SCALARS, WRITE_OUT_PLACES, SUM_IN_PLACE, FUSE_POINTWISE, SHARE_VALUES,
-    PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, NARROW_TRIANGLES, HALVE_SYMMETRIC,
-    PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
+    PAD_SHIFTED_COPIES, PROPAGATE_SHIFTED_COPIES, PART_VERSIONS, TAKE_REAL_PARTS, NARROW_TRIANGLES,
+    HALVE_SYMMETRIC, PAIR_BY_DISTANCE, NORMALISE, HOIST_INVARIANTS, COLLAPSE_EQUAL_ROWS), PREPARED)
 """The program as the derivative sees it: temporaries fused away, loops that are maps as maps, then normal form."""
 TRIM = Stage("trim", (
     REMOVE_DEAD_CODE, REMOVE_UNREAD_STORES, WRITE_OUT_PRODUCTS, FOLD_ZEROING, PROPAGATE_BROADCASTS,

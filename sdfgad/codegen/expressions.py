@@ -185,8 +185,8 @@ class Values:
 
 
 def _scaling(node: Call) -> tuple[Expr, ...]:
-    """The operands of a function, one of two complex ones in real numbers where it was made of them: such a product takes
-    half the work, a quotient far less. With infinite values it gives infinities where NumPy's products give NaN."""
+    """The operands of a function, one of two complex ones in real numbers where it was made of them: such a product
+    takes half the work, a quotient far less. With infinite values it gives infinities where NumPy's gives NaN."""
     if node.dtype.kind != "c" or node.fn not in _SCALING:
         return node.args
     first, second = node.args

@@ -1,7 +1,7 @@
 """Matrix products, contractions, factorisations and orders: library operations where there is one."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from string import ascii_letters
 
 import numpy as np

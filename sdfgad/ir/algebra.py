@@ -166,8 +166,9 @@ def as_real(e: Expr) -> Expr | None:
     if isinstance(e, Const):
         value = complex(e.value)
         return number(value.real, component(e.dtype)) if e.dtype.kind == "c" and value.imag == 0 else None
-    made = isinstance(e, Call) and e.fn == "cast" and e.dtype.kind == "c"
-    return e.args[0] if made and e.args[0].dtype == component(e.dtype) else None
+    if isinstance(e, Call) and e.fn == "cast" and e.dtype.kind == "c" and e.args[0].dtype == component(e.dtype):
+        return e.args[0]
+    return None
 
 
 def real(e: Expr) -> Expr:

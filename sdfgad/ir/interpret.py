@@ -297,8 +297,8 @@ def _cholesky_adjoint(factor: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
 
 
 def _fft(a: np.ndarray, inverse: bool, scaled: bool, accumulate: bool = False) -> np.ndarray:
-    transform, norm = (np.fft.ifft if inverse else np.fft.fft), ("backward" if inverse is scaled else "forward")
-    return transform(a, norm=norm)
+    transform = np.fft.ifft if inverse else np.fft.fft
+    return transform(a) if inverse is scaled else transform(a, norm="forward")
 
 
 def _seal(state: np.ndarray) -> tuple[np.ndarray, np.uint64]:

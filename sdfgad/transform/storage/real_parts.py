@@ -14,8 +14,8 @@ from sdfgad.ir.walk import map_exprs, reads, rebuild, statements, writes
 def take_real_parts(program: Program) -> Program:
     """t = ifft(z) ; map i: y[i] = f(real(t[i]))   ->   t = real(ifft(z)) ; map i: y[i] = f(t[i])
 
-    For arrays of the program's own that only transforms write, and of which maps read real parts alone. The routine needs
-    half the work for them, and so does the derivative, which starts with real numbers.
+    For arrays of the program's own that only transforms write, and of which maps read real parts alone. The routine
+    needs half the work for them, and so does the derivative, which starts with real numbers.
     """
     written = {name for stmt in statements(program.body) if isinstance(stmt, Lib) and stmt.op == "fft"
                for name in writes(stmt)}
@@ -46,7 +46,7 @@ def _otherwise(stmt: Stmt, names: Collection[str]) -> set[str]:
         return {view.array for view in stmt.ins if view.array in names}
     if isinstance(stmt, Map):
         stmt = _replaced(stmt, names, lambda part: const(0, part.dtype))
-    return (reads(stmt) | writes(stmt)) & set(names)
+    return set(names) & (reads(stmt) | writes(stmt))
 
 
 def _replaced(stmt: Stmt, names: Collection[str], by: Callable[[Load], Expr]) -> Stmt:

@@ -101,7 +101,8 @@ def _fft(frame: Frame, stmt: Lib) -> str:
     sizes = sizes_of(frame, count, values.shape[-1])
     inverse, scaled = (str(bool(stmt.attrs[name])).lower() for name in ("inverse", "scaled"))
     add = "true" if stmt.attrs.get("accumulate") else "false"
-    return f"sg::fft<{add}>({_MEMORY}, {sizes}, {_signals(frame, values, inverse)}, {_signals(frame, out, inverse)}, {scaled})"
+    signals = ", ".join(_signals(frame, view, inverse) for view in (values, out))
+    return f"sg::fft<{add}>({_MEMORY}, {sizes}, {signals}, {scaled})"
 
 
 def _signals(frame: Frame, view: View, inverse: str) -> str:

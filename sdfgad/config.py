@@ -147,10 +147,10 @@ def config(**values: Any) -> AbstractContextManager[Settings]:
 
     Without ``with`` nothing is set, and a warning says so. For a whole process there are the environment variables.
     """
-    return _Block(_read_all(_given(values), "sdfgad.config()"), tuple(_given(values)))
+    return _SettingsBlock(_read_all(_given(values), "sdfgad.config()"), tuple(_given(values)))
 
 
-class _Block(ContextDecorator, AbstractContextManager[Settings]):
+class _SettingsBlock(ContextDecorator, AbstractContextManager[Settings]):
     """What `config` gives: settings for a ``with`` block, or for each call of a function that it decorates."""
 
     def __init__(self, values: Mapping[str, Any], names: tuple[str, ...]) -> None:
@@ -171,9 +171,9 @@ class _Block(ContextDecorator, AbstractContextManager[Settings]):
         self._is_used = True
         return super().__call__(function)
 
-    def _recreate_cm(self) -> _Block:
+    def _recreate_cm(self) -> _SettingsBlock:
         """One for each call of a function that is decorated: calls may come from several threads."""
-        return _Block(self._values, self._names)
+        return _SettingsBlock(self._values, self._names)
 
     def __del__(self) -> None:
         # Written as a statement, it is deleted at once: the line above this one on the stack is the user's.

@@ -361,8 +361,7 @@ def test_fft(values: np.dtype, dtype: np.dtype, inverse: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [F8, F4, I8, I4, np.dtype("u1")], ids=str)
 def test_argsort(dtype: np.dtype) -> None:
-    """A few values and more, with equal ones, small and large ones, and what is not a number."""
-    body, arrays, values = [], {}, {}
+    body, arrays, values = [], {}, {}  # a few values and more, equal ones, what is not a number
     for n in (50, 513, 3000):
         one, order = f"A{n}", f"p{n}"
         values[one] = (np.random.default_rng(n).standard_normal(n) * 100).round(0 if n == 50 else 1).astype(dtype)

@@ -30,6 +30,7 @@ from sdfgad.frontend.masking import as_masked
 from sdfgad.frontend.mpi_calls import is_of_ranks, of_ranks
 from sdfgad.frontend.numpy_table import FUNCTIONS, METHODS, OUTSIDE, TYPES, out_argument, out_place, ufunc_rule
 from sdfgad.frontend.outside import outside
+from sdfgad.frontend.raising import definite_arguments
 from sdfgad.frontend.records import construct, dict_method, of_class, replace
 from sdfgad.frontend.routines import Translated
 from sdfgad.frontend.selected import of_selected
@@ -90,6 +91,7 @@ def invoke(ctx: Context, callee: Value, arguments: Sequence[Value], keywords: Ma
     if isinstance(callee, np.vectorize):
         return invoke(ctx, vectorized.of_instance(ctx, callee), arguments, keywords)
     check_fresh(ctx, (*arguments, *keywords.values()))
+    arguments = definite_arguments(ctx, callee, arguments, keywords)
     if is_of_sizes(callee, arguments, keywords):
         known = callee(plain_list(arguments[0]))
         return invoke(ctx, np.array, [known.tolist()], {}) if isinstance(known, np.ndarray) else known
@@ -134,8 +136,7 @@ def _made_outside(callee: Value) -> tuple[Callable[..., Value], tuple[Value, ...
         return interpolants.polynomial, (callee,)
     if interpolants.is_interpolant(callee):
         return interpolants.call, (callee,)
-    make = interpolants.maker(callee)
-    return None if make is None else (make, ())
+    return (make, ()) if (make := interpolants.maker(callee)) is not None else None
 
 
 def _method(ctx: Context, method: Method, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

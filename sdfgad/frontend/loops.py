@@ -198,6 +198,8 @@ def _run_rows(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, written_out: 
         forms.append(LoopForm(lambda: _peeled(ctx, stmt, rows, bind), ("sharing",)))
     if count is not None and not short:
         forms.append(changing_form(ctx, lambda: _peeled(ctx, stmt, rows, bind, MOST_PEELED)))
+    if not short:
+        forms.append(changing_form(ctx, lambda: _counted(ctx, stmt, rows, bind, exchange=True, blanks=True)))
     forms.append(exchanging_form(ctx, stmt, lambda: _counted(ctx, stmt, rows, bind, exchange=True)))
     if short:
         forms.append(unrolled)
@@ -286,8 +288,8 @@ def _unroll(ctx: Context, stmt: ast.For, items: Iterable[Value], bind: Bind) -> 
 # loops of the program
 
 def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 1,
-             exchange: bool = False) -> None:
-    """A loop of the program; `copies` iterations in one, those that remain after it."""
+             exchange: bool = False, blanks: bool = False) -> None:
+    """A loop of the program; `copies` iterations in one, those that remain after it. blanks: as in `Trial`."""
     start, stop, step = _span(ctx, rows, copies)
     label = next((n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name)), "i")
     source = ctx.builder.source
@@ -324,7 +326,7 @@ def _counted(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, copies: int = 
         body_live = body_live | ctx.frame.liveness.at_loop[stmt]
     short = rows.count.const is not None and rows.count.const <= UNROLL_TRIPS  # written out, lists are free to change
     fixpoint(ctx, stmt, body_live - frozenset(assigned([ast.Expr(stmt.target)])), once,
-             Trial(copies > 1, exchange, not short))
+             Trial(copies > 1, exchange, not short, blanks))
     if copies > 1:
         for k in range((rows.count.const or 0) // copies * copies, rows.count.const or 0):
             bind(rows.item(ix(k)))

@@ -5,9 +5,10 @@ NumPy's view semantics, `Lazy` a result that has not been stored yet and is used
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -313,6 +314,22 @@ class Opaque:
     """What a library function makes that is good for other ones alone, as factors of a matrix: never a result."""
 
 
+@dataclass(frozen=True, eq=False)
+class NoneOr(Opaque):
+    """What is None on some of the ways to this point: `there` says whether it is not, `value` is what it is then.
+
+    told: which of the two it is, where tests around this point say so.
+    """
+
+    there: Value
+    value: Value
+    told: bool | None = None
+
+
+class Unbound(NoneOr):
+    """A name that is not bound on some of the ways to this point, in place of None."""
+
+
 @dataclass(frozen=True)
 class RunText(Opaque):
     """Text with values of the run in it, which stand there as they do in the source: for messages alone."""
@@ -332,44 +349,20 @@ class Applied:
 def contained(value: Value) -> Iterator[Value]:
     """The value and everything inside tuples, lists, dicts and objects."""
     yield value
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from contained(item)
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            yield from contained(item)
-    elif isinstance(value, Record):
-        for item in value.items.values():
-            yield from contained(item)
-    elif isinstance(value, Grown):
-        yield from value.rows
-    elif isinstance(value, (Rows, Iterated)):
-        for item in value.held:
-            yield from contained(item)
-    elif isinstance(value, Entries):
-        yield from contained(value.owner)
-    elif isinstance(value, partial):
-        for item in (*value.args, *value.keywords.values()):
-            yield from contained(item)
-    elif isinstance(value, Maybe):
-        yield from contained(value.value)
-    elif isinstance(value, Masked):
-        yield from (value.values, value.mask)
-        yield from contained(value.table)
-    elif isinstance(value, Method):
-        yield from contained(value.owner)
-    elif isinstance(value, Applied):
-        for item in (value.function, *value.arguments, *value.keywords.values()):
-            yield from contained(item)
-    elif isinstance(value, SelectedColumns):
-        yield from contained(value.rows)
-    elif isinstance(value, MaskPlaces):
-        yield value.mask
-        yield from contained(value.table)
-    elif isinstance(value, PlaceTable):
-        yield from (value.rows, IntValue(value.count))
-    elif isinstance(value, SliceValue):
-        yield from (value.start, value.stop, value.step)
+    within = _WITHIN.get(type(value))
+    for item in within(value) if within else value if isinstance(value, (tuple, list)) else ():
+        yield from contained(item)
+
+
+_WITHIN: Mapping[type, Callable[[Any], Iterable[Value]]] = MappingProxyType({
+    ListValue: lambda v: v.items, Record: lambda v: v.items.values(), Grown: lambda v: v.rows, Rows: lambda v: v.held,
+    Iterated: lambda v: v.held, Entries: lambda v: (v.owner,), Maybe: lambda v: (v.value,),
+    **dict.fromkeys((NoneOr, Unbound), lambda v: (v.there, v.value)),
+    partial: lambda v: (*v.args, *v.keywords.values()),
+    Masked: lambda v: (v.values, v.mask, v.table), Method: lambda v: (v.owner,),
+    Applied: lambda v: (v.function, *v.arguments, *v.keywords.values()), SelectedColumns: lambda v: (v.rows,),
+    MaskPlaces: lambda v: (v.mask, v.table), PlaceTable: lambda v: (v.rows, IntValue(v.count)),
+    SliceValue: lambda v: (v.start, v.stop, v.step)})
 
 
 def like(value: tuple, items: Sequence[Value]) -> tuple:

@@ -37,6 +37,7 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     forms = [LoopForm(lambda: _conditional(ctx, stmt)), exchanging]
     if decided:
         forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
+    forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
     first_that_works(ctx, stmt, [*forms, unrolled])
 
 
@@ -66,7 +67,7 @@ def _unrolled_while(ctx: Context, stmt: ast.While) -> None:
     ctx.frame.names[BREAK] = False
 
 
-def _conditional(ctx: Context, stmt: ast.While) -> None:
+def _conditional(ctx: Context, stmt: ast.While, blanks: bool = False) -> None:
     source = ctx.builder.source
 
     def once(carry: Carry) -> None:
@@ -89,7 +90,7 @@ def _conditional(ctx: Context, stmt: ast.While) -> None:
         ended.append(until)
 
     ended: list[str | None] = []
-    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True))
+    fixpoint(ctx, stmt, ctx.frame.liveness.at_loop[stmt], once, Trial(False, True, blanks=blanks))
     loop_else(ctx, stmt, ended[-1])
 
 

@@ -17,6 +17,7 @@ from sdfgad.frontend.elementwise import (
     apply,
     as_array,
     describe,
+    int_value,
     integers,
     lift,
     same_size,
@@ -256,6 +257,8 @@ def known_truth(ctx: Context, value: Value) -> bool | None:
     if isinstance(value, ListValue):
         return bool(value.items)
     if isinstance(value, Grown):
+        if value.counter is not None:
+            return known_truth(ctx, int_value(value.length))
         return ctx.builder.scope.nonnegative(value.now.length - 1) or finished(ctx, value) > 0
     form = value.form if isinstance(value, Record) else type(value)
     if isinstance(getattr(form, "__bool__", getattr(form, "__len__", None)), FunctionType):
@@ -268,7 +271,7 @@ def truth_value(ctx: Context, value: Value) -> ArrayValue:
     if isinstance(value, NoneOr):
         decided = known_truth(ctx, value.value)
         return as_array(ctx, both(ctx, value.there, value.value if decided is None else decided))
-    operand = as_array(ctx, value)
+    operand = as_array(ctx, int_value(value.length) if isinstance(value, Grown) else value)
     if any(n.const != 1 for n in operand.shape):
         raise ctx.refuse(f"the truth of {describe(value)}", "use .any() or .all(), or np.where for each element",
                          "SG107")

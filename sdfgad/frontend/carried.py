@@ -106,6 +106,7 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
     names += [n for n in fields.names if n in hints]
     carry = Carry(_guess(ctx, stmt, names, hints, trial), before, needed, trial, fields)
     for _ in range(_TRIALS):
+        ctx.looping += 1
         try:
             once(carry)
         except CarryCorrected:
@@ -114,6 +115,8 @@ def _fixpoint(ctx: Context, stmt: ast.For | ast.While, needed: frozenset[str], o
             fields.clear()
             carry = Carry(carry.kinds, before, needed, trial, fields, carry.around)
             continue
+        finally:
+            ctx.looping -= 1
         ctx.hints[key] = frozenset(carry.kinds)
         return
     raise ctx.refuse("a loop whose variables change their type in every iteration", code="SG104")

@@ -67,8 +67,20 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
             return _looped(ctx, node, rows)
         except UnsupportedError:
             back()
-    items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
-    return ListValue(items, len(ctx.builder.regions))
+    back = ctx.mark()
+    try:
+        items = _written_out(ctx, node.generators, first, lambda: ctx.evaluate(ctx, node.elt))
+        return ListValue(items, len(ctx.builder.regions))
+    except UnsupportedError as found:
+        counted = isinstance(first, Grown) and first.counter is not None
+        if len(node.generators) > 1 or not (node.generators[0].ifs or counted):
+            raise
+        refusal = found
+    back()
+    try:
+        return comprehended(ctx, node, first)
+    except UnsupportedError:
+        raise refusal from None
 
 
 def _long(ctx: Context, node: ast.ListComp | ast.GeneratorExp, first: Value) -> Rows | None:

@@ -15,7 +15,7 @@ from sdfgad.frontend.branches import choose
 from sdfgad.frontend.carried import bound_by_loop
 from sdfgad.frontend.comprehensions import comprehension, dict_comprehension, generator
 from sdfgad.frontend.context import Context
-from sdfgad.frontend.elementwise import describe
+from sdfgad.frontend.elementwise import describe, int_value
 from sdfgad.frontend.grown import item_at
 from sdfgad.frontend.ignored import ignore, is_ignored
 from sdfgad.frontend.indexing import subscript
@@ -43,6 +43,7 @@ from sdfgad.frontend.values import (
     SliceValue,
     Unbound,
     Value,
+    is_int,
     is_number,
 )
 from sdfgad.frontend.views import check_fresh, to_int
@@ -276,7 +277,8 @@ def item_of(ctx: Context, base: Value, items: Value, any_order: bool = False) ->
         return places.item_at(ctx, base, items)
     sequence = base.items if isinstance(base, ListValue) else base.parts if isinstance(base, MaskPlaces) else base
     if isinstance(base, Grown):
-        return item_at(ctx, base, items)
+        counted = base.counter is not None and is_int(items)
+        return item_at(ctx, base, int_value(places.place(ctx, base.length, items)) if counted else items)
     if classes.has_rule(base, "__getitem__"):
         return classes.by_rule(ctx, base, "__getitem__", items)
     if isinstance(base, Record):

@@ -116,7 +116,7 @@ class Fields:
         before = [(r, r.items.copy()) for r in self.records]
         for record in self.records:
             record.depth += 1
-        self.ctx.changing.append(self.depth)
+        self.ctx.changing.append(self)
         done = False
         try:
             yield self
@@ -250,7 +250,7 @@ def check_list(ctx: Context, changed: ListValue, help: str = GROWS) -> None:
     """Whether the items of a list may change here: in a loop or branch that is younger, they have to be names."""
     if changed.depth == len(ctx.builder.regions):
         return
-    if changed.depth in ctx.changing:
+    if any(changed.depth == fields.depth for fields in ctx.changing):
         raise ListChanged(changed, ctx.here)
     raise ctx.refuse("a list changed inside a loop or branch", help, "SG102")
 

@@ -69,8 +69,8 @@ def listed(ctx: Context, made: Yielding) -> Value:
     return _filled(ctx, items, _placed(loop, made.code.node, None))
 
 
-def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Yielding) -> Value:
-    """A comprehension whose only loop is over a generator."""
+def comprehended(ctx: Context, node: ast.ListComp | ast.GeneratorExp, made: Value) -> Value:
+    """A comprehension of one loop, over a generator or as data decide, as a loop that fills a list."""
     generator = node.generators[0]
     if len(node.generators) > 1:
         raise ctx.refuse("a generator in a comprehension of several loops", _HELP, "SG102")

@@ -106,7 +106,28 @@ def _run_lists(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind) -> None:
     except UnsupportedError:
         done = False
     if not done:
-        raise refusal
+        back()
+        _counted_items(ctx, stmt, rows, bind, refusal)
+
+
+def _counted_items(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, refusal: GrowingRefusal) -> None:
+    """A loop where data decide how many items lists get: these are counted in the run."""
+    lists, back = lists_of(ctx, stmt), ctx.mark()
+    more = None if refusal.changed is None else may_grow(ctx, [refusal.changed], rows, 0, True)
+    while True:
+        lists += [v for v in more or () if all(v is not known for known in lists)]
+        try:
+            if run_growing(ctx, lists, rows, 0, lambda r: _run_rows(ctx, stmt, r, bind), counted=True):
+                return
+            raise refusal
+        except UnsupportedError as found:
+            changed = found.changed if isinstance(found, GrowingRefusal) and found is not refusal else None
+            if changed is None or any(v is changed for v in lists):
+                raise refusal from None
+        back()
+        more = may_grow(ctx, [changed], rows, 0, True)
+        if not more:
+            raise refusal
 
 
 def _in_rhythm(ctx: Context, stmt: ast.For, rows: Rows, bind: Bind, rhythm: Rhythm | None) -> bool:

@@ -10,11 +10,12 @@ from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.comparisons import facts_of
 from sdfgad.frontend.context import Context
 from sdfgad.frontend.elementwise import BOOL, as_array, describe
+from sdfgad.frontend.grown import as_data
 from sdfgad.frontend.liveness import always_exits, has_exit
 from sdfgad.frontend.none_or import asked, tell
 from sdfgad.frontend.run_texts import known
 from sdfgad.frontend.surroundings import LIBRARIES
-from sdfgad.frontend.values import ListValue, NoneOr, Record, RunText, Unbound, Value, contained, like
+from sdfgad.frontend.values import Grown, ListValue, NoneOr, Record, RunText, Unbound, Value, contained, like
 from sdfgad.ir.expr import Expr, call
 from sdfgad.ir.index import ix
 from sdfgad.ir.program import FAILED, Failure, If, Lib, View
@@ -112,6 +113,8 @@ def definite_arguments(ctx: Context, callee: Value, arguments: Sequence[Value],
                        keywords: Mapping[str, Value]) -> Sequence[Value]:
     """The arguments of a call: functions of a library may take None for some of them, but not for the first."""
     home = (getattr(callee, "__module__", None) or "").split(".")[0]
+    if home == "numpy" or isinstance(callee, np.ufunc):
+        arguments = [as_data(ctx, a) if isinstance(a, Grown) and a.counter is not None else a for a in arguments]
     if home not in LIBRARIES | {"math"} or callee in _HANDING_ON:
         return arguments
     everywhere = isinstance(callee, np.ufunc) or home == "math" or callee in _OF_NUMBERS

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 
+from sdfgad.frontend.advice import GROWS, GROWS_WHILE
 from sdfgad.frontend.arithmetic import known_truth, truth_value
 from sdfgad.frontend.carried import Carry, Trial, after_loop, close_carry, fixpoint, kept_count, open_carry, restore
 from sdfgad.frontend.context import BREAK, CONTINUE, RETURN, Context
@@ -18,6 +19,7 @@ from sdfgad.frontend.loop_forms import (
     first_iteration,
     first_that_works,
 )
+from sdfgad.frontend.settled import GrowingRefusal
 from sdfgad.frontend.values import Value
 from sdfgad.ir.expr import Load, call, const
 from sdfgad.ir.program import While
@@ -38,7 +40,12 @@ def run_while(ctx: Context, stmt: ast.While) -> None:
     if decided:
         forms.append(changing_form(ctx, lambda: _peeled_while(ctx, stmt)))
     forms.append(changing_form(ctx, lambda: _conditional(ctx, stmt, blanks=True)))
-    first_that_works(ctx, stmt, [*forms, unrolled])
+    try:
+        first_that_works(ctx, stmt, [*forms, unrolled])
+    except GrowingRefusal as found:
+        if found.changed is not None and found.help == GROWS:
+            found.help = GROWS_WHILE
+        raise
 
 
 def _peeled_while(ctx: Context, stmt: ast.While) -> None:

@@ -308,8 +308,7 @@ def kept(ctx: Context, value: Value, label: str = "tmp") -> Value:
         again = value if isinstance(value, Rows) else held[0]
         return Iterated([lambda: again], len(ctx.builder.regions), held)
     if isinstance(value, Endless):
-        raise ctx.refuse("an iterator without an end that has a name", "write it where it is used: zip(count(), ...)",
-                         "SG102")
+        return Iterated([lambda: value], len(ctx.builder.regions), value.held)
     if isinstance(value, tuple):
         return like(value, [kept(ctx, v, label) for v in value])
     if isinstance(value, ListValue):
@@ -351,7 +350,7 @@ def _zero(m: Masked) -> Value:
 
 def items_of(ctx: Context, value: Value) -> list[Value]:
     """The items of something whose length is known now."""
-    value = taken(ctx, value)
+    value = taken(ctx, value, True)
     if isinstance(value, Yielding):
         if not only_numbers(value):
             raise ctx.refuse("a generator that is asked for its items while something else goes on",

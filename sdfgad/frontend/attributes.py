@@ -253,7 +253,7 @@ def in_order(ctx: Context, items: list[Value], key: Value = None, reverse: Value
 def list_method(ctx: Context, method: Method, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
     """Lists are changed while translating."""
     owner: ListValue = method.owner
-    arguments = [taken(ctx, a) for a in arguments]
+    arguments = [taken(ctx, a, True) for a in arguments]
     if method.name == "copy":
         return ListValue(list(owner.items), len(ctx.builder.regions), owner.kind)
     check_list(ctx, owner)

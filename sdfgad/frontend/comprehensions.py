@@ -57,7 +57,8 @@ def comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp, given: Va
     """`[item for ...]`; given: what the first iterable is, where that is known."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         raise ctx.refuse("a name bound in a comprehension", "write a loop, or assign before it", "SG102")
-    first = taken(ctx, iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given))
+    first = iterated(ctx, ctx.evaluate(ctx, node.generators[0].iter) if given is None else given)
+    first = taken(ctx, first, isinstance(node, ast.ListComp))
     if isinstance(first, Yielding):
         return comprehended(ctx, node, first)
     rows = _long(ctx, node, first)

@@ -41,6 +41,7 @@ from sdfgad.frontend.values import (
     Entries,
     Grown,
     IntValue,
+    Iterated,
     ListValue,
     Record,
     Rows,
@@ -60,7 +61,13 @@ Bind = Callable[[Value], None]
 
 def run_for(ctx: Context, stmt: ast.For, bind: Callable[[ast.expr, Value], None]) -> None:
     """A `for` statement."""
-    iterable = taken(ctx, iterated(ctx, ctx.evaluate(ctx, stmt.iter)))
+    given = iterated(ctx, ctx.evaluate(ctx, stmt.iter))
+    _run_over(ctx, stmt, taken(ctx, given), bind)
+    if isinstance(given, Iterated) and not _may_end(stmt):
+        given.items.clear()
+
+
+def _run_over(ctx: Context, stmt: ast.For, iterable: Value, bind: Callable[[ast.expr, Value], None]) -> None:
     if isinstance(iterable, Yielding):
         run_generator(ctx, stmt, iterable)
         return

@@ -297,7 +297,7 @@ def _better(ctx: Context, ufunc: np.ufunc, best: Value, other: Value) -> Value:
 
 
 def builtin_sum(ctx: Context, iterable: Value, start: Value = 0) -> Value:
-    iterable = taken(ctx, iterated(ctx, iterable))
+    iterable = taken(ctx, iterated(ctx, iterable), True)
     if isinstance(iterable, Yielding):
         iterable = listed(ctx, iterable)
     iterable = as_data(ctx, iterable)

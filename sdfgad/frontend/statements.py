@@ -225,7 +225,7 @@ def assign(ctx: Context, target: ast.expr, value: Value, alone: bool = True) -> 
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
-    value = taken(ctx, iterated(ctx, definite(ctx, value)))
+    value = taken(ctx, iterated(ctx, definite(ctx, value)), True)
     value = listed(ctx, value) if isinstance(value, Yielding) else value
     items = _with_rest(ctx, target, list(items_of(ctx, value)))
     if len(items) != len(target.elts):

@@ -13,7 +13,7 @@ import numpy as np
 from sdfgad.frontend import factors, interpolants, polyfills, special, vectorized
 from sdfgad.frontend.advice import on_call
 from sdfgad.frontend.arithmetic import kept, on_masked
-from sdfgad.frontend.attributes import list_method, of_text
+from sdfgad.frontend.attributes import got, is_getter, list_method, of_text
 from sdfgad.frontend.batches import BatchedFunction, begun
 from sdfgad.frontend.bodies.mapping import each_of_batch
 from sdfgad.frontend.classes import instance
@@ -132,10 +132,10 @@ def _of_library(ctx: Context, callee: Value, arguments: Sequence[Value], keyword
 
 def _made_outside(callee: Value) -> tuple[Callable[..., Value], tuple[Value, ...]] | None:
     """The rule of an interpolant or polynomial, or of what makes one, and what it takes before the arguments."""
-    if interpolants.is_polynomial(callee):
-        return interpolants.polynomial, (callee,)
-    if interpolants.is_interpolant(callee):
-        return interpolants.call, (callee,)
+    for known, rule in ((interpolants.is_polynomial, interpolants.polynomial),
+                        (interpolants.is_interpolant, interpolants.call), (is_getter, got)):
+        if known(callee):
+            return rule, (callee,)
     return (make, ()) if (make := interpolants.maker(callee)) is not None else None
 
 

@@ -268,7 +268,8 @@ def _changing(ctx: Context, stmt: ast.For | ast.While, carry: Carry, name: str, 
     if is_tree(taken_in(ctx, before)) and is_tree(value):
         return Rebound(name)
     written = carry.fields.written(name)
-    told = "" if isinstance(value, Maybe) else f": {describe(before)} first, then {describe(value)}"
+    first, then = describe(before), describe(value)
+    told = "" if isinstance(value, Maybe) or first == then else f": {first} first, then {then}"
     with ctx.at(binding(stmt, written.split(".")[0].split("[")[0])):
         return changing(ctx.refuse(f"{written!r}, which changes its shape or type from one iteration to the next{told}",
                                    "use a fixed shape, or another name", "SG104"))

@@ -176,6 +176,55 @@ def in_order(x):
     return s
 
 
+def halves(a):
+    while True:
+        yield a
+        a = a * 0.5
+
+
+@case(ROWS[:70, 0] + 0.3)
+def beside_other_things(w):
+    """Which of them is asked first shows at the end: the generator goes on once more, or does not."""
+    state = {"first": 1.0, "last": 1.0}
+
+    def endless(name):
+        while True:
+            state[name] = state[name] * 0.9 + 0.01
+            yield state[name]
+
+    def counted():
+        for i in range(140):
+            yield w[i % 7] * i
+
+    total = 0.0
+    for v, x in zip(endless("first"), w, strict=False):
+        if x > 1.0:
+            continue
+        total += v * x
+    for x, v in zip(w, endless("last"), strict=False):
+        total += v * x
+    for i, v, x in zip(range(3, 60, 2), counted(), w, strict=False):
+        if x > 1.15:
+            break
+        total += i * v * x
+    for k, (x, v) in enumerate(zip([w[0], w[1], w[2]], halves(w[3]), strict=False)):
+        total += k * x * v
+    return total + state["first"] * 100 + state["last"] * 10
+
+
+@case(ROWS[:70, 0] + 0.3)
+def yields_in_an_else(w):
+    def both(limit):
+        for v in w[:6]:
+            if v > limit:
+                break
+            yield v
+        else:
+            yield w[7] * 10
+
+    return sum(v**2 for v in both(0.9)) + 3 * sum(v**2 for v in both(50.0))
+
+
 @pytest.mark.parametrize("fn, arguments", CASES, ids=[c[0].__name__ for c in CASES])
 def test_program(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     check_both_modes(fn, arguments)

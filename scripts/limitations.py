@@ -35,8 +35,8 @@ and a name may be `None` or 0 before a loop that makes it an array, or `None`, o
 (`best = None`, `found = i; break`): used where it is not there, it is Python's error in that run. Iterators under a
 name (`zip`, `map`, generator expressions) give their items once, or one by one (`next`), and look at their data when
 they are asked. Generators (`yield`) are looped over, or put in a list, or stand beside arrays, lists and ranges in
-`zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and dicts, and to
-`collections.deque`; `with` takes classes of the user's.
+`zip`; two of them only where they are given nothing but numbers. Loops append to lists, which may be in objects and
+dicts, and to `collections.deque`; `with` takes classes of the user's.
 Calls of `print`, loggers and `warnings.warn` are left out, with one warning that names them; what clocks show may be
 printed, and reach no result.
 Dicts with text or integer keys, namedtuples, dataclasses and `SimpleNamespace`, as arguments, values and results: their
